@@ -211,24 +211,27 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 @unstick.command()
 @_words("filter", "terms")
 @_engine()
+@click.option(
+    "--filter", "filters", multiple=True, metavar="FILTER", help="Like FILTER.", shell_complete=_completing("terms")
+)
 @click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Number of levels.")
 @click.option(
     "--limit",
     type=click.IntRange(1),
     default=100,
     show_default=True,
-    help="Maximum number of nodes at the top, and below each node.",
+    help="Maximum number of nodes at the top, and below each node. With a filter: of nodes that match.",
 )
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
 @click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
 @click.pass_obj
-def tree(options: CliOptions, /, filter: tuple[str, ...], **settings: Any) -> int:
+def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
     """Show jobs and tasks as a tree.
 
     FILTER: words and field:value, as in the console (phase:blocked age:>2h)."""
     from console.cli import tree as command
 
-    words = options.without_target(filter)
+    words = [*options.without_target(filter), *filters]
     return _run(options, lambda target: command.tree(target, " ".join(words), **settings))
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from console.cli import audit, dead, engines, grants, info, sql
+from console.cli import audit, dead, engines, grants, info, sql, tree
 from console.cli.output import FORMAT
-from queries.model import Blockers, Changes, Detail, DryRun, Outcomes, Page, Search, Stuck
+from queries.model import Blockers, Changes, Detail, DryRun, Outcomes, Search, Stuck
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
-    "tree": (Page,),
+    "tree": (tree.Tree,),
     "stuck": (Stuck,),
     "dead": (dead.DeadLettersByEngine,),
     "show": (Detail,),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import contextlib
+from collections.abc import AsyncGenerator, Iterator
 from typing import NamedTuple
 
 import click
-import msgspec
 
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
+from console.model.selection import LOOKED, finding_terms, select, uses_findings, with_findings
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
-from queries.model import Node, Page, ScanRequired
+from queries.model import Node, Page, Record, ScanRequired
 from queries.read.reader import Reader
 
 PAGE = 100  # nodes read at a time
@@ -39,6 +40,7 @@ class Rows:
         self.scope: dict[str, str] = {}  # note on a truncated read, by engine
         self.more: list[str] = []  # places with more nodes than the limit
         self.below: list[str] = []  # nodes with more children than the limit
+        self.unread: list[str] = []  # what could not be read, already reported
 
     def note(self, page: Page, label: str, kind: str = "") -> None:
         """Keep the server time and the notes of a page."""
@@ -60,40 +62,152 @@ class Rows:
             yield f"There is more {place}: --limit shows more."
 
 
+class Tree(Record):
+    """Nodes in tree order. ``complete`` is False if nodes may be missing; ``notes`` say which and why."""
+
+    nodes: tuple[Node, ...]
+    at: float
+    complete: bool
+    notes: tuple[str, ...] = ()
+    scope: str = ""
+    scan_required: ScanRequired | None = None
+
+
 async def tree(
-    target: Target, text: str, *, engine: str | None, depth: int, limit: int, live: bool, allow_scan: bool
+    target: Target,
+    text: str,
+    *,
+    engine: str | None,
+    depth: int,
+    limit: int,
+    live: bool,
+    allow_scan: bool,
 ) -> int:
     """Show nodes. Return the exit code."""
-    try:
-        narrowed = parse(text)
-    except FilterError as error:
-        raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
+    narrowed = parsed(text)
     found, code = Rows(), 0
     async with opened(target) as workspace:
         for reader in select_readers(workspace, engine):
-            reading = _flat(reader, limit, found) if live else _deep(reader, depth, limit, allow_scan, found)
             try:
-                rows = [row async for row in reading]
-                rows, why = await _with_findings(reader, rows)
-                found.rows += _narrow(rows, narrowed, found.at)
+                rows, why = await _rows(reader, narrowed, depth, limit, live, allow_scan, found)
+                found.rows += rows
             except LostError:
                 raise
             except DatabaseError as error:
                 why = str(error)
             lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
             say(*lines)
+            found.unread += lines
             code = code or int(bool(lines))
-    scan_required = next(iter(found.scan_required.values()), None)
-    scope = "; ".join(f"{label}: {what}" for label, what in found.scope.items())
-    page = Page(nodes=tuple(row.node for row in found.rows), at=found.at, scope=scope, scan_required=scan_required)
+    notes = tuple(found.skipped())
+    answer = Tree(
+        nodes=tuple(row.node for row in found.rows),
+        at=found.at,
+        complete=not (notes or found.unread),
+        notes=(*found.unread, *notes),
+        scope="; ".join(f"{label}: {what}" for label, what in found.scope.items()),
+        scan_required=next(iter(found.scan_required.values()), None),
+    )
     output = output_for(target)
-    output.answer(page, lambda: _lines(found, output.ascii))
-    for line in found.skipped():
-        say(line)
+    output.answer(answer, lambda: _lines(found, output.ascii))
+    say(*notes)
     return code
 
 
-async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncIterator[Row]:
+def parsed(text: str) -> Filter:
+    """Parse a filter. Raises UsageError."""
+    try:
+        return parse(text)
+    except FilterError as error:
+        raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
+
+
+async def _rows(
+    reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, found: Rows
+) -> tuple[list[Row], str]:
+    """Return the rows of one engine, and why findings could not be checked.
+
+    With a filter, at most ``limit`` rows match, and others are only above them.
+    """
+    if finding_terms(narrowed) and not live:
+        return await _with_ancestors(reader, narrowed, limit, found), ""
+    most = LOOKED if narrowed.terms else limit
+    reading = _flat(reader, most, found) if live else _deep(reader, depth, most, allow_scan, found)
+    if narrowed.terms:
+        return await _matching(reader, reading, narrowed, limit, found)
+    return await _with_findings(reader, [row async for row in reading])
+
+
+async def _matching(
+    reader: Reader, reading: AsyncGenerator[Row], narrowed: Filter, limit: int, found: Rows
+) -> tuple[list[Row], str]:
+    """Return the rows that match and their ancestors. Reads until ``limit`` rows match."""
+    kept: list[Row] = []
+    batch: list[Row] = []  # whole subtrees
+    looked = matched = 0
+    whys: list[str] = []
+
+    async def compare() -> int:
+        """Keep the matching rows of the batch. Return how many match, above the limit too."""
+        nonlocal batch, matched
+        if uses_findings(narrowed):
+            batch, why = await _with_findings(reader, batch)
+            whys.append(why)
+        for row in _narrow(batch, narrowed, found.at):
+            matched += matches(narrowed, row.node, found.at, {})
+            if matched <= limit:
+                kept.append(row)
+        batch = []
+        return matched
+
+    async with contextlib.aclosing(reading):
+        async for row in reading:
+            if row.depth == 0 and len(batch) >= PAGE and await compare() >= limit:
+                matched = max(matched, limit + 1)  # what is not read may match too
+                break
+            if looked == LOOKED:
+                found.unread.append(f"Only the first {looked} nodes of {reader.label} were compared with the filter.")
+                say(found.unread[-1])
+                break
+            looked += 1
+            batch.append(row)
+    if batch:
+        await compare()
+    if matched > limit:
+        found.more.append(f"in {reader.label} that may match")
+    if not uses_findings(narrowed):
+        kept, why = await _with_findings(reader, kept)
+        whys.append(why)
+    return kept, next(filter(None, whys), "")
+
+
+async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: Rows) -> list[Row]:
+    """Return the nodes that have the findings of the filter, below their ancestors."""
+    selection = await select(reader, narrowed, limit)
+    found.at = max(found.at, selection.at)
+    if selection.cut:
+        found.more.append(f"in {reader.label} that matches")
+    found.unread += [f"{reader.label}: {why}." for why in selection.missing]
+    say(*found.unread[len(found.unread) - len(selection.missing) :])
+    nodes: dict[str, Node] = {}
+    below: dict[str | None, dict[str, None]] = {None: {}}
+    for node in selection.nodes:
+        parent: str | None = None
+        for each in (*reversed(await reader.above(node)), node):
+            below.setdefault(parent, {})[each.id] = None
+            nodes.setdefault(each.id, each)
+            parent = each.id
+    nodes |= {node.id: node for node in selection.nodes}
+    rows: list[Row] = []
+    waiting = [(id_, 0) for id_ in reversed(below[None])]
+    while waiting:
+        id_, depth = waiting.pop()
+        rows.append(Row(nodes[id_], depth))
+        waiting += [(child, depth + 1) for child in reversed(below.pop(id_, {}))]
+    return rows
+
+
+async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[Row]:
     cursor, left = None, limit
     while left > 0:
         page = await reader.live(cursor, min(left, PAGE))
@@ -106,7 +220,7 @@ async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncIterator[Row]:
     found.more.append(f"unfinished in {reader.label}")
 
 
-async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Rows) -> AsyncIterator[Row]:
+async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[Row]:
     """Yield nodes depth-first, each once.
 
     Without recursion: a tree may be deeper than the stack or hold cycles.
@@ -155,27 +269,8 @@ async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, 
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
-    """Return the rows with their finding codes, and a warning or "".
-
-    The warning says why some findings could not be checked.
-    """
-    why = ""
-    codes: dict[str, list[str]] = {}
-    for start in range(0, len(rows), PAGE * 5):
-        ids = [row.node.id for row in rows[start : start + PAGE * 5]]
-        found = await reader.findings(ids, page=len(ids))
-        why = why or next(
-            (f"{each.code} was not checked: {each.why}" for each in found.skipped_findings if each.failed), ""
-        )
-        for finding in found.found:
-            codes.setdefault(finding.node_id, []).append(finding.code)
-    marked = [
-        Row(msgspec.structs.replace(row.node, findings=tuple(codes[row.node.id])), row.depth)
-        if row.node.id in codes
-        else row
-        for row in rows
-    ]
-    return marked, why
+    nodes, why = await with_findings(reader, [row.node for row in rows])
+    return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
 
 
 def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:

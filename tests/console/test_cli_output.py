@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.cli import output, tables
+from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
-from queries.model import Count, Detail, Page, Phase, Precision, Stuck
+from queries.model import Count, Detail, Phase, Precision, Stuck
 from tests.command import ROOT, environment, unstick
 from tests.servers import PostgresServer
 
@@ -59,7 +60,7 @@ def test_stuck_is_incidents(demo: str) -> None:
 
 
 def test_tree_is_a_page(demo: str) -> None:
-    page: Page = strict(unstick("tree", "--json", dsn=demo).out, Page)
+    page: Tree = strict(unstick("tree", "--json", dsn=demo).out, Tree)
     ids = [node.id for node in page.nodes]
     for node in page.nodes:
         assert node.parent_id is None or ids.index(node.parent_id) < ids.index(node.id)
@@ -152,20 +153,58 @@ def test_a_limit_says_that_there_is_more(demo: str) -> None:
 
 
 def test_a_filter_keeps_what_is_above(demo: str) -> None:
-    everything: Page = strict(unstick("tree", "--json", "--limit", "1000", dsn=demo).out, Page)
-    blocked: Page = strict(
-        unstick("tree", "phase:blocked", "kind:task", "--json", "--limit", "1000", dsn=demo).out, Page
+    everything: Tree = strict(unstick("tree", "--json", "--limit", "1000", dsn=demo).out, Tree)
+    blocked: Tree = strict(
+        unstick("tree", "phase:blocked", "kind:task", "--json", "--limit", "1000", dsn=demo).out, Tree
     )
     wanted = {n.id for n in everything.nodes if n.phase is Phase.BLOCKED and n.kind == "task"}
     assert wanted == {n.id for n in blocked.nodes if n.kind == "task"}
     assert {n.parent_id for n in blocked.nodes if n.parent_id} == {n.id for n in blocked.nodes if n.kind == "job"}
-    found: Page = strict(unstick("tree", "finding:any", "--json", "--limit", "1000", dsn=demo).out, Page)
+    found: Tree = strict(unstick("tree", "finding:any", "--json", "--limit", "1000", dsn=demo).out, Tree)
     assert found.nodes
     assert unstick("tree", "!phase:blocked", "no-such-word", dsn=demo).out == ""
 
 
+def test_a_filter_comes_before_the_limit(
+    server: PostgresServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.sql(
+        "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 300);"
+        "INSERT INTO task SELECT gen_random_uuid(), job_id, CASE WHEN n > 290 THEN 'Rare' ELSE 'Common' END, 1, now(),"
+        " NULL, 1, 'Available', '0', '0', '', NULL"
+        " FROM (SELECT job_id, row_number() OVER (ORDER BY job_id) AS n FROM job) j",
+        eternaltwin,
+    )
+
+    def titles(*words: str) -> tuple[list[str], bool]:
+        answer = unstick("tree", "--json", *words, dsn=eternaltwin)
+        assert answer.json["complete"] == (not answer.json["notes"]) == (answer.err == "")
+        return [n["title"] for n in answer.json["nodes"] if n["kind"] == "task"], answer.json["complete"]
+
+    for live in ([], ["--live"]):
+        for words in (["kind:task", "Rare"], ["--filter", "kind:task Rare"]):
+            assert titles(*words, *live) == (["Rare v1"] * 10, True)
+            assert titles(*words, *live, "--limit", "11") == (["Rare v1"] * 10, True)
+            assert titles(*words, *live, "--limit", "4") == (["Rare v1"] * 4, False)
+        assert titles("no-such-word", *live) == ([], True)
+    assert titles("--limit", "4", "--live")[1] is False
+    monkeypatch.setattr("console.cli.tree.LOOKED", 200)
+    assert titles("kind:task", "Rare", "--live") == ([], False)
+
+
+def test_a_filter_by_finding_reads_the_findings(demo: str) -> None:
+    answer = unstick("tree", "finding:overdue_timer", "--json", dsn=demo)
+    found = {f["node_id"] for f in unstick("stuck", "--json", dsn=demo).found if f["code"] == "overdue_timer"}
+    matching = [n for n in answer.json["nodes"] if "overdue_timer" in n["findings"]]
+    assert {n["id"] for n in matching} == found
+    ids = [n["id"] for n in answer.json["nodes"]]
+    assert {n["parent_id"] for n in matching} <= set(ids), "the ancestors are shown"
+    assert all(n["parent_id"] is None or ids.index(n["parent_id"]) < ids.index(n["id"]) for n in answer.json["nodes"])
+    assert unstick("tree", "finding:spinning", "--json", dsn=demo).json["complete"] is False
+
+
 def test_depth_one_is_the_top_alone(demo: str) -> None:
-    page: Page = strict(unstick("tree", "--depth", "1", "--json", dsn=demo).out, Page)
+    page: Tree = strict(unstick("tree", "--depth", "1", "--json", dsn=demo).out, Tree)
     assert {node.parent_id for node in page.nodes} == {None}
 
 

@@ -1,0 +1,158 @@
+"""Nodes of an engine that match a filter, and what was not looked at. UI-free.
+
+A filter that names findings reads the nodes that have them. Any other filter is compared with each node of the tree and
+with each dead letter, up to `LOOKED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from console.model.filter import Filter, Term, matches
+from queries.model import Finding, Findings, Node, Page, Record
+from queries.read.reader import Reader
+
+PAGE = 500  # nodes read at a time
+LOOKED = 10_000  # nodes of an engine that are compared with a filter
+FINDINGS = 2000  # nodes read for each finding
+
+
+class Selection(Record):
+    """Matching nodes, read at ``at`` (server clock).
+
+    ``missing``: why nodes that match may be missing. ``cut``: reading ended at the wanted number.
+    """
+
+    nodes: tuple[Node, ...]
+    at: float
+    missing: tuple[str, ...] = ()
+    cut: bool = False
+
+
+async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds: Collection[str] = ()) -> Selection:
+    """Return the nodes that match, at most ``most``; of these ``kinds`` if there are any."""
+    missing: list[str] = []
+    found: dict[str, Node] = {}
+    at = 0.0
+    looked = 0
+    reading = _of_findings(reader, wanted, missing) if finding_terms(wanted) else _every(reader, wanted, missing)
+    async for page in reading:
+        at = max(at, page.at)
+        for node in page.nodes:
+            if node.id not in found and (not kinds or node.kind in kinds) and matches(wanted, node, at, {}):
+                if most is not None and len(found) >= most:
+                    return Selection(nodes=tuple(found.values()), at=at, cut=True)
+                found[node.id] = node
+        looked += len(page.nodes)
+        if looked >= LOOKED:
+            missing.append(f"only the first {looked} nodes of {reader.label} were compared with the filter")
+            break
+    return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
+
+
+def finding_terms(wanted: Filter) -> list[Term]:
+    """Return the terms that only nodes with certain findings match."""
+    return [
+        term
+        for term in wanted.terms
+        if term.field == "finding"
+        and not term.negated
+        and all(value.text.casefold() != "none" for value in term.values)
+    ]
+
+
+def uses_findings(wanted: Filter) -> bool:
+    """Return True if the filter compares findings."""
+    return any(term.field == "finding" for term in wanted.terms)
+
+
+async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Node], str]:
+    """Return the nodes with the codes of their findings, and why some were not checked."""
+    why = ""
+    codes: dict[str, list[str]] = {}
+    for start in range(0, len(nodes), PAGE):
+        ids = [node.id for node in nodes[start : start + PAGE]]
+        read = await reader.findings(ids, page=len(ids))
+        why = why or next(_failures(read), "")
+        _note(codes, read.found)
+    return list(_marked(nodes, codes)), why
+
+
+async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
+    """Yield the nodes that have a finding of the filter's first such term."""
+    values = finding_terms(wanted)[0].values
+    read = await reader.findings(page=FINDINGS)
+    codes: dict[str, list[str]] = {}
+    _note(codes, (*read.found, *reader.watched()))
+    named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
+
+    def concerns(code: str) -> bool:
+        return len(named) < len(values) or any(code.startswith(name) for name in named)
+
+    missing += [f"only {FINDINGS} nodes with {code} were read" for code in read.capped if concerns(code)]
+    missing += [f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if concerns(each.code)]
+    for spec in reader.engine.spec.findings:
+        if spec.sample and any(spec.code.startswith(name) for name in named):
+            missing.append(f"{spec.code} needs several samples")
+    ids = [node_id for node_id, found in codes.items() if any(map(concerns, found))]
+    for start in range(0, len(ids), PAGE):
+        page = await reader.nodes(ids[start : start + PAGE])
+        yield msgspec.structs.replace(page, nodes=tuple(_marked(page.nodes, codes)))
+
+
+async def _every(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
+    """Yield the nodes of the tree, level by level, then the dead letters."""
+    finds = uses_findings(wanted)
+
+    async def complete(page: Page) -> Page:
+        if page.scan_required is not None:
+            missing.append(f"{page.scan_required.why} ({page.scan_required.ddl})")
+        if page.scope:
+            missing.append(f"only {page.scope} of {reader.label} were read")
+        if not finds:
+            return page
+        nodes, why = await with_findings(reader, page.nodes)
+        missing.extend([why] if why else [])
+        return msgspec.structs.replace(page, nodes=tuple(nodes))
+
+    with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
+    seen: set[str] = set()
+    parents: list[str | None] = [None]
+    while parents:
+        parent = parents.pop(0)
+        cursor: str | None = None
+        while True:
+            page = await (reader.roots(cursor, PAGE) if parent is None else reader.children(parent, cursor, PAGE))
+            fresh = [node for node in page.nodes if node.id not in seen]
+            seen.update(node.id for node in fresh)
+            parents += [node.id for node in fresh if node.kind in with_children]
+            cursor = page.cursor
+            yield await complete(msgspec.structs.replace(page, nodes=tuple(fresh)))
+            if cursor is None:
+                break
+    cursor = None
+    while True:
+        dead = await reader.dead(cursor, PAGE)
+        nodes = tuple(each.node for each in dead.dead_letters if each.node.id not in seen)
+        yield await complete(Page(nodes=nodes, at=dead.at, scope=dead.scope, scan_required=dead.scan_required))
+        cursor = dead.cursor
+        if cursor is None:
+            return
+
+
+def _note(codes: dict[str, list[str]], found: Iterable[Finding]) -> None:
+    for finding in found:
+        known = codes.setdefault(finding.node_id, [])
+        if finding.code not in known:
+            known.append(finding.code)
+
+
+def _marked(nodes: Iterable[Node], codes: Mapping[str, Sequence[str]]) -> Iterator[Node]:
+    for node in nodes:
+        yield msgspec.structs.replace(node, findings=tuple(codes[node.id])) if node.id in codes else node
+
+
+def _failures(read: Findings) -> Iterator[str]:
+    yield from (f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if each.failed)
