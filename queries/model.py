@@ -244,6 +244,7 @@ class Fate(Record):
 class Group(Record):
     """Dead letters of an engine with the same fingerprint. ``capped``: maybe more."""
 
+    key: str  # of engine and fingerprint
     engine: str
     fingerprint: str
     severity: int  # the worst

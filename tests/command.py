@@ -69,13 +69,21 @@ class Terminal(io.StringIO):
 
 
 def unstick(
-    *arguments: str, dsn: str | None = None, typed: str | None = None, home: Path | None = None, **env: str
+    *arguments: str,
+    dsn: str | None = None,
+    typed: str | None = None,
+    piped: str = "",
+    home: Path | None = None,
+    **env: str,
 ) -> Answer:
-    """Run a command. ``typed`` is the input at a terminal; None means no terminal."""
+    """Run a command.
+
+    ``typed`` is the input at a terminal; None means no terminal, and ``piped`` is the input.
+    """
     place = home or Path(tempfile.mkdtemp(dir=HOMES.name))
     words = [*arguments, *(("-d", dsn) if dsn is not None else ())]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    stdin = io.StringIO() if typed is None else Terminal(typed)
+    stdin = io.StringIO(piped) if typed is None else Terminal(typed)
     with (
         patch.dict(os.environ, environment(place, env), clear=True),
         patch.multiple(sys, stdin=stdin, stdout=out, stderr=err),

@@ -38,6 +38,7 @@ CODES = {
     3: "some or all nodes were skipped",
     4: "something is stuck (stuck --exit-code)",
     5: "the outcome is unknown",
+    6: "no node was selected, and nothing was changed",
 }
 
 
@@ -334,6 +335,17 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
     help="Act on all nodes of an incident that stuck lists, instead of ID.",
     shell_complete=_completing("incidents"),
 )
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FILTER",
+    help="Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.",
+    shell_complete=_completing("terms"),
+)
+@click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
+@_engine()
+@click.option("--limit", type=click.IntRange(1), help="Act on at most this number of nodes.")
 @click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.option(
@@ -359,11 +371,17 @@ def do(
     reason: str | None,
     arguments: tuple[str, ...],
     guards: tuple[str, ...],
-    incident: str | None,
+    filters: tuple[str, ...],
     **settings: Any,
 ) -> int:
-    """Dry-run an ACTION on the nodes ID..., show the changed rows, ask, and commit."""
+    """Dry-run an ACTION on the nodes ID..., show the changed rows, ask, and commit.
+
+    The ID - reads ids from stdin, one per line.
+    """
     from console.cli import do as command
+    from console.cli.selected import Source
+
+    chosen = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
 
     if resume is not None or discard is not None:
         words = [word for word in (action, *id) if word is not None]
@@ -372,7 +390,8 @@ def do(
             or reason is not None
             or arguments
             or guards
-            or incident
+            or filters
+            or any(chosen.values())
             or settings.pop("wait")
         )
         if given or None not in (resume, discard):
@@ -382,13 +401,18 @@ def do(
         if discard is not None:
             return _run(options, lambda target: command.discard(target, discard))
         return _run(options, lambda target: command.resume(target, str(resume), **settings))
-    nodes = options.without_target(id)
-    if action is None or not (nodes or incident):
-        raise click.UsageError("An ACTION and an ID or --incident are required, or --resume with the id of a bulk.")
-    if incident is not None and (nodes or guards):
-        raise click.UsageError("--incident selects the nodes and their guards: give no ID and no --guard.")
-    settings |= {"reason": reason, "arguments": arguments, "guards": guards, "incident": incident}
-    return _run(options, lambda target: command.do(target, action, nodes, **settings))
+    source = Source(ids=tuple(options.without_target(id)), filter=" ".join(filters) if filters else None, **chosen)
+    sources = [source.ids or None, source.incident, source.filter, source.group]
+    if action is None or sources.count(None) == len(sources):
+        raise click.UsageError(
+            "An ACTION and an ID, --incident, --filter or --group are required, or --resume with the id of a bulk."
+        )
+    if sources.count(None) < len(sources) - 1 or (guards and not source.ids):
+        raise click.UsageError("Give one of ID, --incident, --filter and --group; --guard only with ID.")
+    if source.engine is not None and source.filter is None:
+        raise click.UsageError("--engine is only for --filter.")
+    settings |= {"reason": reason, "arguments": arguments, "guards": guards}
+    return _run(options, lambda target: command.do(target, action, source, **settings))
 
 
 @unstick.command()

@@ -30,7 +30,7 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
         for reader in select_readers(workspace, engine):
-            part = await _part(reader, limit)
+            part = await read(reader, limit)
             if lines := access_warnings(workspace, reader):
                 say(*lines)
                 code = 1
@@ -44,7 +44,8 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     return code
 
 
-async def _part(reader: Reader, limit: int) -> DeadLetterReport:
+async def read(reader: Reader, limit: int) -> DeadLetterReport:
+    """Read at most ``limit`` dead letters of an engine, grouped."""
     meaning = reader.engine.spec.dead
     found: list[DeadLetter] = []
     cursor, at, scan_required, scope = None, None, None, ""
@@ -87,6 +88,7 @@ def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
             (f"  {group.severity}", severity_ink(group.severity)),
             (f"  {number(group)}  {group.fingerprint}", "bold"),
             (_span(group, at), ""),
+            (f"  {group.key}", "$faint"),
         ]
         for dead_letter in islice(rest, group.n):
             since = "" if dead_letter.since is None else f"  since {formatting.age(at - dead_letter.since)} ago"

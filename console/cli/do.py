@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 import msgspec
 
-from console.cli import prompts, stuck, tables
+from console.cli import prompts, tables
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.output import output_for, say
+from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from console.text.pages.action import dry_run_page, result_page
@@ -24,10 +25,9 @@ from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import plan_versions
-from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import OPEN, DryRun, Incident, Outcome, Outcomes, Record, Result, Risk, split_id
+from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -35,8 +35,7 @@ from queries.write import bulk_list
 from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
-SKIPPED, UNKNOWN = 3, 5  # exit codes
-MOST = 2000  # nodes of each finding that are read for --incident
+SKIPPED, UNKNOWN, EMPTY = 3, 5, 6  # exit codes
 
 
 class CommitEnd(Record):
@@ -52,12 +51,11 @@ class CommitEnd(Record):
 async def do(
     target: Target,
     action: str,
-    nodes: Sequence[str],
+    source: Source,
     *,
     reason: str | None,
     arguments: Sequence[str],
     guards: Sequence[str],
-    incident: str | None,
     preview: bool,
     yes: bool,
     wait: float,
@@ -66,13 +64,17 @@ async def do(
     """Dry-run an action, confirm it and commit it. Return the exit code."""
     if not (reason or "").strip():
         raise click.UsageError("--reason is required (audit log).")
-    guarded = _guarded(nodes, guards)
+    given_guards = _guarded(source.ids, guards)
     async with opened(target) as workspace:
         say(*unfinished.messages(workspace))
-        if incident is not None:
-            chosen = await _incident(workspace, incident)
-            nodes, guarded = _of_incident(chosen, action)
-            arguments = [*arguments, *_missing(chosen, action, arguments)]
+        try:
+            chosen = await selected(workspace, source, action)
+        except EmptyError as error:
+            say(*str(error).splitlines())
+            return EMPTY
+        nodes, guarded = chosen.ids, {**chosen.guards, **given_guards}
+        typed_names = {word.partition("=")[0] for word in arguments}
+        arguments = [*arguments, *(w for w in chosen.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
             return await _signal(target, workspace, action, nodes, str(reason), preview, yes, confirm)
         reader = _reader(workspace, nodes)
@@ -221,36 +223,6 @@ def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
     if wrong is not None:
         raise click.UsageError(f"--guard {wrong!r} is not a guard token. Copy it from the output of stuck.")
     return dict(zip(nodes, guards, strict=False))
-
-
-async def _incident(workspace: Workspace, key: str) -> Incident:
-    """Return the incident with this key, as it is now.
-
-    Raises DatabaseError if there is none.
-    """
-    answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
-    found = next((incident for incident in answer.incidents if incident.key == key), None)
-    if found is None:
-        raise DatabaseError(
-            f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
-        )
-    if found.capped:
-        say(f"The incident has more nodes than were read: {len(found.node_ids)} are acted on.")
-    return found
-
-
-def _of_incident(incident: Incident, action: str) -> tuple[list[str], dict[str, str]]:
-    """Return the nodes of an incident, and the guards for its suggested action."""
-    guards = {f.node_id: f.guard for f in incident.findings if f.guard and f.action == action}
-    return [node for node in incident.node_ids if not node.startswith(f"{LABEL}/")], guards
-
-
-def _missing(incident: Incident, action: str, given: Sequence[str]) -> list[str]:
-    """Return the suggested arguments that were not typed."""
-    if incident.action != action:
-        return []
-    typed = {word.partition("=")[0] for word in given}
-    return [f"{name}={value}" for name, value in incident.arguments.items() if name not in typed and value != OPEN]
 
 
 def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -70,7 +71,9 @@ def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict
 def _group(engine: str, fingerprint: str, dead_letters_of: list[DeadLetter], capped: bool) -> Group:
     times = [each.since for each in dead_letters_of if each.since is not None]
     fates = Counter((each.was, each.is_now) for each in dead_letters_of)
+    digest = hashlib.sha256(fingerprint.encode()).hexdigest()[:8]
     return Group(
+        key=f"{engine}/dead:{digest}",
         engine=engine,
         fingerprint=fingerprint,
         severity=dead_letters_of[0].severity,

@@ -1,0 +1,157 @@
+"""Nodes that ``do`` acts on: ids, an incident, a filter or a group of dead letters."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+import msgspec
+
+from console.cli import dead, stuck
+from console.cli.arguments import unknown_action
+from console.cli.output import say
+from console.cli.target import select_readers
+from console.cli.tree import parsed
+from console.model.filter import Filter
+from console.model.selection import select
+from queries.contract.server_spec import LABEL
+from queries.errors import DatabaseError
+from queries.model import OPEN, Incident, Record
+from queries.workspace import Workspace
+
+MOST = 2000  # nodes of each finding that are read for --incident
+GROUP = 10_000  # dead letters that are read for --group
+STDIN = "-"  # id that means: ids are on stdin, one per line
+
+
+class Source(Record):
+    """Options that select nodes. One of the first four is given."""
+
+    ids: tuple[str, ...] = ()
+    incident: str | None = None
+    filter: str | None = None
+    group: str | None = None
+    engine: str | None = None  # only with ``filter``
+    limit: int | None = None
+
+
+class Selected(Record):
+    """Ids of nodes, guards by id, and arguments that the selection suggests."""
+
+    ids: tuple[str, ...]
+    guards: Mapping[str, str] = {}
+    arguments: tuple[str, ...] = ()
+
+
+class EmptyError(DatabaseError):
+    """A selection without nodes."""
+
+
+async def selected(workspace: Workspace, source: Source, action: str) -> Selected:
+    """Return the nodes, at most ``source.limit``.
+
+    Raises EmptyError; DatabaseError if not everything was looked at.
+    """
+    if source.incident is not None:
+        found = await _of_incident(workspace, source.incident, action)
+    elif source.group is not None:
+        found = await _of_group(workspace, source.group, source.limit)
+    elif source.filter is not None:
+        found = await _matching(workspace, source.filter, action, source.engine, source.limit)
+    else:
+        found = Selected(ids=tuple(dict.fromkeys(_with_stdin(source.ids))))
+    if not found.ids:
+        raise EmptyError("The selection is empty: no node was selected.", "Nothing was changed.")
+    if source.limit is not None and len(found.ids) > source.limit:
+        say(f"--limit: {source.limit} of {len(found.ids)} selected nodes are acted on.")
+        found = msgspec.structs.replace(found, ids=found.ids[: source.limit])
+    return found
+
+
+def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
+    for id_ in ids:
+        yield from (filter(None, map(str.strip, sys.stdin)) if id_ == STDIN else (id_,))
+
+
+async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
+    """Return the nodes of an incident as it is now, and what it suggests for its action."""
+    answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
+    found = next((incident for incident in answer.incidents if incident.key == key), None)
+    if found is None:
+        raise DatabaseError(
+            f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
+        )
+    if found.capped:
+        say(f"The incident has more nodes than were read: {len(found.node_ids)} are acted on.")
+    return Selected(
+        ids=tuple(node for node in found.node_ids if not node.startswith(f"{LABEL}/")),
+        guards={f.node_id: f.guard for f in found.findings if f.guard and f.action == action},
+        arguments=_suggested(found) if found.action == action else (),
+    )
+
+
+def _suggested(incident: Incident) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in incident.arguments.items() if value != OPEN)
+
+
+async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Selected:
+    """Return the dead letters of a group that `dead` lists."""
+    report = await dead.read(workspace.named(key.partition("/")[0]), GROUP)
+    found = next((group for group in report.groups if group.key == key), None)
+    if report.unreadable:
+        raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")
+    if found is None and not report.capped:
+        raise EmptyError(f"There is no group {key} now.", "Nothing was changed. unstick dead lists the groups.")
+    members = [each for each in report.dead_letters if found is not None and each.fingerprint == found.fingerprint]
+    if limit is None or len(members) < limit:
+        why = f"only {len(report.dead_letters)} dead letters were read" if report.capped else ""
+        _complete([report.scan_required.why if report.scan_required is not None else why])
+    return Selected(
+        ids=tuple(each.node.id for each in members), guards={each.node.id: each.node.version for each in members}
+    )
+
+
+async def _matching(workspace: Workspace, text: str, action: str, engine: str | None, limit: int | None) -> Selected:
+    """Return the nodes that match a filter and that the action is for.
+
+    A node that changes after this read is skipped as stale.
+    """
+    wanted = parsed(text)
+    if not wanted.terms:
+        raise click.UsageError("--filter is empty; it would select every node.")
+    readers = [r for r in select_readers(workspace, engine) if _may_match(wanted, r.label)]
+    kinds = {r.label: {k for a in r.engine.spec.actions if a.name == action for k in a.kinds} for r in readers}
+    if readers and not any(kinds.values()):
+        raise unknown_action(action, {a.name for r in readers for a in r.engine.spec.actions})
+    versions: dict[str, str] = {}
+    missing: list[str] = []
+    for reader in readers:
+        if kinds[reader.label]:
+            left = None if limit is None else limit - len(versions)
+            if left == 0:
+                break
+            found = await select(reader, wanted, left, kinds[reader.label])
+            versions |= {node.id: node.version for node in found.nodes}
+            missing += [] if found.cut else found.missing
+    _complete([] if limit is not None and len(versions) >= limit else missing)
+    return Selected(ids=tuple(versions), guards=versions)
+
+
+def _may_match(wanted: Filter, label: str) -> bool:
+    """Return False if the filter names other engines."""
+    named = (term for term in wanted.terms if term.field == "engine" and not term.negated)
+    return all(
+        any(label == value.text if value.op == "=" else label.startswith(value.text) for value in term.values)
+        for term in named
+    )
+
+
+def _complete(missing: Sequence[str]) -> None:
+    """Raise DatabaseError if nodes that were not looked at may belong to the selection."""
+    whys = list(filter(None, missing))
+    if whys:
+        raise DatabaseError(
+            f"Not everything was looked at: {whys[0]}.",
+            "Nothing was changed. A narrower selection, or --limit with the number of nodes to act on, needs less.",
+        )
