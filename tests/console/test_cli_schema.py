@@ -77,7 +77,7 @@ def test_answers_are_as_described(demo: str) -> None:
 
 def test_infinity_is_described() -> None:
     node = {"engine": "a", "id": "a/b:c", "kind": "b", "title": "", "phase": "done", "version": "1"}
-    page = {"nodes": [{**node, "due_at": "infinity"}], "at": 1.5, "format": 1}
+    page = {"nodes": [{**node, "due_at": "infinity"}], "at": 1.5, "complete": True, "format": 1}
     assert list(Draft202012Validator(schema(["tree"])).iter_errors(page)) == []
     page["nodes"] = [{**node, "due_at": "soon"}]
     assert list(Draft202012Validator(schema(["tree"])).iter_errors(page))
