@@ -192,6 +192,18 @@ def _engine() -> Callable[[Any], Any]:
     return click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
 
 
+def _sample() -> Callable[[Any], Any]:
+    return click.option(
+        "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
+    )
+
+
+def _watch() -> Callable[[Any], Any]:
+    return click.option(
+        "-w", "--watch", is_flag=True, help="Repeat at each --interval until Ctrl-C. With --json, one line each time."
+    )
+
+
 def _run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
     from console.cli.target import run
 
@@ -225,6 +237,7 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 )
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
 @click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
+@_watch()
 @click.pass_obj
 def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
     """Show jobs and tasks as a tree.
@@ -240,15 +253,18 @@ def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ..
 @_words("target")
 @_engine()
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number per finding.")
-@click.option(
-    "--watch", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it"
-)
+@_sample()
+@_watch()
 @click.option("--exit-code", is_flag=True, help="End with 4 if something is stuck; 1: not everything was checked.")
 @click.pass_obj
 def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
     """List what is stuck, worst first: reason, since when, and suggested action."""
     from console.cli import stuck as command
 
+    if settings["watch"] and any(word.replace(".", "", 1).isdigit() for word in target):
+        raise click.UsageError(f"--watch takes no number. To sample for {target[0]} s: --sample {target[0]}")
+    if settings["watch"] and settings["exit_code"]:
+        raise click.UsageError("--exit-code is for one answer, --watch repeats it.")
     options.only_target(target)
     return _run(options, lambda chosen: command.stuck(chosen, **settings))
 
@@ -280,6 +296,39 @@ def find(options: CliOptions, /, text: tuple[str, ...]) -> int:
 
     words = options.without_target(text)
     return _run(options, lambda target: command.find(target, " ".join(words)))
+
+
+@unstick.command()
+@_words("target")
+@_engine()
+@_sample()
+@click.pass_obj
+def metrics(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+    """Print nodes, findings, dead letters and oldest ages in the OpenMetrics format.
+
+    Each number has its precision as a label: exact, estimated, capped (at least), or unknown, which is NaN.
+    """
+    from console.cli import metrics as command
+
+    options.only_target(target)
+    return _run(options, lambda chosen: command.metrics(chosen, **settings))
+
+
+@unstick.command()
+@_words("target")
+@_engine()
+@click.option("--on-new", metavar="COMMAND", help="Run this for each new incident, which is JSON on stdin. No shell.")
+@click.option("--existing", is_flag=True, help="Report the incidents that exist at the start too.")
+@click.pass_obj
+def watch(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+    """Report new incidents until Ctrl-C, at each --interval.
+
+    A COMMAND that fails runs again, at most three times for an incident.
+    """
+    from console.cli import watch as command
+
+    options.only_target(target)
+    return _run(options, lambda chosen: command.watch(chosen, **settings))
 
 
 @unstick.command()

@@ -31,11 +31,18 @@ class Output:
         self.json = json
         self.ascii = ascii or not _unicode(sys.stdout)
         self.width = _width()
+        self.repeated = False  # an answer follows another: JSON is one line each
+        self.closed = False  # the reader of the pipe is gone
+
+    def clear(self) -> None:
+        """Make room for the next of repeated answers: an empty terminal."""
+        if not self.json and sys.stdout.isatty():
+            self._write(("\x1b[H\x1b[2J",), end="")
 
     def answer(self, record: object, text: Callable[[], Iterable[str | Spans]]) -> None:
         """Write ``record`` as JSON, or the lines of ``text``."""
         if self.json:
-            self._write((answered(record, indent=sys.stdout.isatty()),))
+            self._write((answered(record, indent=sys.stdout.isatty() and not self.repeated),))
         else:
             self.rows(text())
 
@@ -83,8 +90,8 @@ class Output:
         line = safe_text(line)
         return to_ascii(line).encode("ascii", "backslashreplace").decode() if self.ascii else line
 
-    def _write(self, lines: Iterable[str]) -> None:
-        _write(sys.stdout, lines)
+    def _write(self, lines: Iterable[str], end: str = "\n") -> None:
+        self.closed = not _write(sys.stdout, lines, end) or self.closed
 
 
 def output_for(target: Target) -> Output:
@@ -97,10 +104,13 @@ def say(*lines: str) -> None:
     _write(sys.stderr, map(safe_text, lines))
 
 
-def _write(stream: TextIO, lines: Iterable[str]) -> None:
+def _write(stream: TextIO, lines: Iterable[str], end: str = "\n") -> bool:
+    """Write lines. Return False if the reader of the pipe is gone."""
     with _closed_pipe_allowed(stream):
-        stream.writelines(line + "\n" for line in lines)
+        stream.writelines(line + end for line in lines)
         stream.flush()
+        return True
+    return False
 
 
 def answered(record: object, *, indent: bool = False) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from console.cli import audit, dead, engines, grants, info, sql, tree
+from console.cli import audit, dead, engines, grants, info, sql, tree, watch
 from console.cli.output import FORMAT
 from queries.model import Blockers, Changes, Detail, DryRun, Outcomes, Search, Stuck
 
@@ -15,6 +15,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
     "tree": (tree.Tree,),
     "stuck": (Stuck,),
+    "watch": (watch.NewIncident,),
     "dead": (dead.DeadLettersByEngine,),
     "show": (Detail,),
     "find": (Search,),
@@ -26,7 +27,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "sql": (sql.Statements,),
     "info": (info.Info,),
 }
-"""Records that each command prints with ``--json``. Those of `do` are without and with ``--dry-run``."""
+"""Records that each command prints with ``--json``. ``do`` has two, without and with --dry-run."""
 
 _INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers
 

@@ -1,4 +1,4 @@
-"""Nodes that ``do`` acts on: ids, an incident, a filter or a group of dead letters."""
+"""Nodes that ``do`` acts on: ids, an incident, a filter or a dead-letter group."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
 
 
 async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
-    """Return the nodes of an incident as it is now, and what it suggests for its action."""
+    """Return the nodes of an incident as it is now, and its suggested arguments."""
     answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
     found = next((incident for incident in answer.incidents if incident.key == key), None)
     if found is None:
@@ -148,7 +148,7 @@ def _may_match(wanted: Filter, label: str) -> bool:
 
 
 def _complete(missing: Sequence[str]) -> None:
-    """Raise DatabaseError if nodes that were not looked at may belong to the selection."""
+    """Raise DatabaseError if the selection may lack nodes."""
     whys = list(filter(None, missing))
     if whys:
         raise DatabaseError(

@@ -9,6 +9,7 @@ from functools import partial
 
 from console.cli import tables
 from console.cli.output import output_for, say
+from console.cli.repeat import repeat
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.pages import incidents as pages
@@ -20,34 +21,42 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 
 STUCK = 4  # exit code
-PAUSE = 1.0  # seconds between two samples of `stuck --watch`
-NEEDS_SAMPLES = "needs several samples: stuck --watch SECONDS"
+PAUSE = 1.0  # seconds between two samples of `stuck --sample`
+NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 
 
-async def stuck(target: Target, *, engine: str | None, limit: int, watch: float | None, exit_code: bool) -> int:
+async def stuck(
+    target: Target, *, engine: str | None, limit: int, sample: float | None, exit_code: bool, watch: bool
+) -> int:
     """List incidents, worst first.
 
     Return the exit code; with ``exit_code``, `STUCK` if there are incidents.
     """
+    output = output_for(target)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        answer, code = await read(workspace, readers, limit, watch)
-    labels = [reader.label for reader in readers]
-    output_for(target).page(answer, lambda cells: _lines(target, answer, labels, cells))
-    return STUCK if exit_code and answer.incidents else code
+        labels = [reader.label for reader in readers]
+
+        async def once() -> int:
+            seconds = 0.0 if watch and sample is None else sample
+            answer, code = await read(workspace, readers, limit, seconds)
+            output.page(answer, lambda cells: _lines(target, answer, labels, cells))
+            return STUCK if exit_code and answer.incidents else code
+
+        return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
-async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watch: float | None) -> tuple[Stuck, int]:
+async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None) -> tuple[Stuck, int]:
     """Read the incidents of these engines and of the server, and the exit code.
 
-    Reports to stderr what could not be read. ``watch``: seconds of samples before.
+    Reports to stderr what could not be read. ``sample``: seconds of samples before.
     """
     code = 0
     parts: list[Findings] = []
     found: list[Finding] = []
     capped: list[tuple[str, str]] = []
-    skipped: list[SkippedFinding] = list(_unwatched(readers) if watch is None else ())
-    if watch is not None and (errors := await _watch(readers, watch)):
+    skipped: list[SkippedFinding] = list(_unwatched(readers) if sample is None else ())
+    if sample is not None and (errors := await take_samples(readers, sample)):
         say(*(f"{label}: {why}" for label, why in errors.items()))
         code = 1
     for reader in readers:
@@ -82,8 +91,8 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
     return stuck, code or int(bool(lines))
 
 
-async def _watch(readers: Sequence[Reader], seconds: float) -> dict[str, str]:
-    """Sample for ``seconds``, at least twice.
+async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, str]:
+    """Sample for ``seconds``, at least once.
 
     Return the error of the last sample by label.
     """

@@ -10,6 +10,7 @@ import click
 
 from console.cli import tables
 from console.cli.output import output_for, say
+from console.cli.repeat import repeat
 from console.cli.target import access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, select, uses_findings, with_findings
@@ -40,7 +41,8 @@ class Rows:
         self.scope: dict[str, str] = {}  # note on a truncated read, by engine
         self.more: list[str] = []  # places with more nodes than the limit
         self.below: list[str] = []  # nodes with more children than the limit
-        self.unread: list[str] = []  # what could not be read, already reported
+        self.failed: list[str] = []  # what could not be read
+        self.unread: list[str] = []  # what was not compared with the filter
 
     def note(self, page: Page, label: str, kind: str = "") -> None:
         """Keep the server time and the notes of a page."""
@@ -63,7 +65,10 @@ class Rows:
 
 
 class Tree(Record):
-    """Nodes in tree order. ``complete`` is False if nodes may be missing; ``notes`` say which and why."""
+    """Nodes in tree order.
+
+    ``complete`` is False if nodes may be missing; ``notes`` say which and why.
+    """
 
     nodes: tuple[Node, ...]
     at: float
@@ -82,36 +87,40 @@ async def tree(
     limit: int,
     live: bool,
     allow_scan: bool,
+    watch: bool,
 ) -> int:
     """Show nodes. Return the exit code."""
     narrowed = parsed(text)
-    found, code = Rows(), 0
-    async with opened(target) as workspace:
-        for reader in select_readers(workspace, engine):
-            try:
-                rows, why = await _rows(reader, narrowed, depth, limit, live, allow_scan, found)
-                found.rows += rows
-            except LostError:
-                raise
-            except DatabaseError as error:
-                why = str(error)
-            lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
-            say(*lines)
-            found.unread += lines
-            code = code or int(bool(lines))
-    notes = tuple(found.skipped())
-    answer = Tree(
-        nodes=tuple(row.node for row in found.rows),
-        at=found.at,
-        complete=not (notes or found.unread),
-        notes=(*found.unread, *notes),
-        scope="; ".join(f"{label}: {what}" for label, what in found.scope.items()),
-        scan_required=next(iter(found.scan_required.values()), None),
-    )
     output = output_for(target)
-    output.answer(answer, lambda: _lines(found, output.ascii))
-    say(*notes)
-    return code
+    async with opened(target) as workspace:
+        readers = list(select_readers(workspace, engine))
+
+        async def once() -> int:
+            found = Rows()
+            for reader in readers:
+                try:
+                    rows, why = await _rows(reader, narrowed, depth, limit, live, allow_scan, found)
+                    found.rows += rows
+                except LostError:
+                    raise
+                except DatabaseError as error:
+                    why = str(error)
+                lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+                found.failed += lines
+            notes = [*found.failed, *found.unread, *found.skipped()]
+            answer = Tree(
+                nodes=tuple(row.node for row in found.rows),
+                at=found.at,
+                complete=not notes,
+                notes=tuple(notes),
+                scope="; ".join(f"{label}: {what}" for label, what in found.scope.items()),
+                scan_required=next(iter(found.scan_required.values()), None),
+            )
+            output.answer(answer, lambda: _lines(found, output.ascii))
+            say(*notes)
+            return int(bool(found.failed))
+
+        return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
 def parsed(text: str) -> Filter:
@@ -141,7 +150,10 @@ async def _rows(
 async def _matching(
     reader: Reader, reading: AsyncGenerator[Row], narrowed: Filter, limit: int, found: Rows
 ) -> tuple[list[Row], str]:
-    """Return the rows that match and their ancestors. Reads until ``limit`` rows match."""
+    """Return the rows that match, with their ancestors.
+
+    Reads until ``limit`` rows match.
+    """
     kept: list[Row] = []
     batch: list[Row] = []  # whole subtrees
     looked = matched = 0
@@ -167,7 +179,6 @@ async def _matching(
                 break
             if looked == LOOKED:
                 found.unread.append(f"Only the first {looked} nodes of {reader.label} were compared with the filter.")
-                say(found.unread[-1])
                 break
             looked += 1
             batch.append(row)
@@ -188,7 +199,6 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
     if selection.cut:
         found.more.append(f"in {reader.label} that matches")
     found.unread += [f"{reader.label}: {why}." for why in selection.missing]
-    say(*found.unread[len(found.unread) - len(selection.missing) :])
     nodes: dict[str, Node] = {}
     below: dict[str | None, dict[str, None]] = {None: {}}
     for node in selection.nodes:

@@ -32,7 +32,7 @@ class Selection(Record):
 
 
 async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds: Collection[str] = ()) -> Selection:
-    """Return the nodes that match, at most ``most``; of these ``kinds`` if there are any."""
+    """Return at most ``most`` nodes that match, of these ``kinds`` if there are any."""
     missing: list[str] = []
     found: dict[str, Node] = {}
     at = 0.0
@@ -69,7 +69,7 @@ def uses_findings(wanted: Filter) -> bool:
 
 
 async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Node], str]:
-    """Return the nodes with the codes of their findings, and why some were not checked."""
+    """Return the nodes with their findings, and why some were not checked."""
     why = ""
     codes: dict[str, list[str]] = {}
     for start in range(0, len(nodes), PAGE):

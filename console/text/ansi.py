@@ -1,4 +1,4 @@
-"""Styles of spans as colours of a terminal: the sixteen that its own theme defines."""
+"""Styles of spans as the sixteen colours that a terminal's own theme defines."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def width(spans: Sequence[tuple[str, str]]) -> int:
 
 
 def crop(spans: Spans, cells: int, ascii: bool = False) -> Spans:
-    """Crop a line to ``cells`` cells. The sign of the cut has the style of the last text."""
+    """Crop a line to ``cells`` cells. The mark has the style of the last text."""
     whole = text(spans)
     cropped = formatting.crop(whole, cells, ascii)
     if cropped == whole:

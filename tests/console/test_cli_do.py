@@ -315,7 +315,7 @@ async def test_an_interrupted_look_ends_at_once(eternaltwin: str, tmp_path: Path
 def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     node = add()
     words = ["-m", "console", "-d", eternaltwin, "do", "wake", node, "--reason", "it was stuck"]
-    env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
+    env: Any = {**environment(tmp_path), "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": "1"}
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
     child.expect_exact("[y/N] ")
     child.sendintr()

@@ -128,7 +128,7 @@ def test_stuck_tells_scripts(demo: str, eternaltwin: str) -> None:
 
 
 def test_stuck_with_several_looks(demo: str) -> None:
-    findings = unstick("stuck", "--json", "--watch", "0", dsn=demo).json
+    findings = unstick("stuck", "--json", "--sample", "0", dsn=demo).json
     assert not {each["code"] for each in findings["skipped_findings"]}
 
 

@@ -14,7 +14,8 @@ from console.cli.schema import ANSWERS, schema
 from tests.command import Answer, unstick
 from tests.servers import PostgresServer, Servers
 
-WITHOUT_JSON = {"demo", "init", "help", "man", "completion", "schema"}
+WITHOUT_JSON = {"demo", "init", "metrics", "help", "man", "completion", "schema"}
+IN_WATCH_TESTS = {"watch"}  # it does not end
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     """Yield an answer or more of every command that prints JSON."""
     for name in ("engines", "tree", "stuck", "dead", "blockers", "grants", "audit", "info"):
         yield name, unstick(name, "--json", dsn=dsn)
-    yield "stuck", unstick("stuck", "--json", "--watch", "0", dsn=dsn)
+    yield "stuck", unstick("stuck", "--json", "--sample", "0", dsn=dsn)
     yield "sql", unstick("sql", "wake", "--json")
     dead = unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"][0]["node"]["id"]
     finding = next(f for f in unstick("stuck", "--json", dsn=dsn).found if f["action"])
@@ -72,7 +73,7 @@ def test_answers_are_as_described(demo: str) -> None:
         assert answer.json["format"] == output.FORMAT, command
         assert problems(command, answer) == [], command
         seen.add(command)
-    assert seen == set(ANSWERS) == set(commands.unstick.commands) - WITHOUT_JSON
+    assert seen | IN_WATCH_TESTS == set(ANSWERS) == set(commands.unstick.commands) - WITHOUT_JSON
 
 
 def test_infinity_is_described() -> None:

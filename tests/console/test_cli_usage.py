@@ -149,8 +149,11 @@ def test_an_interval_that_is_none(interval: str) -> None:
         (["mydb", "sutck"], "stuck"),
         (["mydb", "xyz"], "engines, tree, stuck"),
         (["stuck", "--wach", "3"], "--wach"),
-        (["stuck", "--watch", "long"], "long"),
-        (["stuck", "--watch", "-1"], "-1"),
+        (["stuck", "--sample", "long"], "long"),
+        (["stuck", "--sample", "-1"], "-1"),
+        (["stuck", "--watch", "8"], "--sample 8"),
+        (["stuck", "--watch", "--exit-code"], "--exit-code"),
+        (["metrics", "--json"], "--json"),
         (["stuck", "--limit", "0"], "0"),
         (["tree", "--depth", "0"], "0"),
         (["show"], "ID"),
@@ -261,7 +264,7 @@ def test_thresholds_of_the_settings_count(eternaltwin: str, server: PostgresServ
 def test_help_is_there_for_every_command() -> None:
     answer = unstick("--help")
     assert answer.code == 0
-    assert len(answer.out.splitlines()) < 62
+    assert len(answer.out.splitlines()) < 72
     for name, command in commands.unstick.commands.items():
         assert name in answer.out
         shown = unstick(name, "--help")

@@ -212,7 +212,7 @@ async def test_the_printed_command_does_it(
         assert process.returncode is not None
         return process.returncode, out.decode()
 
-    _, out = await run("stuck", "--watch", "8")
+    _, out = await run("stuck", "--sample", "8")
     (line,) = [line for line in out.splitlines() if f"unstick do cancel {eternaltwin_db.id(task)} --guard" in line]
     *words, option, target = shlex.split(line.partition(": unstick ")[2])
     assert (option, target) == ("-d", redact(eternaltwin))

@@ -1,0 +1,173 @@
+"""``metrics``: counts and oldest ages in the OpenMetrics text format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+
+import click
+
+from console.cli import dead
+from console.cli.output import output_for, say
+from console.cli.stuck import take_samples
+from console.cli.target import access_warnings, opened, select_readers
+from console.target import Target
+from queries.contract.server_spec import LABEL, server_spec
+from queries.contract.spec import FindingSpec
+from queries.errors import DatabaseError, LostError
+from queries.model import Finding, Findings, Precision, Record, SkippedFinding
+from queries.read.reader import Reader
+
+MOST = 2000  # nodes that are counted for each finding
+DEAD = 10_000  # dead letters that are counted for each engine
+
+
+class Metric(Record):
+    """A gauge and its samples. A number that is not known is NaN."""
+
+    name: str
+    about: str
+    unit: str = ""
+    samples: list[tuple[dict[str, str], float]] = []
+
+
+async def metrics(target: Target, *, engine: str | None, sample: float | None) -> int:
+    """Print the metrics. Return the exit code: 1 if something could not be read."""
+    if target.json:
+        raise click.UsageError("metrics prints the OpenMetrics text format and has no --json.")
+    found = Metrics()
+    async with opened(target) as workspace:
+        readers = list(select_readers(workspace, engine))
+        if sample is not None:
+            found.failed(await take_samples(readers, sample))
+        findings: list[Finding] = []
+        for reader in readers:
+            findings += await found.read(reader, sampled=sample is not None)
+            say(*access_warnings(workspace, reader))
+        server = await workspace.server_problems(findings)
+        found.findings(LABEL, server_spec().findings, server, ())
+    output_for(target).lines(exposition(found.families()))
+    return int(bool(found.unreadable))
+
+
+class Metrics:
+    """The metrics of all engines that were read so far."""
+
+    def __init__(self) -> None:
+        self.nodes = Metric(name="unstick_nodes", about="Nodes of an engine by phase.", samples=[])
+        self.stuck = Metric(name="unstick_stuck_nodes", about="Nodes that have a finding.", samples=[])
+        self.oldest = Metric(
+            name="unstick_stuck_oldest_age_seconds",
+            about="Age of the oldest node that has a finding.",
+            unit="seconds",
+            samples=[],
+        )
+        self.dead = Metric(name="unstick_dead_letters", about="Dead letters that await a decision.", samples=[])
+        self.dead_oldest = Metric(
+            name="unstick_dead_letters_oldest_age_seconds",
+            about="Age of the oldest dead letter that was read.",
+            unit="seconds",
+            samples=[],
+        )
+        self.unreadable: list[str] = []
+
+    def families(self) -> tuple[Metric, ...]:
+        """Return all metrics."""
+        return self.nodes, self.stuck, self.oldest, self.dead, self.dead_oldest
+
+    def failed(self, errors: Mapping[str, str]) -> None:
+        """Note and report why parts of engines could not be read."""
+        lines = [f"{label}: {why}" for label, why in errors.items()]
+        self.unreadable += lines
+        say(*lines)
+
+    async def read(self, reader: Reader, *, sampled: bool) -> tuple[Finding, ...]:
+        """Add the metrics of an engine. Return its findings."""
+        label, specs = reader.label, reader.engine.spec.findings
+        try:
+            for count in await reader.counts():
+                known = count.n is not None and count.precision is not Precision.UNKNOWN
+                labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
+                self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
+        except LostError:
+            raise
+        except DatabaseError as error:
+            self.failed({label: error.line})
+        found: tuple[Finding, ...] = reader.watched()
+        try:
+            part = await reader.findings(page=MOST)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            self.failed({label: error.line})
+            skipped = tuple(SkippedFinding(engine=label, code=spec.code, why=error.line) for spec in specs)
+            part = Findings(found=(), at=0.0, skipped_findings=skipped)
+        self.findings(label, specs, part, found, sampled=sampled)
+        await self._dead(reader)
+        return (*part.found, *found)
+
+    def findings(
+        self,
+        label: str,
+        specs: Iterable[FindingSpec],
+        part: Findings,
+        watched: Iterable[Finding],
+        *,
+        sampled: bool = True,
+    ) -> None:
+        """Add the number of nodes, and the oldest, of each finding."""
+        ages: dict[str, dict[str, float | None]] = {}
+        for finding in (*part.found, *watched):
+            since = None if finding.since is None else part.at - finding.since
+            ages.setdefault(finding.code, {})[finding.node_id] = since
+        skipped = {each.code for each in part.skipped_findings}
+        self.failed({f"{label} {each.code}": each.why for each in part.skipped_findings if each.failed})
+        for spec in specs:
+            nodes = ages.get(spec.code, {})
+            unknown = (spec.code in skipped and not nodes) or (bool(spec.sample) and not sampled)
+            capped = spec.code in part.capped or spec.code in skipped
+            precision = Precision.UNKNOWN if unknown else Precision.CAPPED if capped else Precision.EXACT
+            labels = {"engine": label, "finding": spec.code, "precision": precision.value}
+            self.stuck.samples.append((labels, math.nan if unknown else float(len(nodes))))
+            known = [age for age in nodes.values() if age is not None]
+            if known:
+                self.oldest.samples.append(({"engine": label, "finding": spec.code}, max(known)))
+
+    async def _dead(self, reader: Reader) -> None:
+        report = await dead.read(reader, DEAD)
+        if report.unreadable:
+            self.failed({reader.label: report.unreadable})
+        unknown = bool(report.unreadable) or report.scan_required is not None
+        precision = Precision.UNKNOWN if unknown else Precision.CAPPED if report.capped else Precision.EXACT
+        labels = {"engine": reader.label, "precision": precision.value}
+        self.dead.samples.append((labels, math.nan if unknown else float(len(report.dead_letters))))
+        since = [each.since for each in report.dead_letters if each.since is not None]
+        if since and report.at is not None:
+            self.dead_oldest.samples.append(({"engine": reader.label}, report.at - min(since)))
+
+
+def exposition(families: Iterable[Metric]) -> Iterator[str]:
+    """Yield the lines of the OpenMetrics text format 1.0."""
+    for family in families:
+        yield f"# TYPE {family.name} gauge"
+        if family.unit:
+            yield f"# UNIT {family.name} {family.unit}"
+        yield f"# HELP {family.name} {escaped(family.about)}"
+        for labels, value in family.samples:
+            pairs = ",".join(f'{name}="{escaped(text)}"' for name, text in labels.items())
+            yield f"{family.name}{{{pairs}}} {number(value)}"
+    yield "# EOF"
+
+
+def escaped(text: str) -> str:
+    """Escape a label's value or a help text."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def number(value: float) -> str:
+    """Return a number as the format spells it."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(int(value)) if value == int(value) else repr(value)

@@ -1,0 +1,37 @@
+"""Repeat a command's answer until Ctrl-C or until the reader of the pipe is gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from console.cli.output import Output, say
+from console.model.refresh_clock import SHARE, RefreshClock
+from queries.errors import DatabaseError
+from queries.workspace import Workspace
+
+
+async def repeat(
+    workspace: Workspace, output: Output, interval: float, once: Callable[[], Awaitable[int]], *, clear: bool = True
+) -> int:
+    """Call ``once`` at each interval, or later to limit the server's load.
+
+    ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again.
+    Return the last exit code.
+    """
+    clock = RefreshClock(interval, SHARE)
+    output.repeated = True
+    code = 0
+    while not output.closed:
+        await asyncio.sleep(clock.wait())
+        clock.begin()
+        worked = workspace.database.load.worked
+        if clear:
+            output.clear()
+        try:
+            code = await once()
+        except DatabaseError as error:
+            say(*str(error).splitlines())
+            code = 1
+        clock.end(workspace.database.load.worked - worked)
+    return code

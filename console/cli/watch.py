@@ -1,0 +1,148 @@
+"""``watch``: report new incidents, and run a command for each."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import click
+
+from console.cli import stuck, tables
+from console.cli.output import answered, output_for, say
+from console.cli.repeat import repeat
+from console.cli.target import opened, select_readers
+from console.target import Target
+from console.text.pages import incidents as pages
+from console.text.spans import Make
+from queries.model import Incident, Record
+
+TRIES = 3  # of the command for one incident
+PATIENCE = 60.0  # seconds until a command is ended
+AGAIN = 300.0  # seconds without an incident after which it counts as new
+LIMIT = 200  # nodes that are read for each finding
+
+
+class NewIncident(Record):
+    """An incident that was not there before, and where."""
+
+    at: float
+    database: str
+    host: str
+    port: int | None
+    context: str
+    incident: Incident
+
+
+class Seen:
+    """Incidents that were there before, by key."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, float] = {}
+        self._tries: dict[str, int] = {}
+
+    def fresh(self, incidents: Sequence[Incident], at: float, *, whole: bool) -> list[Incident]:
+        """Return the incidents that are new, and those whose command failed before.
+
+        ``whole``: everything could be read, so that the others are over.
+        """
+        now = {incident.key for incident in incidents}
+        over = [key for key, last in self._last.items() if whole and key not in now and at - last > AGAIN]
+        for key in over:
+            del self._last[key]
+        self._last |= {key: at for key in now if key in self._last}
+        return [incident for incident in incidents if incident.key not in self._last]
+
+    def add(self, key: str, at: float) -> None:
+        """Note an incident that is reported."""
+        self._last[key] = at
+        self._tries.pop(key, None)
+
+    def failed(self, key: str, at: float) -> int:
+        """Note that the command failed. Return how often it may run again."""
+        self._tries[key] = self._tries.get(key, 0) + 1
+        left = TRIES - self._tries[key]
+        if not left:
+            self.add(key, at)
+        return left
+
+
+async def watch(target: Target, *, engine: str | None, on_new: str | None, existing: bool) -> int:
+    """Report new incidents until Ctrl-C. Return the exit code."""
+    command = _command(on_new) if on_new is not None else []
+    output, seen = output_for(target), Seen()
+    output.repeated = True
+    first = not existing
+    async with opened(target) as workspace:
+        readers = list(select_readers(workspace, engine))
+
+        async def once() -> int:
+            nonlocal first
+            answer, code = await stuck.read(workspace, readers, LIMIT, 0.0)
+            if first:
+                first = False
+                for incident in answer.incidents:
+                    seen.add(incident.key, answer.at)
+                say(f"Watching. Incidents that exist already: {len(answer.incidents)}; --existing reports these too.")
+            whole = not any(each.failed for each in answer.skipped_findings)
+            for incident in seen.fresh(answer.incidents, answer.at, whole=whole):
+                server = workspace.server
+                new = NewIncident(
+                    at=answer.at,
+                    database=server.database,
+                    host=server.host,
+                    port=server.port,
+                    context=target.name,
+                    incident=incident,
+                )
+                if command and (why := await run(command, answered(new))):
+                    left = seen.failed(incident.key, answer.at)
+                    say(f"{incident.key}: {why}. " + ("It runs again." if left else "It does not run again."))
+                    code = 1
+                    if left:
+                        continue
+                seen.add(incident.key, answer.at)
+                output.page(new, _page(target, new))
+            return code
+
+        return await repeat(workspace, output, target.interval, once, clear=False)
+
+
+def _page(target: Target, new: NewIncident) -> Make:
+    helps, command = partial(tables.command, target), partial(tables.incident_command, target)
+    return lambda cells: pages.incidents([new.incident], cells, now=new.at, command=command, helps=helps)
+
+
+def _command(text: str) -> list[str]:
+    """Split a command into words. No shell reads it. Raises UsageError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise click.UsageError(f"--on-new: {error}") from None
+    if not words or shutil.which(words[0]) is None:
+        raise click.UsageError(f"--on-new: there is no program {words[0] if words else text!r}.")
+    return words
+
+
+async def run(command: Sequence[str], document: str) -> str:
+    """Run a command with a JSON document on stdin. Return why it failed, or "".
+
+    Data from the database is on stdin only, never in the arguments. Its output goes to stderr.
+    """
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=sys.stderr, stderr=sys.stderr
+        )
+    except OSError as error:
+        return f"the command cannot be run: {error.strerror}"
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await process.communicate(f"{document}\n".encode())
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+        return f"the command was ended after {PATIENCE:.0f} s"
+    return f"the command ended with {process.returncode}" if process.returncode else ""

@@ -1,0 +1,99 @@
+"""``metrics``: the OpenMetrics text format, read by its reference parser."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse
+
+from console.cli.metrics import Metric, exposition
+from tests.command import unstick
+from tests.servers import PostgresServer, Servers
+
+Samples = dict[tuple[str, ...], float]
+
+
+@pytest.fixture(scope="module")
+def demo(servers: Servers) -> Iterator[str]:
+    """DSN of a database with the demo's data of tasker, read only by these tests."""
+    server: PostgresServer = servers["18"]
+    dsn = server.fresh("tasker", filled=True)
+    yield dsn
+    server.drop(dsn)
+
+
+def read(text: str) -> dict[str, Samples]:
+    """Return the values by family and by the values of their labels."""
+    assert text.endswith("# EOF\n")
+    families = list(parse(text))
+    assert all(family.documentation and family.type == "gauge" for family in families)
+    return {f.name: {tuple(s.labels.values()): float(s.value) for s in f.samples} for f in families}
+
+
+def test_the_numbers_are_those_of_the_other_commands(demo: str) -> None:
+    answer = unstick("metrics", dsn=demo)
+    assert (answer.code, answer.err) == (0, "")
+    found = read(answer.out)
+    for count in unstick("engines", "--json", dsn=demo).json["engines"][0]["counts"]:
+        assert found["unstick_nodes"]["tasker", count["phase"], count["precision"]] == count["n"]
+    stuck: dict[str, set[str]] = {}
+    for finding in unstick("stuck", "--json", dsn=demo).found:
+        stuck.setdefault(finding["code"], set()).add(finding["node_id"])
+    assert stuck
+    for code, nodes in stuck.items():
+        assert found["unstick_stuck_nodes"]["tasker", code, "exact"] == len(nodes)
+        assert found["unstick_stuck_oldest_age_seconds"]["tasker", code] > 0
+    dead = unstick("dead", "--json", dsn=demo).json["dead"][0]
+    assert found["unstick_dead_letters"] == {("tasker", "exact"): len(dead["dead_letters"])}
+    oldest = dead["at"] - min(each["since"] for each in dead["dead_letters"])
+    assert found["unstick_dead_letters_oldest_age_seconds"]["tasker",] == pytest.approx(oldest, abs=60)
+
+
+def test_what_was_not_checked_is_not_zero(eternaltwin: str) -> None:
+    found = read(unstick("metrics", dsn=eternaltwin).out)["unstick_stuck_nodes"]
+    assert math.isnan(found["eternaltwin", "spinning", "unknown"])
+    assert found["eternaltwin", "overdue_timer", "exact"] == 0
+    found = read(unstick("metrics", "--sample", "0", dsn=eternaltwin).out)["unstick_stuck_nodes"]
+    assert found["eternaltwin", "spinning", "exact"] == 0
+
+
+def test_what_cannot_be_read_is_not_zero(server: PostgresServer, eternaltwin: str) -> None:
+    role = server.unique("role")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    answer = unstick("metrics", dsn=server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"))
+    assert answer.code == 1
+    found = read(answer.out)
+    del found["unstick_dead_letters"]  # this engine has none
+    zero = [key for samples in found.values() for key, value in samples.items() if value == 0]
+    assert {key[0] for key in zero} <= {"server"}
+
+
+def test_a_capped_number_says_so(demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.cli.metrics.MOST", 1)
+    monkeypatch.setattr("console.cli.metrics.DEAD", 1)
+    found = read(unstick("metrics", dsn=demo).out)
+    assert found["unstick_dead_letters"] == {("tasker", "capped"): 1}
+    assert 1 in [n for (_, _, precision), n in found["unstick_stuck_nodes"].items() if precision == "capped"]
+
+
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(text, st.dictionaries(st.sampled_from(["a", "b"]), text, min_size=1), st.floats())
+def test_any_text_can_be_a_label(about: str, labels: dict[str, str], value: float) -> None:
+    metric = Metric(name="unstick_x", about=f"x{about}", samples=[(labels, value)])
+    (family,) = parse("\n".join(exposition([metric])) + "\n")
+    (sample,) = family.samples
+    found: Any = sample.value
+    assert (family.documentation, sample.labels) == (f"x{about}", labels)
+    assert found == value or (math.isnan(found) and math.isnan(value))
+
+
+def test_the_schema_of_an_engine_is_a_label(server: PostgresServer, database: str) -> None:
+    assert unstick("metrics", dsn=database).code == 1, "there is no engine"
+    assert unstick("metrics", "--engine", "nope", dsn=server.fresh("tasker")).code == 2

@@ -1,0 +1,190 @@
+"""``--watch`` streams answers; ``watch`` runs a command for each new incident."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from console.cli.schema import schema
+from console.cli.watch import AGAIN, TRIES, Seen
+from queries.model import Incident, Proof
+from tests.command import ROOT, environment, unstick
+from tests.servers import PostgresServer
+
+LATE = """
+INSERT INTO job VALUES ('{key}', now() - interval '1 day', NULL, '');
+INSERT INTO task
+VALUES ('{key}', '{key}', 'A', 1, now() - interval '1 day', NULL, 3, 'Blocked', '1 s', '2 s', '', NULL);
+INSERT INTO task_timer VALUES (now() - interval '1 hour', '{key}');
+"""
+
+Late = Callable[[], str]
+
+
+@pytest.fixture
+def late(server: PostgresServer, eternaltwin: str) -> Late:
+    """Add a task with an overdue timer."""
+
+    def late() -> str:
+        key = uuid.uuid4()
+        server.sql(LATE.format(key=key), eternaltwin)
+        return f"eternaltwin/task:{key}"
+
+    return late
+
+
+@contextmanager
+def running(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a command in the background. It is ended like with Ctrl-C."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console", *words],
+        cwd=ROOT,
+        env=environment(home),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait()
+
+
+def line(stream: IO[str] | None) -> str:
+    assert stream is not None
+    found = stream.readline()
+    assert found, "the command has ended"
+    return found
+
+
+def until(path: Path, lines: int) -> list[str]:
+    """Return the lines of a file once it has as many."""
+    deadline = time.monotonic() + 120
+    while not path.exists() or len(path.read_text().splitlines()) < lines:
+        assert time.monotonic() < deadline, path.read_text() if path.exists() else "no file"
+        time.sleep(0.1)
+    return path.read_text().splitlines()
+
+
+# --watch
+
+
+@pytest.mark.parametrize("command", ["stuck", "tree"])
+def test_watch_streams_a_line_for_each_answer(eternaltwin: str, late: Late, tmp_path: Path, command: str) -> None:
+    with running(tmp_path, command, "-w", "--json", "--interval", "200ms", "-d", eternaltwin) as process:
+        first = json.loads(line(process.stdout))
+        node = late()
+        assert node not in str(first)
+        validator = Draft202012Validator(schema([command]))
+        deadline = time.monotonic() + 120
+        while node not in str(answer := json.loads(line(process.stdout))):
+            assert time.monotonic() < deadline
+            assert list(validator.iter_errors(answer)) == []
+
+
+def test_watch_samples(eternaltwin: str, tmp_path: Path) -> None:
+    with running(tmp_path, "stuck", "-w", "--json", "-d", eternaltwin) as process:
+        assert json.loads(line(process.stdout))["skipped_findings"] == []
+
+
+def test_watch_ends_when_its_reader_leaves(eternaltwin: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m console stuck -w --json --interval 200ms -d '{eternaltwin}' | head -n 2"
+    done = subprocess.run(
+        ["/bin/bash", "-c", command], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=120
+    )
+    assert (len(done.stdout.splitlines()), done.stderr) == (2, "")
+
+
+# watch --on-new
+
+
+def script(folder: Path, text: str) -> str:
+    """Return a command that runs Python text with the folder as its argument."""
+    file = folder / "on new.py"  # a name with a blank
+    file.write_text(text)
+    return shlex.join([sys.executable, str(file), str(folder)])
+
+
+NOTE = """
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+new = json.load(sys.stdin)
+with (folder / "seen").open("a") as file:
+    print(json.dumps([new, sys.argv[2:]]), file=file)
+print("noise")
+"""
+
+
+def test_a_command_gets_each_new_incident(server: PostgresServer, eternaltwin: str, late: Late, tmp_path: Path) -> None:
+    server.sql("INSERT INTO job VALUES (gen_random_uuid(), now() - interval '1 day', NULL, '')", eternaltwin)
+    words = ["watch", "--json", "--interval", "200ms", "-d", eternaltwin, "--on-new", script(tmp_path, NOTE)]
+    with running(tmp_path, *words) as process:
+        assert "already: 1;" in line(process.stderr)
+        node = late()
+        (text,) = until(tmp_path / "seen", 1)
+        printed = json.loads(line(process.stdout))
+        late()
+        time.sleep(1)
+    new, arguments = json.loads(text)
+    assert arguments == [], "the data of the database is on stdin only"
+    found = [*new["incident"]["findings"], *new["incident"]["explained"]]
+    assert node in [finding["node_id"] for finding in found]
+    assert new == printed
+    assert new["format"] == 1
+    assert list(Draft202012Validator(schema(["watch"])).iter_errors(new)) == []
+    assert len(until(tmp_path / "seen", 1)) == 1, "an incident is reported once"
+
+
+def test_a_command_that_fails_runs_three_times(eternaltwin: str, late: Late, tmp_path: Path) -> None:
+    late()
+    fails = script(tmp_path, NOTE + "sys.exit(7)\n")
+    with running(
+        tmp_path, "watch", "--existing", "--interval", "200ms", "-d", eternaltwin, "--on-new", fails
+    ) as process:
+        until(tmp_path / "seen", TRIES)
+        while "does not run again" not in (said := line(process.stderr)):
+            assert "noise" in said or "ended with 7" in said
+        time.sleep(1)
+    assert len(until(tmp_path / "seen", TRIES)) == TRIES
+
+
+def test_a_command_that_is_none() -> None:
+    for words in ("no-such-program -x", "", "'unclosed"):
+        answer = unstick("watch", "--on-new", words, dsn="x")
+        assert (answer.code, answer.out) == (2, "")
+        assert "--on-new" in answer.err
+
+
+def incident(key: str) -> Incident:
+    return Incident(
+        key=key, engine="a", code="b", title="", sentence="", severity=1, proof=Proof.VERIFIED, n=1, findings=()
+    )
+
+
+def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
+    seen, one = Seen(), incident("a/b")
+    whole: dict[str, Any] = {"whole": True}
+    assert seen.fresh([one], 0, **whole) == [one]
+    seen.add("a/b", 0)
+    assert seen.fresh([one], 10, **whole) == []
+    assert seen.fresh([], 10 + AGAIN, **whole) == []
+    assert seen.fresh([one], 10 + AGAIN, **whole) == [], "it flaps"
+    assert seen.fresh([], 20 + 2 * AGAIN, whole=False) == []
+    assert seen.fresh([one], 20 + 2 * AGAIN, **whole) == [], "it could not be read"
+    seen.fresh([], 30 + 3 * AGAIN, **whole)
+    assert seen.fresh([one], 30 + 3 * AGAIN, **whole) == [one]
