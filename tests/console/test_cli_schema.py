@@ -65,6 +65,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     yield "do", unstick("do", *words, "--dry-run", dsn=dsn)
     yield "do", unstick("do", *words, "--yes", dsn=dsn, home=home)
     yield "audit", unstick("audit", "--json", dsn=dsn, home=home)
+    yield "changed", unstick("changed", "--since", "1h", "--json", dsn=dsn, home=home)
 
 
 def test_answers_are_as_described(demo: str) -> None:
