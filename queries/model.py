@@ -684,9 +684,9 @@ class Change(Record):
     id: str
     what: str
     title: str = ""
-    phase: Phase | None = None
     old: str | None = None
     new: str | None = None
+    node: Node | None = None  # as it is now; None if it is gone, and for an action
     entry: AuditLogEntry | None = None
 
 

@@ -69,6 +69,7 @@ class UnstickApp(App[None]):
         "stuck": _screen("stuck", "StuckScreen"),
         "dead": _screen("dead", "DeadScreen"),
         "audit": _screen("audit", "AuditLogScreen"),
+        "changed": _screen("changed", "ChangedScreen"),
         "help": _screen("help", "HelpScreen"),
     }
     DEFAULT_MODE = "tree"

@@ -39,6 +39,7 @@ APP = (
         "Tasks that engines have given up on, grouped by error",
     ),
     Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
+    Key("mode.changed", "5", "app.show_mode('changed')", "changed", "What engines and operators changed lately", 60),
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
@@ -129,6 +130,11 @@ DEAD = (
     *NODE,
 )
 
+CHANGED = (
+    Key("changed.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
+    *NODE,
+)
+
 DETAIL = (
     Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
     Key("detail.more", "m", "screen.more", "more bytes", "Fetch more of the stored bytes", 20),
@@ -174,9 +180,10 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,
-    "in the stuck list, the dead letters and the audit log": ROWS,
+    "in all lists but the tree": ROWS,
     "in the stuck list": STUCK,
     "in the dead letters": DEAD,
+    "in the changes": CHANGED,
     "in the detail page": DETAIL,
     "in the blockers page": BLOCKERS,
     "in an audit log entry": ENTRY,

@@ -38,9 +38,9 @@ def placed(label: str, node_id: str, row: Mapping[str, Any], known: Mapping[str,
         id=node_id,
         what=row["what"],
         title=node.title if node else "",
-        phase=node.phase if node else None,
         old=row["old"],
         new=row["new"] if row["new"] is not None or node is None else node.status,
+        node=node,
     )
     return Placed(change=change, part=row["part"], place=row["place"])
 

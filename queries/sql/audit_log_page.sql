@@ -3,12 +3,12 @@
 -- $2 page int
 -- $3 ids text[]: the node's id with each form of its label, or NULL
 -- $4 query text: the node's schema, because another schema may have a node with the same id
--- $5 args jsonb: the filter: who, since, action, target, outcome; NULL is no condition; changes: read the rows, too
+-- $5 args jsonb: the filter: who, since, action, target, outcome, entry; NULL is no condition; changes: read the rows, too
 -- Without ids, the next 1,000 entries are looked at. If there may be more, the last row has no results, and its id is the
 -- cursor of the rest. Entries are almost in the order of their times: 1,000 that are all too old end the search.
 -- Indexes: audit_log_pkey backwards; audit_log_results_idx for one node.
 WITH f AS MATERIALIZED (
-  SELECT lower(g.f ->> 'who' COLLATE "C") AS who, to_timestamp((g.f ->> 'since')::float8) AS since, g.f ->> 'action' AS action,
+  SELECT lower(g.f ->> 'who' COLLATE "C") AS who, to_timestamp((g.f ->> 'since')::float8) AS since, g.f ->> 'action' AS action, g.f ->> 'entry' AS entry,
          lower(g.f ->> 'target' COLLATE "C") AS target, g.f ->> 'outcome' AS outcome, (g.f ->> 'changes')::bool AS changes
     FROM (SELECT $5::text::jsonb AS f) AS g
 ),
@@ -32,6 +32,7 @@ about AS (
   WHERE (f.who IS NULL OR strpos(lower(l.role COLLATE "C"), f.who) > 0 OR strpos(lower((l.os_user || '@' || l.host) COLLATE "C"), f.who) > 0)
     AND (f.since IS NULL OR l.at >= f.since)
     AND (f.action IS NULL OR l.action = f.action)
+    AND (f.entry IS NULL OR l.id::text = f.entry)
     AND ((f.target IS NULL AND f.outcome IS NULL)
          OR EXISTS (SELECT FROM jsonb_array_elements(l.results) AS r
                      WHERE (f.outcome IS NULL OR r ->> 'outcome' = f.outcome)

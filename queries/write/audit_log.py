@@ -54,8 +54,9 @@ class Filter(Record):
     """Entries to read. An entry must meet all conditions; None is no condition.
 
     ``who``: part of the role, or of user@host; ``target``: part of the id or of the title of a node, which then must
-    also have the ``outcome``. The case of A to Z does not matter. ``since``: seconds since 1970 by the server's
-    clock. ``changes``: False reads entries without their rows before and after, which are most of an entry.
+    also have the ``outcome``. The case of A to Z does not matter. ``since``: seconds since 1970 by the server's clock.
+    ``entry``: id of the entry. ``changes``: False reads entries without their rows before and after, which are most of
+    an entry.
     """
 
     who: str | None = None
@@ -63,6 +64,7 @@ class Filter(Record):
     action: str | None = None
     target: str | None = None
     outcome: Outcome | None = None
+    entry: str | None = None
     changes: bool = True
 
     def matches(self, entry: AuditLogEntry) -> bool:
@@ -71,6 +73,7 @@ class Filter(Record):
             (self.who is None or _contains((entry.role, f"{entry.os_user}@{entry.host}"), self.who))
             and (self.since is None or entry.at >= self.since)
             and (self.action is None or entry.action == self.action)
+            and (self.entry is None or entry.id == self.entry)
             and (
                 (self.target is None and self.outcome is None)
                 or any(

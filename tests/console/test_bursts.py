@@ -35,7 +35,7 @@ SECONDS = 3  # second keys that are tried after each first key in addition to MA
 MAIN_KEYS = ("p", "q")
 PARTS = 2  # of a page's first keys, each a test of its own
 INTERVAL = 1.0
-PAGES = ("tree", "stuck", "dead", "audit", "help", "detail")
+PAGES = ("tree", "stuck", "dead", "audit", "changed", "help", "detail")
 WRITTEN = {
     "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "colon": ":", "slash": "/", "asterisk": "*",
     "space": " ",
@@ -169,7 +169,7 @@ async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
         await tui.wait_for(
             "● live", lambda: tui.app.session.findings_loaded, lambda: len(tui.app.screen.targets()) == 1
         )
-        for mode in ("stuck", "dead", "audit", "help", "tree"):  # each has been read before the first burst
+        for mode in ("stuck", "dead", "audit", "changed", "help", "tree"):  # each has been read before the first burst
             tui.app.switch_mode(mode)
             await tui.wait_for(lambda mode=mode: tui.app.current_mode == mode, "● live")
         with tui.app.batch_update():  # painting takes four fifths of the time

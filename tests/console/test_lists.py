@@ -1,4 +1,4 @@
-"""One grammar for the stuck list, the dead letters and the audit log."""
+"""One grammar for every list but the tree."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ LISTS = {
     "stuck": Target("2", "engine:tasker", "kind:dead_letter"),
     "dead": Target("3", "kind:dead_letter", "error:such"),
     "audit": Target("4", "action:resolve", "action:bury"),
+    "changed": Target("5", "engine:tasker", "change:resolve"),
 }
 
 

@@ -23,7 +23,7 @@ def status(change: Change) -> Spans:
     """
     if change.entry is not None:
         return tally(change.entry.results)
-    style = f"$phase-{change.phase}" if change.phase else ""
+    style = f"$phase-{change.node.phase}" if change.node else ""
     before: Spans = [(safe_text(change.old), "$faint"), (" → ", "$faint")] if change.old else []
     return [*before, (safe_text(change.new or ""), style)]
 
@@ -31,6 +31,15 @@ def status(change: Change) -> Spans:
 def author(change: Change) -> str:
     """Return the operator of an action, and the reason."""
     return f"{who(change.entry)}: {change.entry.reason}" if change.entry else ""
+
+
+def unsearched(answer: Changes) -> Iterator[str]:
+    """Yield what was not searched, and what cannot be read."""
+    for source in answer.sources:
+        if source.unreadable:
+            yield f"{source.name}: {source.unreadable}"
+        if source.scope:
+            yield f"{source.name}: {source.scope}."
 
 
 def notes(answer: Changes) -> Iterator[str]:

@@ -11,18 +11,33 @@ from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.model import AuditLogEntry
+from queries.write.audit_log import Filter
 
 
 class AuditEntryScreen(PageScreen):
-    """Shows one entry. It reads nothing, because entries never change."""
+    """Shows one entry. Entries never change, so at most the rows are read, once."""
 
     MODE = "audit"
     KEYS = keymap.ENTRY
     BINDINGS = bindings(keymap.ENTRY)
 
-    def __init__(self, entry: AuditLogEntry) -> None:
+    def __init__(self, entry: AuditLogEntry, mode: str = MODE, *, whole: bool = True) -> None:
+        """``whole``: False for an entry of a list that was read without the rows before and after."""
         super().__init__()
         self._entry = entry
+        self._mode = mode
+        self._whole = whole
+
+    def mode(self) -> str:
+        return self._mode
+
+    async def load(self) -> None:
+        workspace = self.session.workspace
+        if self._whole or workspace is None:
+            return
+        wanted = Filter(entry=self._entry.id, since=self._entry.at - 1)
+        entries, _ = await workspace.audit_entries(page=1, wanted=wanted)
+        self._entry, self._whole = entries[0] if entries else self._entry, True
 
     def body(self) -> Iterable[object]:
         yield LineView(id="page")

@@ -25,7 +25,7 @@ from queries.db.database import Server
 from queries.model import Node
 from queries.workspace import Workspace
 
-MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("?", "help"))
+MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("5", "changed"), ("?", "help"))
 
 
 class PageScreen(Screen[None]):

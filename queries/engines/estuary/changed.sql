@@ -5,7 +5,7 @@
 -- $3 page int
 -- $4 met_needs text[]
 -- Indexes: tasks_pkey backwards, because an id starts with the milliseconds since 1,600,000,000; idx_tasks_ready_at
--- backwards, at most 5,000 tasks; one on tasks(heartbeat) if it exists, else the 5,000 tasks with the earliest wake_at.
+-- backwards, 1,000 tasks; one on tasks(heartbeat) if it exists, 1,000 tasks, else the 5,000 tasks with the earliest wake_at.
 WITH c AS MATERIALIZED (
   SELECT to_timestamp($1::float8) AS since,
          lpad(to_hex(least(greatest(($1::float8 - 1600000000) * 1000, 0), 1099511627775)::int8 << 23), 16, '0')::macaddr8 AS oldest,
@@ -18,7 +18,7 @@ WITH c AS MATERIALIZED (
 due AS MATERIALIZED (
   SELECT t.task_id, t.wake_at FROM :"schema".tasks t
    WHERE t.wake_at >= (SELECT since FROM c) AND t.wake_at <= (SELECT due FROM c)
-   ORDER BY t.wake_at DESC LIMIT 5000
+   ORDER BY t.wake_at DESC LIMIT 1000
 ),
 waiting AS MATERIALIZED (
   SELECT t.task_id, t.heartbeat FROM :"schema".tasks t
@@ -32,7 +32,7 @@ beats AS MATERIALIZED (
   (SELECT t.task_id, t.heartbeat FROM :"schema".tasks t
     WHERE 'task_by_heartbeat' = ANY ($4::text[]) AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
       AND t.heartbeat >= (SELECT since FROM c) AND t.heartbeat <= (SELECT beat FROM c)
-    ORDER BY t.heartbeat DESC LIMIT 5000)
+    ORDER BY t.heartbeat DESC LIMIT 1000)
 )
 (SELECT 'task:' || t.task_id AS id, (1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0)::float8 AS at,
         'created' AS what, NULL::text AS old, NULL::text AS new, 'new' AS part, t.task_id::text AS place
@@ -55,5 +55,8 @@ UNION ALL
 SELECT NULL, NULL, 'heartbeats are searched only in due tasks, in the 5,000 with the earliest wake_at', NULL, NULL, NULL, NULL
  WHERE NOT 'task_by_heartbeat' = ANY ($4::text[])
 UNION ALL
-SELECT NULL, NULL, 'only the 5,000 tasks that became due last are searched', NULL, NULL, NULL, NULL
- WHERE (SELECT count(*) FROM due) = 5000
+SELECT NULL, NULL, 'of tasks that became due at the same time, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL
+ WHERE (SELECT count(*) = 1000 AND min(wake_at) = max(wake_at) FROM due)
+UNION ALL
+SELECT NULL, NULL, 'of equal heartbeats, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL
+ WHERE 'task_by_heartbeat' = ANY ($4::text[]) AND (SELECT count(*) = 1000 AND min(heartbeat) = max(heartbeat) FROM beats)

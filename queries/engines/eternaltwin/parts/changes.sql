@@ -16,5 +16,5 @@ UNION ALL
 SELECT NULL, NULL, 'new jobs are not searched: no index starts with job.created_at', NULL, NULL, NULL, NULL
  WHERE NOT 'job_by_created' = ANY ($5::text[])
 UNION ALL
-SELECT NULL, NULL, 'only the 5,000 tasks that were polled last are searched', NULL, NULL, NULL, NULL
- WHERE (SELECT count(*) FROM polled) = 5000
+SELECT NULL, NULL, 'of the tasks of one tick, only 5,000 are searched, and no earlier tick', NULL, NULL, NULL, NULL
+ WHERE (SELECT count(*) = 5000 AND min((p.polled_at).time) = max((p.polled_at).time) FROM polled p)

@@ -1,0 +1,171 @@
+"""List of what the engines and the operators changed in the last ten minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from textual import on
+from textual.content import Content
+
+from console.model import change_list
+from console.model.change_list import ChangeBoard
+from console.model.row_list import Row, RowList
+from console.text import formatting
+from console.text.pages import changes as pages
+from console.tui import keymap
+from console.tui.bindings import bindings
+from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.detail import DetailScreen
+from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.placeholder import Placeholder
+from console.tui.widgets.table import Column, Table
+from console.tui.widgets.text_bar import TextBar
+from queries.errors import DatabaseError
+from queries.model import Change, Node
+from queries.safe_text import safe_text
+
+
+class Unsearched(TextBar):
+    """Line below the list that says what was not searched."""
+
+    DEFAULT_CSS = "Unsearched { height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1; }"
+
+    text = ""
+
+    def compose_line(self, width: int) -> Content:
+        return Content(safe_text(self.text))
+
+
+class ChangedScreen(ListScreen[Change]):
+    """Shows the newest changes first; loads older ones when the cursor nears the end."""
+
+    MODE = "changed"
+    KEYS = (*keymap.ROWS, *keymap.CHANGED)
+    BINDINGS = bindings(keymap.ROWS, keymap.CHANGED)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._board = ChangeBoard()
+        self._fetching = False
+
+    def make_list(self) -> RowList[Change]:
+        return RowList(change_list.key, change_list.FIELDS, change_list.GROUPINGS)
+
+    def body(self) -> Iterable[object]:
+        yield Placeholder(id="notice")
+        yield self.make_table()
+        yield Unsearched(id="unsearched")
+
+    def columns(self) -> list[Column[Row[Change]]]:
+        return [
+            Column("when (UTC)", 20, self._when, value=lambda row: -max(change.at for change in row.records)),
+            Column("engine", 12, _cell(lambda c: c.engine), 100, value=_value(lambda c: c.engine)),
+            Column("change", 13, _what, value=_value(lambda c: c.what)),
+            Column("status", 24, _status, value=_value(lambda c: c.new or "")),
+            Column("title", 0, _cell(pages.subject), value=_value(pages.subject)),
+            Column("by", 24, _cell(change_list.operator), 120, value=_value(change_list.operator)),
+        ]
+
+    def note(self) -> str:
+        answer = self._board.answer
+        capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
+        return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
+
+    def more(self) -> bool:
+        return self._board.cursor is not None
+
+    def node_id(self, record: Change) -> str | None:
+        return record.node.id if record.node else None
+
+    def node(self, id_: str) -> Node | None:
+        return next((c.node for c in self.list.records if c.node and c.node.id == id_), None)
+
+    def label(self) -> str | None:
+        node = self.cursor()
+        return node.engine if node else None
+
+    def records(self) -> Sequence[Change]:
+        return self._board.changes
+
+    async def load(self) -> None:
+        if self.session.workspace is not None:
+            answer = await self.session.workspace.changed(change_list.SECONDS)
+            self._board.refresh(answer)
+            self.session.read(answer.at)
+
+    def show_body(self) -> None:
+        answer = self._board.answer
+        notice, line = self.query_one(Placeholder), self.query_one(Unsearched)
+        line.text = " ".join(pages.unsearched(answer)) if answer else ""
+        line.display = bool(line.text)
+        line.renew()
+        if self.put_rows():
+            notice.hide()
+        elif answer is None:
+            notice.show("Reading …", self.session.error_text)
+        elif self.list.records:
+            notice.show("No change matches the filter.", "Escape clears it. The end of the list loads older changes.")
+        else:
+            notice.show("No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer)))
+
+    @on(Table.NearEnd)
+    def _near_end(self) -> None:
+        if self._board.cursor is not None and not self._fetching:
+            self._fetching = True
+            self.run_worker(self._more(self._board.cursor), group="changes", exit_on_error=True)
+
+    async def _more(self, cursor: str) -> None:
+        try:
+            if self.session.workspace is not None:
+                self._board.add(await self.session.workspace.changed(cursor=cursor))
+                self.renew()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+        finally:
+            self._fetching = False
+
+    def open(self, record: Change) -> None:
+        if record.entry is not None:
+            self.app.push_screen(AuditEntryScreen(record.entry, self.MODE, whole=False))
+        elif record.node is not None:
+            self.app.push_screen(DetailScreen(record.node, self.MODE))
+        else:
+            self.say(f"{record.id} no longer exists.", "warn")
+
+    def _when(self, row: Row[Change]) -> Content:
+        fold = ""
+        if row.foldable:
+            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
+        elif row.above:
+            fold = "  "
+        at = formatting.instant(max(change.at for change in row.records))
+        return Content.assemble(fold, (f"{len(row.records)} changes" if row.foldable else at, "$faint"))
+
+
+def _value(get: Callable[[Change], str]) -> Callable[[Row[Change]], str | None]:
+    """Return what the changes of a row have in common."""
+
+    def value(row: Row[Change]) -> str | None:
+        found = {get(change) for change in row.records}
+        return found.pop() if len(found) == 1 else None
+
+    return value
+
+
+def _cell(get: Callable[[Change], str]) -> Callable[[Row[Change]], Content]:
+    value = _value(get)
+    return lambda row: Content(safe_text(value(row) or ""))
+
+
+def _what(row: Row[Change]) -> Content:
+    what = _value(lambda change: change.what)(row) or ""
+    return Content.styled(safe_text(what), "bold $accent" if all(change.entry for change in row.records) else "")
+
+
+def _status(row: Row[Change]) -> Content:
+    """Return the status of a change; of several, the oldest and the newest one."""
+    first, last = min(row.records, key=lambda c: c.at), max(row.records, key=lambda c: c.at)
+    if row.record is not None or len({change.id for change in row.records}) > 1 or last.entry or first.entry:
+        return Content.assemble(*pages.status(row.record)) if row.record is not None else Content("")
+    return Content(safe_text(" → ".join(filter(None, dict.fromkeys((first.old or first.new, last.new))))))

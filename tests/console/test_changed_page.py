@@ -1,0 +1,93 @@
+"""The page of changes: engines and operators in one list, one key from everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.model.change_list import ChangeBoard
+from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.changed import ChangedScreen
+from console.tui.screens.detail import DetailScreen
+from queries.contract import detect
+from queries.model import Change, Changes
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import do, opened
+
+
+async def changes(db: EternaltwinDb, dsn: str, folder: Path) -> tuple[str, str]:
+    """Wake a task, then poll another one. Return their ids."""
+    woken, polled = await db.task(status="Blocked", timer=30), await db.task()
+    workspace = await opened(dsn, folder)
+    await do(workspace, "wake", [db.id(woken)], {"untimed": True})
+    await workspace.close()
+    poll = "UPDATE task SET polled_at = row(clock_timestamp(), 1)::job_tick WHERE task_id = '{}'"
+    await db.sql(poll.format(polled))
+    return db.id(woken), db.id(polled)
+
+
+async def to(tui: TuiDriver, what: str) -> None:
+    """Put the cursor on the first change of that name."""
+    page = tui.app.screen
+    assert isinstance(page, ChangedScreen)
+    row = next(row for row in page.rows() if row.record is not None and row.record.what == what)
+    page.table.select(row.key)
+    await tui.wait_for(lambda: page.row is not None and page.row.key == row.key)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 40)])
+async def test_rows_open_the_node_or_the_entry(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, audit_log_table: None, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    woken, polled = await changes(eternaltwin_db, eternaltwin, tmp_path)
+    async with run_tui(eternaltwin, tmp_path, size=size) as tui:
+        await tui.press("2", "5")
+        await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
+        assert isinstance(tui.app.screen, ChangedScreen)
+        assert [row.record.what for row in tui.app.screen.rows() if row.record][:2] == ["polled", "wake"]
+        await to(tui, "wake")
+        await tui.press("enter")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AuditEntryScreen))
+        await tui.wait_for("Blocked → Available", woken.partition(":")[2])
+        await tui.press("escape")
+        await to(tui, "polled")
+        await tui.press("enter")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, DetailScreen), polled.partition(":")[2])
+        await tui.press("4", "5")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, DetailScreen))
+
+
+async def test_its_key_is_in_the_help_and_in_the_footer(eternaltwin: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin, tmp_path, size=(120, 60)) as tui:
+        await tui.wait_for("5 changed  ")
+        await tui.press("question_mark")
+        await tui.wait_for("What engines and operators changed lately")
+
+
+async def test_without_changes_it_says_what_is_recorded(
+    eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL", -1)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("5")
+        await tui.wait_for(
+            "No change was recorded", "not recorded: the status before", "only the polls of Available tasks"
+        )
+
+
+def test_a_refresh_leaves_no_gap() -> None:
+    def answer(*times: int, since: float = 0.0, capped: bool = False) -> Changes:
+        found = tuple(Change(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times)
+        cursor = f"after {times[-1]}" if capped else None
+        return Changes(changes=found, at=100.0, since=since, sources=(), capped=capped, cursor=cursor)
+
+    board = ChangeBoard()
+    board.refresh(answer(20, 19, capped=True))
+    board.add(answer(18, 5))
+    assert ([c.at for c in board.changes], board.cursor) == ([20, 19, 18, 5], None)
+    board.refresh(answer(21, 20, since=10.0, capped=True))
+    assert ([c.at for c in board.changes], board.cursor) == ([21, 20, 19, 18], None)
+    board.refresh(answer(31, 30, since=15.0, capped=True))
+    assert ([c.at for c in board.changes], board.cursor) == ([31, 30], "after 30")
