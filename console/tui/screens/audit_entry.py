@@ -22,7 +22,10 @@ class AuditEntryScreen(PageScreen):
     BINDINGS = bindings(keymap.ENTRY)
 
     def __init__(self, entry: AuditLogEntry, mode: str = MODE, *, whole: bool = True) -> None:
-        """``whole``: False for an entry of a list that was read without the rows before and after."""
+        """Create the page.
+
+        ``whole``: False for an entry of a list that was read without the rows before and after.
+        """
         super().__init__()
         self._entry = entry
         self._mode = mode
