@@ -65,7 +65,7 @@ class StuckScreen(ListScreen[Item]):
         return [
             Column("incident", 24, self._title, value=_title),
             Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
-            Column("", 11, self._phase, 90),
+            Column("", 11, self._phase, 130),
             Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
             Column("since", 6, self._since, right=True, value=_since),
             Column("action", 10, self._action, 56, value=_action),

@@ -24,10 +24,13 @@ NEAR_END = 20  # rows before the end at which more records are requested
 
 
 class Column(NamedTuple, Generic[T]):
-    """One column. A column is omitted if the table is narrower than ``needs`` cells."""
+    """One column. A column is omitted if the table is narrower than ``needs`` cells.
+
+    A column is as wide as its widest cell if there is room, and never wider.
+    """
 
     title: str
-    width: int  # in cells; 0 for the column that takes the rest
+    width: int  # in cells, if there is no room for more; 0 for the column that takes the rest
     cell: Callable[[T], Content]
     needs: int = 0
     right: bool = False  # align right
@@ -80,6 +83,7 @@ class Table(RowView, Generic[T]):
         self._items: Sequence[T] = ()
         self._positions: dict[str, int] = {}
         self._at = 0
+        self._widest: dict[str, int] = {}  # cells of the widest value of each column since the last resize
 
     @property
     def row_count(self) -> int:
@@ -124,6 +128,7 @@ class Table(RowView, Generic[T]):
         self._at = self._positions.get(old, min(self._at, max(len(items) - 1, 0))) if old is not None else 0
         self.fit_rows()
         self.scroll_to_row(self._at - offset)
+        self._measure()
         self.refresh()
         self.post_message(self.Highlighted(self._current_key()))
 
@@ -140,6 +145,7 @@ class Table(RowView, Generic[T]):
 
     def repaint(self) -> None:
         """Paint the same records again, for example because their ages changed."""
+        self._measure()
         self.refresh()
 
     # keys and mouse
@@ -175,6 +181,8 @@ class Table(RowView, Generic[T]):
         for row in (before, index):
             self.send_line(row - self.top_row + 1)
         self.show_cursor()
+        if self._measure():
+            self.refresh()
         self.post_message(self.Highlighted(self._current_key()))
 
     def _current_key(self) -> str | None:
@@ -185,6 +193,21 @@ class Table(RowView, Generic[T]):
 
     def on_resize(self) -> None:
         self.fit_rows()
+        self._widest.clear()
+        self._measure()
+
+    def _measure(self) -> bool:
+        """Note the widest cells on the screen. Return True if a column needs more room.
+
+        Columns never become narrower before the next resize, so that rows that come and go move nothing.
+        """
+        before = dict(self._widest)
+        for item in self._items[self.top_row : self.top_row + self.page_rows]:
+            for column in self._columns:
+                cells = column.cell(item).cell_length
+                if cells > self._widest.get(column.title, 0):
+                    self._widest[column.title] = cells
+        return self._widest != before
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -211,12 +234,23 @@ class Table(RowView, Generic[T]):
         shown = [c for c in self._columns if width >= c.needs and (c.useful is None or c.useful())]
         spare = not any(column.width == 0 for column in shown)
         start = 1 + (self._marked is not None)
-        fixed = sum(c.width for c in shown if not (spare and c.spare)) + 2 * (len(shown) - 1) + start + 1
+        room = width - 2 * (len(shown) - 1) - start - 1
+        wanted = [max(self._widest.get(column.title, 0), formatting.width(column.title) + 1) for column in shown]
+        widths = [min(column.width, cells) for column, cells in zip(shown, wanted, strict=True)]
+        rest = next((n for n, column in enumerate(shown) if column.width == 0 or (spare and column.spare)), None)
+        if rest is not None:
+            free = room - sum(widths) + widths[rest]
+            widths[rest] = max(min(free, wanted[rest], max(room // 2, widths[rest])), 1)
+        left = room - sum(widths)
+        for n, cells in enumerate(wanted):
+            more = max(min(cells - widths[n], left), 0)
+            widths[n], left = widths[n] + more, left - more
+        if rest is not None:
+            widths[rest] += max(left, 0)
         places = []
-        for column in shown:
-            room = max(width - fixed, 1) if column.width == 0 or (spare and column.spare) else column.width
-            places.append((column, start, room))
-            start += room + 2
+        for column, cells in zip(shown, widths, strict=True):
+            places.append((column, start, cells))
+            start += cells + 2
         return places
 
     def _strip(self, marker: str, mark: str, cells: Sequence[Content], width: int, style: Style) -> Strip:
