@@ -11,7 +11,7 @@ from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import HOUR, MINUTE
 
 NAME = "eternaltwin"
-CLOCK = ("runner_clock_ahead", "runner_clock_behind")
+CLOCK = ("runner_clock_ahead", "runner_clock_behind", "polls_dated_back")
 SKIPPED = ("not_polled", "overdue_cause_unknown")
 
 
