@@ -350,6 +350,7 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
         "failed_alike",
         "completed_by_wrong_job",
         "job_ids_restarted",
+        "redis_emptied",
     }
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
@@ -681,6 +682,15 @@ async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Work
     assert (back.node_id, back.evidence["before"]) == (agent_jobs_db.id(again), "104")
     (late,) = await found(mirror, "completed_by_wrong_job")
     assert late.node_id == agent_jobs_db.id(reused)
+
+
+async def test_two_queues_that_number_their_jobs_restarted_nothing(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace
+) -> None:
+    for n in range(9):
+        await agent_jobs_db.job("completed", age=1000 - 9 * n, ended=900 - 9 * n, number=500 + n)
+        await agent_jobs_db.job("completed", age=999 - 9 * n, ended=899 - 9 * n, number=3 + n)
+    assert await found(mirror, "job_ids_restarted") == []
 
 
 # Unusual rows
