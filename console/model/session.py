@@ -102,6 +102,7 @@ class Session:
         self._screen_clock = RefreshClock(interval, SHARE * 0.5, now)
         self._samples_clock = RefreshClock(interval, SHARE * 0.1, now)
         self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
+        self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._read_found: dict[str, tuple[Finding, ...]] = {}  # without those that several samples show
@@ -121,14 +122,14 @@ class Session:
         self.works: list[BulkRun] = []
 
     @property
-    def polls(self) -> tuple[int, int]:
-        """Number of completed polls of the screen and of the findings."""
-        return self._screen_clock.polls, self._findings_clock.polls
+    def polls(self) -> tuple[int, ...]:
+        """Number of completed polls of the screen, of the findings and of the samples."""
+        return tuple(clock.polls for clock in self._clocks)
 
     @property
-    def waits(self) -> tuple[float, float]:
-        """Seconds until the next poll of the screen and of the findings."""
-        return self._screen_clock.wait(), self._findings_clock.wait()
+    def waits(self) -> tuple[float, ...]:
+        """Seconds until the next poll of the screen, of the findings and of the samples."""
+        return tuple(clock.wait() for clock in self._clocks)
 
     # cached state
 
@@ -205,15 +206,16 @@ class Session:
         since = [f.since for f in self._found.get(label, ()) if f.since is not None]
         return self.at - min(since) if since else None
 
-    def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
-        """Replace the findings of one engine.
+    def _put_findings(self, parts: Mapping[str, Iterable[Finding]]) -> None:
+        """Replace the findings of these engines, in one step.
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        if self._found.get(label) == (new := tuple(found)):
+        found = {**self._found, **{label: tuple(part) for label, part in parts.items()}}
+        if found == self._found:
             return
-        self._found[label] = new
-        everything = (f for part in self._found.values() for f in part)
+        self._found = found
+        everything = (f for part in found.values() for f in part)
         self._findings = tuple(
             sorted(everything, key=lambda f: (-f.severity, f.since if f.since is not None else inf, f.node_id))
         )
@@ -246,10 +248,13 @@ class Session:
 
     def refresh(self) -> None:
         """Poll everything now, even while paused."""
-        self._screen_clock.run_now()
-        self._findings_clock.run_now()
+        self._run_all()
         self._forced, self.retry_at = True, 0.0
         self._wake.set()
+
+    def _run_all(self) -> None:
+        for clock in self._clocks:
+            clock.run_now()
 
     def run_now(self) -> None:
         """Poll the data on the screen now, because the screen shows something else."""
@@ -328,8 +333,7 @@ class Session:
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
-        self._screen_clock.run_now()
-        self._findings_clock.run_now()
+        self._run_all()
         self.changed()
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
@@ -363,14 +367,20 @@ class Session:
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
+        found = {}
         for label, reader in self.engines.items():
             with errors.each(label):
                 await reader.sample()
-                self._put_findings(label, (*self._read_found.get(label, ()), *reader.watched()))
+                found[label] = (*self._read_found.get(label, ()), *reader.watched())
         if self.findings_loaded:
+            self._put_findings(found)
             self._group()
 
     async def _poll_findings(self, errors: ErrorCollector) -> None:
+        """Read the findings, then the causes outside of the tables, and show both in one step.
+
+        Otherwise the screen would show symptoms without their cause while the server answers slowly.
+        """
         skipped_findings: list[SkippedFinding] = []
         if self.workspace is not None and self.workspace.locked:
             with errors.each():
@@ -379,15 +389,18 @@ class Session:
             with errors.each(label):
                 findings = await reader.findings()
                 self._read_found[label] = findings.found
-                self._put_findings(label, (*findings.found, *reader.watched()))
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
                 self.read(findings.at)
+        found: dict[str, Iterable[Finding]] = {
+            label: (*self._read_found.get(label, ()), *reader.watched()) for label, reader in self.engines.items()
+        }
         if self.workspace is not None and self.engines:
             with errors.each():
-                server = await self.workspace.server_problems(self._findings)
-                self._put_findings(LABEL, server.found)
+                server = await self.workspace.server_problems([f for part in found.values() for f in part])
+                found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
+        self._put_findings(found)
         self._group()
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
 
@@ -431,7 +444,7 @@ class Session:
             return self.retry_at - self._now()
         if self.paused and not self._forced:
             return LONG
-        return min(clock.wait() for clock in (self._screen_clock, self._samples_clock, self._findings_clock))
+        return min(self.waits)
 
     # changing
 
