@@ -6,7 +6,7 @@
 -- $2 settings jsonb
 -- $3 met_needs text[]
 -- Index: task__available_polled_at__idx, from both ends.
-WITH newest AS (
+WITH newest AS MATERIALIZED ( -- else each use of a column would read the polls again
   SELECT greatest(
            (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($3::text[])
                AND (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)),
