@@ -377,7 +377,7 @@ class Session:
             self._group()
 
     async def _poll_findings(self, errors: ErrorCollector) -> None:
-        """Read the findings, then the causes outside of the tables, and show both in one step.
+        """Read the findings and the causes outside of the tables; show both in one step.
 
         Otherwise the screen would show symptoms without their cause while the server answers slowly.
         """
