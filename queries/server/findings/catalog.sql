@@ -192,9 +192,9 @@ foreign_objects AS MATERIALIZED (
   UNION ALL
   SELECT t.label, 0, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
     FROM tables t JOIN pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.confdeltype IN ('a', 'r')
-    JOIN pg_class c ON c.oid = k.conrelid
    WHERE EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
-     AND NOT t.own -> 'constraints' ? (c.relname || '.' || k.conname)
+     -- Not a join: the planner would read all of pg_class for it.
+     AND NOT t.own -> 'constraints' ? ((SELECT c.relname FROM pg_class c WHERE c.oid = k.conrelid) || '.' || k.conname)
   UNION ALL
   SELECT t.label, 0, format('unique index %s on %s', quote_ident(c.relname), t.name)
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
@@ -204,7 +204,7 @@ foreign_objects AS MATERIALIZED (
     FROM tables t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
 ),
 -- A valid index that starts with the columns, and the state of those that are not valid.
-wanted AS (
+wanted AS MATERIALIZED (
   SELECT w.label, w.kind, t.oid, t.name, t.relpages, x ->> 'ddl' AS ddl,
          ARRAY(SELECT a.attnum FROM jsonb_array_elements_text(x -> 'columns') WITH ORDINALITY AS k(name, n)
                  JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = k.name ORDER BY k.n) AS columns

@@ -37,11 +37,12 @@ holders AS (
     FROM pg_replication_slots s WHERE age(s.xmin) >= ($2::jsonb ->> 'old_xids')::float8
 ),
 sequences AS (
-  SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name, a.atttypid
+  SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name,
+         (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = f.adnum) AS atttypid
     FROM tables t
     JOIN pg_attrdef f ON f.adrelid = t.oid
-    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = f.adnum
     JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+     AND d.refobjid <> t.oid -- each default depends on its own table, too
     JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
   UNION
   SELECT t.label, t.name, s.oid, s.relname::text, a.atttypid

@@ -8,14 +8,18 @@
 -- Indexes: those of the included parts, idx_workflow_steps_named_step (at most 100 steps of the same name).
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
-, far AS MATERIALIZED (
+, far_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.at, s.backoff_request_seconds AS backoff, s.last_attempted_at,
          s.last_attempted_at + s.backoff_request_seconds * interval '1 second' AS retry_at
     FROM open_steps s
    WHERE s.last_attempted_at + s.backoff_request_seconds * interval '1 second' > now() + make_interval(secs => ($2::jsonb ->> 'far')::float8)
-     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+),
+far AS MATERIALIZED (
+  WITH open_steps AS (SELECT f.* FROM far_steps f), -- for the part: only their tasks
+\ir ../parts/ended_tasks.sql
+  SELECT s.*
+    FROM far_steps s
+   WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT $3::int
 ),
