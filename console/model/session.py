@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from console.model.bulk_run import BulkRun
 
 SLOWER = 5  # findings are read at every fifth interval
+QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals in seconds that + and - choose from
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
@@ -99,8 +100,8 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._screen_clock = RefreshClock(interval, SHARE * 0.5, now)
-        self._samples_clock = RefreshClock(interval, SHARE * 0.1, now)
+        self._screen_clock = RefreshClock(interval, SHARE * 0.4, now)
+        self._samples_clock = RefreshClock(interval / QUICKER, SHARE * 0.2, now)
         self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
         self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
         self._wake = asyncio.Event()
@@ -273,8 +274,9 @@ class Session:
             chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
         else:
             chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
-        self._screen_clock.interval = self._samples_clock.interval = chosen
+        self._screen_clock.interval = chosen
         self._findings_clock.interval = chosen * SLOWER
+        self._pace_samples()
         self._wake.set()
         return chosen
 
@@ -367,14 +369,20 @@ class Session:
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
-        found = {}
+        found: dict[str, Iterable[Finding]] = {}
         for label, reader in self.engines.items():
             with errors.each(label):
                 await reader.sample()
                 found[label] = (*self._read_found.get(label, ()), *reader.watched())
+        self._pace_samples()
         if self.findings_loaded:
             self._put_findings(found)
             self._group()
+
+    def _pace_samples(self) -> None:
+        """Sample at each interval, or more often if that may soon show a finding."""
+        soon = self._samples_clock.polls == 0 or any(reader.is_developing for reader in self.engines.values())
+        self._samples_clock.interval = self.interval / (QUICKER if soon else 1)
 
     async def _poll_findings(self, errors: ErrorCollector) -> None:
         """Read the findings and the causes outside of the tables; show both in one step.

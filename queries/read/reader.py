@@ -213,6 +213,11 @@ class Reader:
             for history in self._histories:
                 history.add(at, seen.get(history.name, ()))
 
+    @property
+    def is_developing(self) -> bool:
+        """True if more samples may soon show a finding."""
+        return any(watcher.is_developing(self.engine.settings) for watcher in self._watchers.values())
+
     def watched(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
         found = []
