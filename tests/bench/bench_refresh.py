@@ -1,4 +1,4 @@
-"""Count the blocks of a whole refresh: samples, findings, causes outside of the tables, row locks.
+"""Count the blocks of a whole refresh, with its samples and row locks.
 
     [BASE=../main] [ROWS=10000000] python -m tests.bench.bench_large eternaltwin
 
@@ -76,7 +76,10 @@ async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
 
 
 def figures(name: str, places: Mapping[int, str], folder: Path) -> list[Figure]:
-    """Compare the refresh of a large database with its floors. ``places`` are DSNs by rows."""
+    """Compare the refresh of a large database with its floors.
+
+    ``places`` are DSNs by rows.
+    """
     few, many = min(places), max(places)
     parts = {rows: _in_process(dsn, name, folder) for rows, dsn in places.items()}
     whole = {rows: sum(part.values()) for rows, part in parts.items()}

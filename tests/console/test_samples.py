@@ -1,4 +1,4 @@
-"""Findings that need several samples: shown after few intervals, without another read of all findings."""
+"""Findings that need several samples, shown after few intervals."""
 
 from __future__ import annotations
 
