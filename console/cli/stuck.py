@@ -40,6 +40,7 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
     code = 0
     parts: list[Findings] = []
     found: list[Finding] = []
+    unread: dict[str, str] = {}
     capped: list[tuple[str, str]] = []
     skipped: list[SkippedFinding] = list(_unwatched(readers) if watch is None else ())
     if watch is not None and (errors := await _watch(readers, watch)):
@@ -49,6 +50,7 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
         lines: list[str] = []
         try:
             parts.append(part := await reader.findings(page=limit))
+            unread |= {reader.label: part.unread} if part.unread else {}
             capped += [(reader.label, each) for each in part.capped]
             if reader.found.readable:  # otherwise one line about the missing privileges is enough
                 lines += _failures(part)
@@ -57,13 +59,14 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
         except DatabaseError as error:
             lines.append(f"{reader.label}: {error}")
             skipped.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
+            unread[reader.label] = error.line
         found += reader.watched()
         lines += access_warnings(workspace, reader)
         say(*lines)
         code = code or int(bool(lines))
     found += [finding for part in parts for finding in part.found]
     labels = {reader.label for reader in readers}
-    server = await workspace.server_problems(found)
+    server = await workspace.server_problems(found, unread)
     lines = list(_failures(server))
     say(*lines)
     parts.append(server)

@@ -390,6 +390,7 @@ class Session:
         Otherwise the screen would show symptoms without their cause while the server answers slowly.
         """
         skipped_findings: list[SkippedFinding] = []
+        unread: dict[str, str] = {}
         if self.workspace is not None and self.workspace.locked:
             with errors.each():
                 await self.workspace.detect(renew=True)  # a locked table may be readable now
@@ -399,13 +400,14 @@ class Session:
                 self._read_found[label] = findings.found
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
+                unread |= {label: findings.unread} if findings.unread else {}
                 self.read(findings.at)
         found: dict[str, Iterable[Finding]] = {
             label: (*self._read_found.get(label, ()), *reader.watched()) for label, reader in self.engines.items()
         }
         if self.workspace is not None and self.engines:
             with errors.each():
-                server = await self.workspace.server_problems([f for part in found.values() for f in part])
+                server = await self.workspace.server_problems([f for part in found.values() for f in part], unread)
                 found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
         self._put_findings(found)

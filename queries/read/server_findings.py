@@ -150,6 +150,15 @@ class ServerFindings:
         connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
         return f"{connected}; {'the newest' if n > 1 else 'it'} {newest.doing(self._read)} (inferred)."
 
+    def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
+        """Return a finding for each engine that could not be read, with the reason."""
+        spec = self._codes["not_read"]
+        rows = ({"id": f"engine:{label}", "since": None, "affects": [label], "suspected": False} for label in unread)
+        return tuple(
+            self._finding(spec, row, {"label": label, "why": why})
+            for row, (label, why) in zip(rows, unread.items(), strict=True)
+        )
+
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
         """Return the findings, sessions and counters of a part's rows."""
         found, skipped, sessions = [], [], []

@@ -33,10 +33,11 @@ async def shown(
         if loop.time() >= until:
             break
         await asyncio.sleep(PAUSE)
-    found, capped = [], []
+    found, capped, unread = [], [], {}
     for reader in readers:
         part = await reader.findings()
         found += [*part.found, *reader.watched()]
+        unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
-    found += (await workspace.server_problems(found)).found
+    found += (await workspace.server_problems(found, unread)).found
     return workspace.incidents(found, capped)

@@ -156,6 +156,15 @@ for name in LATE:
 
 # Tables
 
+TABLES = {
+    "eternaltwin": "task task_timer job",
+    "estuary": "tasks",
+    "agent_jobs table": "jobs agents",
+    "agent_jobs": "jobs",
+    "uni2work": "queued_job cron_last_exec",
+    "tasker": "task_transitions tasks workflow_steps",
+}
+
 
 async def meet(scene: Scene) -> None:
     """Let executors meet a table lock, and time pass."""
@@ -173,12 +182,31 @@ async def table_locked_by_a_colleague(scene: Scene) -> str:
     return pid
 
 
-@drill("estuary", "table_locked", actions=ENDS, most=1)
-async def table_locked_against_readers(scene: Scene) -> str:
+async def table_locked_against_readers(scene: Scene, tables: str) -> str:
+    """A migration rewrites tables. No engine's rows can be read meanwhile."""
+    await LATE.get(scene.key, late_agent_jobs)(scene)
     session, pid = await begun(scene)
-    await session.execute("ALTER TABLE tasks ADD COLUMN note text")
-    await meet(scene)
+    for table in tables.split():
+        await session.execute(f"ALTER TABLE {table} ADD COLUMN note text")
+    await scene.start()
+    await scene.sleep(3.5)
     return pid
+
+
+async def table_just_locked_against_readers(scene: Scene, tables: str) -> str:
+    """The lock is too young to be reported by itself."""
+    session, pid = await begun(scene)
+    await session.execute(f"LOCK TABLE {', '.join(tables.split())} IN ACCESS EXCLUSIVE MODE")
+    return pid
+
+
+for name, tables in TABLES.items():
+    options = {"actions": ENDS, "most": 1}
+    for way, codes in (
+        (table_locked_against_readers, "table_locked"),
+        (table_just_locked_against_readers, ("table_locked", "not_read")),
+    ):
+        drill(name, codes, name=way.__name__.replace("_", " "), **options)(partial(way, tables=tables))
 
 
 @drill("tasker", "table_locked", actions=ENDS, most=1)
@@ -201,9 +229,9 @@ async def migration_waits(scene: Scene, table: str) -> str:
     return pid
 
 
-for name, table in (("eternaltwin", "task"), ("agent_jobs table", "jobs"), ("uni2work", "queued_job")):
+for name, tables in TABLES.items():
     options = {"name": "migration waits behind a report", "actions": ENDS, "most": 1}
-    drill(name, "lock_queue", **options)(partial(migration_waits, table=table))
+    drill(name, "lock_queue", **options)(partial(migration_waits, table=tables.split()[0]))
 
 
 @drill("estuary", ("lock_queue", "table_locked"), actions=ENDS, most=1)
