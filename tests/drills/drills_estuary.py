@@ -91,7 +91,7 @@ async def due_at_infinity(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("skipped", "overdue", "permits_full", "overdue_cause_unknown", "starved"), most=1)
+@drill(NAME, "slots_in_use", names=("5 of PUBLICATIONS",), most=1)
 async def long_polls_take_all_permits(scene: Scene) -> None:
     """Five hour-long polls leave no permit for tasks that are due."""
     scene.engine.executor = Busy
