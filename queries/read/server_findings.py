@@ -89,6 +89,8 @@ class ServerFindings:
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
         self._history: list[tuple[float, Counters]] = []
+        self._server = database.server
+        self._replaced: tuple[float, str] | None = None
         self._codes = {spec.code: spec for spec in self._spec.findings}
 
     async def findings(self) -> Findings:
@@ -121,8 +123,11 @@ class ServerFindings:
             async with self.database.reading() as transaction:
                 await in_turn(transaction, left, read, failed)
         self._read = at
+        self._compare(at)
         parts = self._kept.values()
         found = [finding for part in parts for finding in part.found] + self._counted()
+        if not any(finding.code == "promoted" for finding in found):
+            found += self._changed(at)
         return Findings(
             found=tuple(sorted(found, key=incidents.rank)),
             at=at,
@@ -188,6 +193,28 @@ class ServerFindings:
             affects=tuple(sorted(row["affects"])),
             suspected=row["suspected"],
         )
+
+    def _compare(self, at: float) -> None:
+        """Note that the console's server was promoted, or that another one answers."""
+        before, now = self._server, self.database.server
+        self._server = now
+        if before is None or now is None or now.standby or before.history == now.history:
+            return
+        if before.system_identifier != now.system_identifier:
+            what = "Another server answers now, with other data."
+        elif before.standby:
+            what = "This server was a standby and is the primary now."
+        else:
+            what = f"Another server took over: timeline {now.timeline} instead of {before.timeline}."
+        self._replaced = at, what
+
+    def _changed(self, at: float) -> list[Finding]:
+        if self._replaced is None or at - self._replaced[0] > self.settings["promoted"]:
+            return []
+        since, what = self._replaced
+        labels = [engine.label for engine in self.engines]
+        row = {"id": "server:promotion", "since": since, "affects": labels, "suspected": False}
+        return [self._finding(self._codes["promoted"], row, {"what": what})]
 
     def _counted(self) -> list[Finding]:
         """Compare the counters with earlier ones and return what has risen."""

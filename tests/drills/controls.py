@@ -5,6 +5,7 @@ The console may report nothing worse than a minor line.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from console.demo.estuary import kinds
 from console.demo.tasker.step_history import claimed, complete, enqueued, pending, waiting
 from tests.drills.drill import control
 from tests.drills.drills_locks import LATE, begun
+from tests.drills.drills_server import bloat, standby_of
 from tests.drills.scene import Scene
 from tests.drills.surroundings import DAY, ENGINES, HOUR, MINUTE
 
@@ -253,6 +255,25 @@ async def key_locks_of_another_application(scene: Scene) -> None:
 @control("uni2work")
 async def key_locks_on_jobs(scene: Scene) -> None:
     await shared_locks_of_foreign_keys(scene, "uni2work")
+
+
+@control("uni2work", alone=True)
+async def promoted_and_at_work(scene: Scene) -> None:
+    """A switchover went well."""
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.standby)
+    scene.server.sql("SELECT pg_promote()")
+    await scene.connect()
+    await healthy(scene)
+
+
+@control("estuary", alone=True, limits={"dead_rows": 100, "old_xids": 10_000, "old_transaction": 1.0})
+async def standby_with_feedback(scene: Scene) -> None:
+    """The standby's feedback keeps rows for moments only; the table has dead rows for another reason."""
+    await standby_of(scene)
+    await scene.until("SELECT count(*) > 0 FROM pg_stat_replication")
+    await bloat(scene, "tasks", "wake_at")
+    await scene.sleep(2)
 
 
 # Other users of the same database

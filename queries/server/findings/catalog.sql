@@ -230,6 +230,18 @@ SELECT 'standby', 'server:standby', extract(epoch FROM pg_last_xact_replay_times
        l.labels, true
   FROM labels l WHERE pg_is_in_recovery()
 UNION ALL
+-- The history file of a timeline is written by the promotion that begins it. Like server.sql, this calls a function that
+-- may be forbidden through ts_stat().
+SELECT 'promoted', 'server:promotion', p.at,
+       jsonb_build_object('what', format('This server was promoted at %s.', date_trunc('second', to_timestamp(p.at)))), l.labels, false
+  FROM (SELECT CASE WHEN NOT pg_is_in_recovery() AND has_function_privilege('pg_ls_waldir()', 'EXECUTE')
+                    THEN (SELECT word FROM ts_stat($$
+                           SELECT array_to_tsvector(ARRAY[extract(epoch FROM f.modification)::text])
+                             FROM (SELECT w.modification FROM pg_ls_waldir() AS w WHERE w.name ~ '^[0-9A-F]{8}\.history$'
+                                    ORDER BY w.name DESC LIMIT 1) AS f$$)) END::float8 AS at OFFSET 0) AS p
+ CROSS JOIN labels l
+ WHERE p.at > extract(epoch FROM clock_timestamp())::float8 - ($2::jsonb ->> 'promoted')::float8
+UNION ALL
 SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'lacks', string_agg(DISTINCT format('%s (%s of %s)', j.lacks, j.kind, j.label), '; ')),

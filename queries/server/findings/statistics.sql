@@ -1,4 +1,5 @@
--- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, deadlocks.
+-- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, WAL that is kept,
+-- deadlocks.
 -- A row `counters` is no finding: its numbers are compared with those of later reads.
 -- $1 args jsonb: engines: label, schema, tables, workers of each
 -- $2 settings jsonb
@@ -21,19 +22,24 @@ bloated AS (
 ),
 holders AS (
   SELECT 'backend:' || a.pid AS id, age(a.backend_xmin) AS xids, a.xact_start AS since, a.pid, a.backend_start,
-         format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) AS who
+         CASE WHEN a.backend_type = 'walsender'
+              THEN format('A query on the standby %s (pid %s, role %s; hot_standby_feedback is on)', coalesce(nullif(a.application_name, ''), 'without a name'),
+                          a.pid, coalesce(a.usename, '?'))
+              ELSE format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) END AS who
     FROM pg_stat_activity a
    WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
      AND (a.datname = current_database() OR a.backend_type = 'walsender')
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
-     AND clock_timestamp() - coalesce(a.xact_start, a.backend_start) >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
+     AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= ($2::jsonb ->> 'old_xids')::float8 -- moves while it is connected
+              ELSE clock_timestamp() - a.xact_start >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8) END
   UNION ALL
   SELECT 'prepared:' || x.gid, age(x.transaction), x.prepared, NULL, NULL, 'the prepared transaction ' || x.gid
     FROM pg_prepared_xacts x
    WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
   UNION ALL
   SELECT 'slot:' || s.slot_name, age(s.xmin), NULL, s.active_pid, NULL,
-         format('the replication slot %s (%s)', s.slot_name, CASE WHEN s.active THEN 'in use' ELSE 'not in use' END)
+         format('The replication slot %s (%s)', s.slot_name,
+                CASE WHEN s.active THEN 'its standby is connected and runs a long query' ELSE 'nothing is connected to it' END)
     FROM pg_replication_slots s WHERE age(s.xmin) >= ($2::jsonb ->> 'old_xids')::float8
 ),
 sequences AS (
@@ -93,6 +99,23 @@ SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((
  CROSS JOIN (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
               WHERE EXISTS (SELECT FROM jsonb_array_elements(e -> 'workers') AS w WHERE w -> 'channels' <> '[]')) AS l
  WHERE l.labels IS NOT NULL AND q.used >= ($2::jsonb ->> 'notify_used')::float8
+UNION ALL
+-- What keeps WAL until the disk is full: a slot, or an archive command that fails.
+(SELECT 'wal_kept', 'slot:' || s.slot_name, NULL,
+        jsonb_build_object('holder', format('The replication slot %s (%s)', s.slot_name, CASE WHEN s.active THEN 'in use' ELSE 'nothing is connected to it' END),
+          'kept', pg_size_pretty(s.bytes)), l.labels, false
+   FROM (SELECT r.slot_name, r.active, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, r.restart_lsn) AS bytes
+           FROM pg_replication_slots r WHERE r.wal_status IN ('reserved', 'extended', 'unreserved')) AS s
+  CROSS JOIN labels l
+  WHERE s.bytes >= ($2::jsonb ->> 'wal_kept')::float8
+  ORDER BY s.bytes DESC LIMIT 1)
+UNION ALL
+SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archived_time, a.stats_reset))::float8,
+       jsonb_build_object('holder', format('WAL archiving (%s failures, the last at %s)', a.failed_count, date_trunc('second', a.last_failed_time)),
+         'kept', 'all WAL' || coalesce(' since ' || date_trunc('second', a.last_archived_time), '')), l.labels, false
+  FROM pg_stat_archiver a CROSS JOIN labels l
+ WHERE current_setting('archive_mode') <> 'off' AND a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
+   AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => ($2::jsonb ->> 'not_archived')::float8)
 UNION ALL
 SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'reset', d.stats_reset), l.labels, false
   FROM pg_stat_database d CROSS JOIN labels l WHERE d.datname = current_database()
