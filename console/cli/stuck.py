@@ -19,6 +19,7 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 
 PAUSE = 1.0  # seconds between two samples of `stuck --watch`
+COUNTED = 1.2  # seconds in which each busy session reports its counters
 NEEDS_SAMPLES = "needs several samples: stuck --watch SECONDS"
 
 
@@ -43,6 +44,8 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
     unread: dict[str, str] = {}
     capped: list[tuple[str, str]] = []
     skipped: list[SkippedFinding] = list(_unwatched(readers) if watch is None else ())
+    if watch is not None:
+        await workspace.server_problems(())  # its counters are compared with those of the end
     if watch is not None and (errors := await _watch(readers, watch)):
         say(*(f"{label}: {why}" for label, why in errors.items()))
         code = 1
@@ -67,6 +70,9 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, watc
     found += [finding for part in parts for finding in part.found]
     labels = {reader.label for reader in readers}
     server = await workspace.server_problems(found, unread)
+    if workspace.server_findings.counts_once:
+        await asyncio.sleep(COUNTED)
+        server = await workspace.server_problems(found, unread)
     lines = list(_failures(server))
     say(*lines)
     parts.append(server)

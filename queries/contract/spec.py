@@ -132,12 +132,14 @@ class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
-    do not exist in this variant are skipped. ``path``: its statements use unqualified names, so its search_path must
-    include the schema.
+    do not exist in this variant are skipped. ``queues`` are privileges on tables whose names begin so, such as
+    ``"UPDATE pgmq.q_"``; a worker needs them for its own queues only. ``path``: its statements use unqualified names,
+    so its search_path must include the schema.
     """
 
     title: str
     privileges: tuple[str, ...]
+    queues: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[WorkerIndex, ...] = ()

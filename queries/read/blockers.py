@@ -284,6 +284,7 @@ def _finding(
         "holder": names if sure else f"one of {names}",
         "root": root if sure or len(roots) == 1 else f"one of {root}",
         "pid": first.pid,
+        "blocker": first.pid,
         "backend_start": first.backend_start,
         "gid": first.gid,
         "age": "an unknown time" if first.since is None else str(timedelta(seconds=int(read.at - first.since))),
@@ -322,6 +323,7 @@ def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
             "tables": ", ".join(session.tables),
             "waits": str(timedelta(seconds=int(waits))),
             "root": ", ".join(sorted(s.name for s in roots)),
+            "blocker": first.pid,
             "backend_start": first.backend_start,
             "state": _state(first, role),
         }

@@ -25,6 +25,12 @@ from queries.read import incidents, sentence
 # Seconds for which the findings of a part are kept.
 KEPT = {"catalog": 5.0}
 
+# Suspected findings that failing transactions confirm.
+CONFIRMED = ("foreign_objects", "writes_refused")
+
+# Seconds within which an idle session reports its counters.
+REPORTED = 12.0
+
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
 
@@ -57,11 +63,19 @@ class WorkerSessions(Record):
 
 
 class Counters(Record):
-    """Counters of the database. ``reset``: when they began at 0."""
+    """Counters of the database. ``reset``: when they began at 0.
+
+    ``consoles`` are the connections of all consoles, which roll back what they read; ``own`` are those rollbacks of this
+    one until the read.
+    """
 
     deadlocks: int
+    commits: int
+    rollbacks: int
+    consoles: int
     reset: str | None
     labels: tuple[str, ...]
+    own: int = 0
 
 
 class Part(Record):
@@ -125,7 +139,8 @@ class ServerFindings:
         self._read = at
         self._compare(at)
         parts = self._kept.values()
-        found = [finding for part in parts for finding in part.found] + self._counted()
+        found = [finding for part in parts for finding in part.found]
+        found += self._counted()
         if not any(finding.code == "promoted" for finding in found):
             found += self._changed(at)
         return Findings(
@@ -172,7 +187,7 @@ class ServerFindings:
             if row["code"] == "worker_session":
                 sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
             elif row["code"] == "counters":
-                self._history.append((at, Counters(**evidence, labels=tuple(row["affects"] or ()))))
+                self._history.append((at, self._counters(row, evidence)))
             elif row["id"] is None:
                 skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
             else:
@@ -216,19 +231,48 @@ class ServerFindings:
         row = {"id": "server:promotion", "since": since, "affects": labels, "suspected": False}
         return [self._finding(self._codes["promoted"], row, {"what": what})]
 
-    def _counted(self) -> list[Finding]:
-        """Compare the counters with earlier ones and return what has risen."""
+    @property
+    def counts_once(self) -> bool:
+        """Return True if a second read could confirm a suspicion: counters were read once."""
+        found = (finding for part in self._kept.values() for finding in part.found)
+        return len(self._history) == 1 and any(f.suspected and f.code in CONFIRMED for f in found)
+
+    def _counted(self) -> Iterable[Finding]:
+        """Compare the counters with earlier ones and yield what has risen."""
         if not self._history:
-            return []
+            return
         at, now = self._history[-1]
         oldest = at - self.settings["deadlock_window"]
         self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
         since, first = self._history[0]
         n = now.deadlocks - first.deadlocks
-        if n < self.settings["deadlocks"]:
-            return []
-        row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
-        return [self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})]
+        if n >= self.settings["deadlocks"]:
+            row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
+            yield self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})
+        yield from self._rolled_back()
+
+    def _rolled_back(self) -> Iterable[Finding]:
+        """Compare the rollbacks of others with earlier ones.
+
+        A session reports its rollbacks up to some seconds late, so the newest own ones before may be among them.
+        """
+        at, now = self._history[-1]
+        recent = at - self.settings["rollback_window"]
+        since, first = next((then, each) for then, each in self._history if then >= recent)
+        own = next((each.own for then, each in reversed(self._history) if then <= since - REPORTED), 0)
+        n = now.rollbacks - first.rollbacks - (now.own - own)
+        share = n / max(n + now.commits - first.commits, 1)
+        labels = [label for label in now.labels if self.sessions(label)]
+        if not labels or now.consoles > self.database.sessions or n < self.settings["rollbacks"]:
+            return
+        code = next((c for c in ("transactions_fail", "rollbacks") if share >= self.settings[f"{c}_share"]), None)
+        if code is not None:
+            row = {"id": "server:rollbacks", "since": None, "affects": labels, "suspected": True}
+            counted = {"n": n, "of": n + now.commits - first.commits, "window": f"{at - since:.0f} s"}
+            yield self._finding(self._codes[code], row, counted)
+
+    def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
+        return Counters(**evidence, labels=tuple(row["affects"] or ()), own=self.database.load.rollbacks)
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:

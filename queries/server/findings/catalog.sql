@@ -22,12 +22,15 @@ tables AS MATERIALIZED (
 ),
 workers AS MATERIALIZED (
   SELECT e.label, e.schema, e.nspname, w ->> 'title' AS kind, (w ->> 'path')::bool AS path, w -> 'privileges' AS privileges,
-         w -> 'indexes' AS indexes
+         w -> 'indexes' AS indexes, w -> 'queues' AS queues
     FROM engines e CROSS JOIN jsonb_array_elements(e.workers) AS w
 ),
 asked AS MATERIALIZED (
-  SELECT w.label, w.kind, w.schema, split_part(p, ' ', 1) AS word, split_part(p, ' ', 2) AS name
+  -- A name may have another schema: "EXECUTE pgmq.read".
+  SELECT w.label, w.kind, CASE WHEN n.name LIKE '%.%' THEN (SELECT o.oid FROM pg_namespace o WHERE o.nspname = split_part(n.name, '.', 1))
+                               ELSE w.schema END AS schema, n.word, regexp_replace(n.name, '^.*\.', '') AS name
     FROM workers w CROSS JOIN jsonb_array_elements_text(w.privileges) AS p
+   CROSS JOIN LATERAL (SELECT split_part(p, ' ', 1) AS word, split_part(p, ' ', 2) AS name) AS n
 ),
 needed AS MATERIALIZED (
   SELECT a.label, a.kind, a.word, c.oid, a.name, 'table' AS sort
@@ -176,6 +179,25 @@ sound AS MATERIALIZED (
 judged AS MATERIALIZED (
   SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind)) AS others FROM likely k
 ),
+queues AS MATERIALIZED (
+  -- Tables whose names begin as `queues` says, with the privileges that a reader needs.
+  SELECT w.label, c.oid, c.relname::text AS name, split_part(p, ' ', 1) AS word
+    FROM workers w CROSS JOIN jsonb_array_elements_text(w.queues) AS p
+    JOIN pg_namespace n ON n.nspname = split_part(split_part(p, ' ', 2), '.', 1)
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND starts_with(c.relname, split_part(split_part(p, ' ', 2), '.', 2))
+),
+unread AS MATERIALIZED (
+  -- A queue that no connected worker may read, and what the one with the most privileges lacks.
+  SELECT DISTINCT ON (h.label, h.name) h.label, h.name, h.rolname, h.doing, h.lacks
+    FROM (SELECT q.label, q.name, k.rolname, k.doing, count(*) FILTER (WHERE NOT p.ok) AS n,
+                 string_agg(DISTINCT q.word, ', ') FILTER (WHERE NOT p.ok) AS lacks
+            FROM queues q JOIN (SELECT DISTINCT k.label, k.role, k.rolname, k.doing FROM likely k WHERE k.live) AS k ON k.label = q.label
+           CROSS JOIN LATERAL (SELECT has_table_privilege(k.role, q.oid, q.word) AS ok) AS p
+           GROUP BY q.label, q.name, k.rolname, k.doing) AS h
+   WHERE NOT EXISTS (SELECT FROM likely k WHERE k.label = h.label AND k.live
+                        AND NOT EXISTS (SELECT FROM queues q WHERE (q.label, q.name) = (h.label, h.name) AND NOT has_table_privilege(k.role, q.oid, q.word)))
+   ORDER BY h.label, h.name, h.n, h.rolname
+),
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
@@ -249,6 +271,10 @@ SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
   FROM judged j WHERE j.lacks IS NOT NULL AND (j.live OR NOT j.others)
  GROUP BY j.rolname, j.n, j.doing
 UNION ALL
+SELECT 'queue_closed', 'table:' || u.label || '.' || u.name, NULL,
+       jsonb_build_object('role', u.rolname, 'lacks', u.lacks, 'table', u.name, 'doing', u.doing), ARRAY[u.label], true
+  FROM unread u
+UNION ALL
 SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'tables', string_agg(DISTINCT h.names || ' of ' || j.label, '; '),
@@ -310,3 +336,11 @@ SELECT CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN 'deque
   FROM indexed i
  GROUP BY i.label, i.kind, i.name, i.ddl, i.relpages, i.columns
 HAVING NOT bool_or(i.valid)
+UNION ALL
+SELECT 'index_invalid', 'index:' || t.label || '.' || c.relname, NULL,
+       jsonb_build_object('label', t.label, 'index', c.relname, 'table', t.name), ARRAY[t.label], false
+  FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND NOT (i.indisvalid AND i.indisready AND i.indislive) JOIN pg_class c ON c.oid = i.indexrelid
+ WHERE c.relkind = 'i'
+   AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index b WHERE b.index_relid = i.indexrelid)
+   AND NOT EXISTS (SELECT FROM indexed x WHERE x.oid = t.oid AND NOT EXISTS (SELECT FROM indexed y WHERE (y.oid, y.columns) = (x.oid, x.columns) AND y.valid)
+                      AND x.indexrelid = i.indexrelid)

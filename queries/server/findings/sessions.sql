@@ -141,7 +141,8 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
 UNION ALL
 (SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
         jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start,
-          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n),
+          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n)
+        || CASE WHEN h.n > 0 THEN jsonb_build_object('blocker', h.pid) ELSE '{}' END,
         l.labels, h.n = 0
    FROM (SELECT h.pid, count(DISTINCT w.pid) AS n
            FROM held h
@@ -154,7 +155,7 @@ UNION ALL
      OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => ($2::jsonb ->> 'advisory_idle')::float8)
   ORDER BY h.n DESC, a.state_change LIMIT 3)
 UNION ALL
-SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', u.used, 'limit', u.most), l.labels, u.suspected
+SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', least(u.used, u.most), 'limit', u.most), l.labels, u.suspected
   FROM (SELECT 'server:connections' AS id, 'the server' AS scope, count(*) + 1 AS used,
                current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                - coalesce(current_setting('reserved_connections', true)::int, 0) AS most, false AS suspected

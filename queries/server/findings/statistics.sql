@@ -1,7 +1,7 @@
 -- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, WAL that is kept,
 -- deadlocks.
 -- A row `counters` is no finding: its numbers are compared with those of later reads.
--- $1 args jsonb: engines: label, schema, tables, workers of each
+-- $1 args jsonb: engines: label, schema, tables, workers of each; tools: the first is the console's application name
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
 -- the last value of a sequence are read by oid.
@@ -117,5 +117,6 @@ SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archive
  WHERE current_setting('archive_mode') <> 'off' AND a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
    AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => ($2::jsonb ->> 'not_archived')::float8)
 UNION ALL
-SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'reset', d.stats_reset), l.labels, false
+SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
+         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = $1::jsonb #>> '{tools,0}'), 'reset', d.stats_reset), l.labels, false
   FROM pg_stat_database d CROSS JOIN labels l WHERE d.datname = current_database()
