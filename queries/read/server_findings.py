@@ -65,8 +65,8 @@ class WorkerSessions(Record):
 class Counters(Record):
     """Counters of the database. ``reset``: when they began at 0.
 
-    ``consoles`` are the connections of all consoles, which roll back what they read; ``own`` are those rollbacks of this
-    one until the read.
+    ``consoles`` are the connections of all consoles, which roll back what they read. ``own`` counts the rollbacks of
+    this one until the read.
     """
 
     deadlocks: int
