@@ -38,7 +38,8 @@ async def function_of_the_queues_revoked(scene: Scene) -> str:
 
 @drill("uni2work", "foreign_objects", names=("trigger audit_jobs",), most=2)
 async def trigger_writes_to_a_missing_table(scene: Scene) -> None:
-    """Jobs are executed and never deleted: locks look healthy."""
+    """Jobs are executed and never deleted."""
+    scene.engine.executor = lambda connection: Unlocking(connection, scene.engine.instance)
     await broken(
         scene,
         "CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS"
@@ -50,6 +51,7 @@ async def trigger_writes_to_a_missing_table(scene: Scene) -> None:
 @drill("uni2work", "foreign_objects", names=("foreign key", "job_note"), most=2)
 async def notes_refer_to_jobs(scene: Scene) -> None:
     """Another program keeps a note on each job, so no job can be deleted."""
+    scene.engine.executor = lambda connection: Unlocking(connection, scene.engine.instance)
     await broken(
         scene,
         "CREATE TABLE job_note (job bigint REFERENCES queued_job (id), note text)",
@@ -74,7 +76,7 @@ class Unlocking:
             if job is not None:
                 try:
                     done += await self._instance.perform(job)
-                except asyncpg.IntegrityConstraintViolationError:
+                except asyncpg.PostgresError:
                     await self._connection.execute(SQL["unlock"], job.id, self._instance.uuid)
         await asyncio.sleep(0.2)
         return done
