@@ -179,7 +179,7 @@ class Workspace:
         which most could not be read, with the reason.
         """
         server = await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, found)
+        locks = await row_locked(self.database, self.engines, found, self.server_findings.working)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
             found=(*server.found, *locks.found, *silent),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -22,8 +23,8 @@ from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.statement import Statement
 
-CODE, WAITS = "row_locked", "session_waits"
-SYMPTOMS = {"late", "locked"}
+CODE, WAITS, MOST = "row_locked", "session_waits", "late_rows_locked"
+SYMPTOMS = {"late", "locked", "dead_owner"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
 ALL_WAITING = 300  # ... that are read if the operator asks
@@ -31,6 +32,7 @@ STANDBY = "A standby has no row locks. Those of the primary are not visible here
 ENDED = "No transaction in progress locks a row of this node."
 
 Readers = Mapping[str, Reader]
+Working = Callable[[str, str, str], bool]  # engine, role and application of the session that locks rows
 
 
 class Asked(Record):
@@ -66,11 +68,14 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
     )
 
 
-async def row_locked(database: Database, readers: Readers, found: Iterable[Finding]) -> Findings:
+async def row_locked(
+    database: Database, readers: Readers, found: Iterable[Finding], working: Working | None = None
+) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
     ``found``: findings of the engines. Without any, nothing is read. The rows of nodes that are late or locked take one
-    statement, the sessions another one. Raises LostError and UnreachableError only.
+    statement, the sessions another one. ``working`` returns True if a worker of an engine is connected beside the
+    session that locks rows. Raises LostError and UnreachableError only.
     """
     found = tuple(found)
     ids = _symptomatic(readers, found)
@@ -95,6 +100,8 @@ async def row_locked(database: Database, readers: Readers, found: Iterable[Findi
             await in_turn(transaction, left, read, failed)
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
+    if working is not None:
+        findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), working)
     if found and not _standby(database):
         try:
             async with database.reading() as transaction:
@@ -292,6 +299,8 @@ def _finding(
         "through": "" if {s.id for s in roots} == {s.id for s in holders} else f" and waits for {root}",
         "query": first.query,
         "session": first.id,
+        "role": first.role,
+        "application": first.application,
     }
     (label, _, _) = node_id.partition("/")
     return Finding(
@@ -308,16 +317,53 @@ def _finding(
     )
 
 
+def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working) -> list[Finding]:
+    """Return a finding for each session that locks most of an engine's late nodes.
+
+    Without a connected worker the lock is no reason for a standstill.
+    """
+    spec = next(f for f in server_spec().findings if f.code == MOST)
+    groups: dict[tuple[str, Any, Any], list[Finding]] = {}
+    for finding in locked:
+        evidence = finding.evidence
+        groups.setdefault((*finding.affects, evidence["root"], evidence["backend_start"]), []).append(finding)
+    found = []
+    for (label, root, backend_start), some in groups.items():
+        first = some[0]
+        if len(some) * 2 < late[label] or not working(label, first.evidence["role"], first.evidence["application"]):
+            continue
+        evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
+        found.append(
+            Finding(
+                engine=LABEL,
+                node_id=f"{LABEL}/engine:{label}",
+                code=spec.code,
+                title=spec.title,
+                sentence=sentence.fill(spec.sentence, evidence),
+                severity=spec.severity,
+                proof=spec.proof,
+                since=first.since,
+                evidence=evidence,
+                affects=first.affects,
+            )
+        )
+    return found
+
+
 def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
-    """Yield a finding for each session that waits long for an engine's row."""
+    """Yield a finding for each session that waits for an engine's row.
+
+    A short wait behind an old transaction is suspected: the session may give up each time and try again.
+    """
     spec = next(f for f in server_spec().findings if f.code == WAITS)
     least = server_spec().settings[WAITS]
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
-        if not (session.engines and session.waits_for_row) or waits < least:
-            continue
         roots = read.roots(session.id)
         first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+        held = read.at - first.since if first.since is not None else 0.0
+        if not (session.engines and session.waits_for_row) or max(waits, held) < least:
+            continue
         evidence = {
             "waiter": session.name,
             "tables": ", ".join(session.tables),
@@ -338,6 +384,7 @@ def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
             since=session.waits_since,
             evidence=evidence,
             affects=session.engines,
+            suspected=waits < least,
         )
 
 

@@ -157,6 +157,11 @@ class ServerFindings:
         """Return the sessions that may be workers of an engine, as of the last read."""
         return tuple(each for part in self._kept.values() for each in part.sessions if label in each.engines)
 
+    def working(self, label: str, role: str, application: str) -> bool:
+        """Return True if another session is connected that may be a worker of an engine."""
+        others = (s for s in self.sessions(label) if s.n > 1 or (s.role, s.application) != (role, application))
+        return any(others) or label.partition("@")[0] in application.lower()
+
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
         if not self._read:

@@ -269,7 +269,7 @@ async def promoted_and_at_work(scene: Scene) -> None:
 
 @control("estuary", alone=True, limits={"dead_rows": 100, "old_xids": 10_000, "old_transaction": 1.0})
 async def standby_with_feedback(scene: Scene) -> None:
-    """The standby's feedback keeps rows for moments only; the table has dead rows for another reason."""
+    """The feedback keeps rows for moments; the dead rows have another reason."""
     await standby_of(scene)
     await scene.until("SELECT count(*) > 0 FROM pg_stat_replication")
     await bloat(scene, "tasks", "wake_at")

@@ -154,6 +154,97 @@ for name in LATE:
         drill(name, codes, **options)(partial(locked, engine=name, holder=way))
 
 
+# Every row of a table
+
+ALL_ROWS = {
+    "eternaltwin": "UPDATE task SET cpu_duration = cpu_duration",
+    "estuary": "UPDATE tasks SET wake_at = wake_at",
+    "agent_jobs table": "UPDATE jobs SET updated_at = updated_at",
+    "uni2work": "UPDATE queued_job SET lock_time = lock_time",
+    "tasker": "UPDATE task_transitions SET metadata = metadata",
+}
+
+
+async def script_updates_every_row(scene: Scene, minutes: float) -> str:
+    """A script changes all rows in one transaction that does not end."""
+    await scene.start()
+    await scene.stop()
+    for _ in range(4):
+        await LATE[scene.key](scene)
+    await scene.pass_time(minutes * MINUTE)
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+for name in LATE:
+    for minutes in (5, 90):
+        options = {"name": f"script updates every row for {minutes} minutes", "actions": ENDS}
+        options["most"] = 2 if name == "tasker" else 1  # what the workers had claimed before is orphaned
+        codes = ("row_locked", "session_waits")
+        drill(name, codes, **options)(partial(script_updates_every_row, minutes=minutes))
+
+
+async def many_rows_locked(scene: Scene) -> str:
+    """More nodes are locked than the console reads the rows of."""
+    await scene.start()
+    await scene.stop()
+    for _ in range(150):
+        rows = await LATE[scene.key](scene)
+    await scene.pass_time(90 * MINUTE)
+    assert rows
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+async def workers_give_up_waiting(scene: Scene) -> str:
+    """The workers' statements fail after a second, so none of them waits for long."""
+    await scene.sql(f"ALTER ROLE {scene.worker} SET lock_timeout = '1s'")
+    await scene.start()
+    await scene.sleep(1)
+    await scene.stop()
+    for _ in range(4):
+        await LATE[scene.key](scene)
+    await scene.pass_time(40 * MINUTE)
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+for name in LATE:
+    for way in (many_rows_locked, workers_give_up_waiting):
+        options = {"name": way.__name__.replace("_", " "), "actions": ENDS, "most": 2 if name == "tasker" else 1}
+        drill(name, ("row_locked", "session_waits"), **options)(way)
+
+
+@drill("eternaltwin", "runner_silent", most=2)
+async def runner_killed_beside_locks_on_late_rows(scene: Scene) -> None:
+    """No worker is connected, so the locks are not the reason."""
+    await scene.start()
+    await scene.stop()
+    rows = await late_eternaltwin(scene)
+    await scene.pass_time(40 * MINUTE)
+    await row_locked(scene, rows)
+    await scene.sleep(HELD)
+
+
+@drill("uni2work", "no_workers", most=2)
+async def instances_killed_beside_locks_on_late_rows(scene: Scene) -> None:
+    await scene.start()
+    await scene.stop()
+    rows = [await late_uni2work(scene) for _ in range(6)]
+    await scene.pass_time(40 * MINUTE)
+    await row_locked(scene, rows[-1])
+    await scene.sleep(HELD)
+
+
 # Tables
 
 TABLES = {

@@ -249,7 +249,7 @@ async def slot_of_a_lost_standby(scene: Scene) -> None:
 
 
 @drill("uni2work", "wal_kept", names=("etl",), alone=True, most=1, limits={"wal_kept": 1e6})
-async def logical_slot_that_nobody_reads(scene: Scene) -> None:
+async def logical_slot_without_a_reader(scene: Scene) -> None:
     """The slot keeps WAL, but no rows of the engine."""
     scene.server.sql("ALTER SYSTEM SET wal_level = logical")
     await scene.hang_up()
