@@ -6,9 +6,11 @@ The console may report nothing worse than a minor line.
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
+from console.demo.agent_jobs.executor import RedisQueue
 from console.demo.estuary import kinds
 from console.demo.tasker.step_history import claimed, complete, enqueued, pending, waiting
 from tests.drills.drill import control
@@ -154,6 +156,83 @@ async def one_long_job(scene: Scene) -> None:
     number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
     times = {"age": 25 * MINUTE, "started": 25 * MINUTE - 1}
     await scene.rows.job("active", **times, agent=agent, user=user, number=number)
+    await scene.start()
+
+
+@control("agent_jobs")
+async def upload_of_many_files(scene: Scene) -> None:
+    """A user uploaded 60 files 25 minutes ago; the workers take one after the other."""
+    await scene.pass_time(HOUR)
+    agent, user, _ = scene.engine.agents[1]
+    for n in range(60):
+        age = 25 * MINUTE - n
+        ended = {"ended": 25 * 60 - 60 * n, "changed": 25 * 60 - 60 * n} if n < 24 else {}
+        number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+        await scene.rows.job(
+            "completed" if ended else "pending", age=age, **ended, agent=agent, user=user, number=number
+        )
+
+
+@control("agent_jobs")
+async def files_of_one_user_are_refused(scene: Scene) -> None:
+    """A user tries a file five times, while jobs of others end well."""
+    for n in range(20):
+        agent, user, _ = scene.engine.agents[n % 4]
+        number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+        times = {"age": 50 * MINUTE - 60 * n, "ended": 49 * MINUTE - 60 * n, "changed": 49 * MINUTE - 60 * n}
+        state = {"error": "PDF file is too small to be valid."} if n % 4 == 1 else {}
+        await scene.rows.job(
+            "failed" if state else "completed", **times, **state, agent=agent, user=user, number=number
+        )
+    await scene.start()
+
+
+@control("agent_jobs")
+async def clock_of_the_workers_almost_right(scene: Scene) -> None:
+    """The workers' clock is 1.5 seconds ahead."""
+    number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    session = await scene.session("agent_jobs worker", scene.worker)
+    jobs = RedisQueue(session, first=number, skew=timedelta(seconds=1.5))
+    for n in range(12):
+        agent, user, _ = scene.engine.agents[n % 5]
+        await jobs.add(agent, user)
+        await jobs.tick()
+        await jobs.tick()
+        await scene.pass_time(9)
+
+
+@control("agent_jobs table")
+async def backlog_of_the_executors(scene: Scene) -> None:
+    """200 jobs are waiting since an hour, and are taken in order."""
+    await scene.pass_time(2 * HOUR)
+    agent, user, _ = scene.engine.agents[1]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(200):
+        await scene.rows.job(age=HOUR - n, agent=agent, user=user, number=first + n)
+    await scene.start()
+    await scene.sleep(1)
+
+
+@control("agent_jobs table")
+async def jobs_that_always_run_for_hours(scene: Scene) -> None:
+    agent, user, _ = scene.engine.agents[5]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(12):
+        age = (70 - 3 * n) * HOUR
+        times = {"age": age, "started": age - 1, "ended": age - 3 * HOUR, "changed": age - 3 * HOUR}
+        await scene.rows.job("completed", **times, agent=agent, user=user, number=first + n)
+    times = {"age": 2 * HOUR, "started": 2 * HOUR - 1}
+    await scene.rows.job("active", **times, agent=agent, user=user, number=first + 12)
+    await scene.start()
+
+
+@control("agent_jobs table")
+async def jobs_paused_yesterday(scene: Scene) -> None:
+    agent, user, _ = scene.engine.agents[5]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(4):
+        await scene.rows.job("paused", age=20 * HOUR, agent=agent, user=user, number=first + n)
+        await scene.rows.job("delayed", age=9 * HOUR, agent=agent, user=user, number=first + 10 + n)
     await scene.start()
 
 

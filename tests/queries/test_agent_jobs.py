@@ -351,6 +351,9 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
         "completed_by_wrong_job",
         "job_ids_restarted",
         "redis_emptied",
+        "schedule_missed",
+        "worker_clock_ahead",
+        "worker_clock_behind",
     }
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
@@ -741,8 +744,11 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
-    # The queue continues, most of its jobs succeed, and a mirror table has no active jobs.
-    assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long", "failed_alike"}
+    # The queue continues, most of its jobs succeed, a mirror table has no active jobs, and the clocks are right.
+    assert {f.code for f in look.engine.spec.findings} - codes == {
+        "queue_stalled", "active_too_long", "delayed_too_long", "paused_too_long", "failed_alike", "schedule_missed",
+        "worker_clock_ahead", "worker_clock_behind",
+    }  # fmt: skip
     assert look.engine.settings["profile"] == "mirror"
 
 

@@ -78,3 +78,76 @@ async def test_an_end_ahead_of_the_clock_hides_no_stalled_queue(agent_jobs_db: A
     for n in range(4):
         await agent_jobs_db.job(age=3600 - n)
     assert "queue_stalled" in await incidents_of(mirror, LABEL)
+
+
+async def test_ends_that_are_dated_differently_than_written(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    for n in range(8):  # a script that touched old rows
+        await agent_jobs_db.job("completed", age=9000 + 60 * n, ended=8990 + 60 * n, changed=100 + n)
+    assert not await incidents_of(mirror, LABEL)
+    for n in range(6):
+        await agent_jobs_db.job("completed", age=90 - n, ended=80 - n, changed=50 - n)
+    await agent_jobs_db.job(age=900)
+    shown = await incidents_of(mirror, LABEL)
+    (incident,) = shown.pop("worker_clock_behind")
+    assert not shown
+    assert incident.findings[0].evidence["off"] in ("00:00:29", "00:00:30")
+    assert {s.code for s in incident.symptoms} == {"completion_not_recorded"}
+
+
+async def test_a_backlog_that_is_worked_on_is_minor(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace
+) -> None:
+    for n in range(3):
+        await agent_jobs_db.job("completed", age=4000 - n, ended=60 - n, changed=60 - n, started=70)
+        await agent_jobs_db.job(age=3000 - n)
+    for workspace in (mirror, table):
+        shown = await incidents_of(workspace, LABEL)
+        (incident,) = shown.pop("overdue")
+        assert not shown
+        assert (incident.n, incident.severity, incident.action) == (3, 3, None)
+        assert "backlog" in incident.sentence
+
+
+async def test_executors_that_pass_over_a_job_are_no_lost_completion(
+    agent_jobs_db: AgentJobsDb, table: Workspace
+) -> None:
+    await agent_jobs_db.job(age=3000)
+    await agent_jobs_db.job("completed", age=2000, started=1990, ended=1980, changed=1980)
+    shown = await incidents_of(table, LABEL)
+    (incident,) = shown.pop("overdue")
+    assert not shown
+    assert "the row may be locked" in incident.sentence
+    assert (incident.severity, incident.action) == (6, None)
+
+
+async def test_a_job_that_runs_as_long_as_its_agents_jobs_do(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    for n in range(5):
+        start = DAY - 6000 * n
+        await agent_jobs_db.job("completed", age=start, started=start, ended=start - 3600, changed=start - 3600)
+    await agent_jobs_db.job("active", age=5000, started=5000)
+    assert not await incidents_of(table, LABEL)
+    await agent_jobs_db.job("active", age=3 * 3700, started=3 * 3700)
+    assert set(await incidents_of(table, LABEL)) == {"active_too_long"}
+    other = await agent_jobs_db.agent(name="other")
+    await agent_jobs_db.job("active", age=5000, started=5000, agent=other)
+    ((incident,),) = (await incidents_of(table, LABEL)).values()
+    assert incident.n == 2
+
+
+async def test_jobs_that_nobody_continues(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+    for status, age in (("delayed", 2 * DAY), ("delayed", DAY / 2), ("paused", 8 * DAY), ("paused", 6 * DAY)):
+        await agent_jobs_db.job(status, age=age)
+    shown = await incidents_of(table, LABEL)
+    assert {code: (i.n, i.action) for code, (i,) in shown.items()} == {
+        "delayed_too_long": (1, "wake"),
+        "paused_too_long": (1, "resume"),
+    }
+
+
+async def test_regular_jobs_that_stopped(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
+    for n in range(11):
+        await agent_jobs_db.job("completed", age=9000 + 600 * n, ended=8990 + 600 * n)
+    (incident,) = (await incidents_of(mirror, LABEL))["schedule_missed"]
+    assert incident.findings[0].evidence["period"] in ("00:09:59", "00:10:00")
+    await agent_jobs_db.job("completed", age=60, ended=50)
+    assert not await incidents_of(mirror, LABEL)
