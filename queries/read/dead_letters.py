@@ -20,7 +20,10 @@ _VARYING = (
 
 
 def fold(error: str) -> str:
-    """Return an error with ids and numbers replaced by ``<id>``, ``<hex>``, ``<token>``, ``<n>``."""
+    """Return an error with ids and numbers replaced.
+
+    They become ``<id>``, ``<hex>``, ``<token>`` or ``<n>``.
+    """
     blanks = re.sub(r"\s+", " ", error[:LONGEST]).strip()
     return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 

@@ -117,7 +117,10 @@ async def number(scene: Scene) -> int:
 
 @drill(NAME, ("redis_emptied", "job_ids_restarted"), actions=(None, "mark_failed"), most=1)
 async def redis_emptied_of_a_full_table(scene: Scene) -> None:
-    """The new job ids belong to old rows: new rows are refused, and new jobs complete the old ones."""
+    """The new job ids belong to old rows.
+
+    New rows are refused, and new jobs complete the old ones.
+    """
     agent, user, _ = scene.engine.agents[0]
     for n in range(1, 40):
         await scene.rows.job(
@@ -156,7 +159,7 @@ async def key_of_the_embeddings_expired(scene: Scene) -> None:
 
 @drill(NAME, "worker_clock_behind", names=("behind",), most=1)
 async def clock_of_the_workers_somewhat_behind(scene: Scene) -> None:
-    """Jobs that are quicker than the difference cannot be recorded; others look too quick."""
+    """Ends of jobs that are quicker than the difference are refused."""
     jobs = await queue(scene, skew=timedelta(seconds=-20))
     for n in range(24):
         await add(scene, jobs, 1)
@@ -196,7 +199,7 @@ async def hourly_import_that_stopped(scene: Scene) -> None:
 
 
 @drill(TABLE, "overdue", names=("agent",), most=1)
-async def executors_pass_over_one_agent(scene: Scene) -> None:
+async def executors_skip_one_agent(scene: Scene) -> None:
     """No executor is configured for an agent's model."""
     agent, user, _ = scene.engine.agents[5]
     for n in range(8):

@@ -151,7 +151,10 @@ async def runner_that_ignores_old_timers(scene: Scene) -> None:
 
 @drill(NAME, ("starved", "busy_polling"), names=("RefreshForumThread",), most=1)
 async def busy_tasks_starve_new_ones(scene: Scene) -> None:
-    """The runner polls 200 tasks in a tick, and 400 tasks are always Available. New tasks never have their turn."""
+    """The runner polls 200 tasks in a tick, and 400 tasks are always Available.
+
+    New tasks never have their turn.
+    """
     state = b'{"phase":"AwaitToken","thread":7,"retries":0}'
     busy = {"kind": "RefreshForumThread", "version": 2, "state": state, "age": 5 * HOUR, "polled": 3, "revision": 900}
     await scene.rows.tasks(await scene.rows.jobs(400), **busy, status="Available")
@@ -206,7 +209,7 @@ async def tasks_that_wait_for_each_other(scene: Scene) -> None:
 
 @drill(NAME, "runner_silent", most=1)
 async def runner_that_crashes_at_each_start(scene: Scene) -> None:
-    """A poisoned task is the first of each tick; a process manager restarts the runner."""
+    """A poisoned task ends the runner at the begin of each tick."""
     await scene.start()
     await scene.stop()
     await scene.pass_time(25 * MINUTE)

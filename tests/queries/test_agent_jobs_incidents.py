@@ -108,7 +108,7 @@ async def test_a_backlog_that_is_worked_on_is_minor(
         assert "backlog" in incident.sentence
 
 
-async def test_executors_that_pass_over_a_job_are_no_lost_completion(
+async def test_a_job_that_executors_skip_is_no_lost_completion(
     agent_jobs_db: AgentJobsDb, table: Workspace
 ) -> None:
     await agent_jobs_db.job(age=3000)
@@ -134,7 +134,7 @@ async def test_a_job_that_runs_as_long_as_its_agents_jobs_do(agent_jobs_db: Agen
     assert incident.n == 2
 
 
-async def test_jobs_that_nobody_continues(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
+async def test_jobs_that_are_never_continued(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     for status, age in (("delayed", 2 * DAY), ("delayed", DAY / 2), ("paused", 8 * DAY), ("paused", 6 * DAY)):
         await agent_jobs_db.job(status, age=age)
     shown = await incidents_of(table, LABEL)

@@ -1,5 +1,5 @@
 -- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE at their end is
--- missing. With table as the profile such a job was passed over: see overdue.
+-- missing. With table as the profile such a job was skipped by the executors: see overdue.
 -- needs: by_user, by_agent
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb
