@@ -108,9 +108,7 @@ async def test_a_backlog_that_is_worked_on_is_minor(
         assert "backlog" in incident.sentence
 
 
-async def test_a_job_that_executors_skip_is_no_lost_completion(
-    agent_jobs_db: AgentJobsDb, table: Workspace
-) -> None:
+async def test_a_job_that_executors_skip_is_no_lost_completion(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     await agent_jobs_db.job(age=3000)
     await agent_jobs_db.job("completed", age=2000, started=1990, ended=1980, changed=1980)
     shown = await incidents_of(table, LABEL)
