@@ -93,6 +93,19 @@ async def constraint_on_the_times_of_cron(scene: Scene) -> None:
     )
 
 
+@drill("uni2work", "sequence_behind", names=("queued_job_id_seq",), most=2)
+async def sequence_behind_after_a_restore(scene: Scene) -> None:
+    """The rows were copied from another server, but not the value of the sequence."""
+    copied = 'SELECT \'{"job": "send-password-reset", "recipient": 1}\'::jsonb, gen_random_uuid(), now()'
+    await broken(
+        scene,
+        "INSERT INTO queued_job (content, creation_instance, creation_time) "
+        + copied
+        + " FROM generate_series(1, 5000)",
+        "SELECT setval('queued_job_id_seq', min(id)) FROM queued_job",
+    )
+
+
 @drill("agent_jobs", "writes_refused", names=("check no_end",), most=2, actions=(None,))
 async def constraint_on_completed_jobs(scene: Scene) -> None:
     """The application ignores the error, so rows stay pending."""

@@ -484,8 +484,9 @@ async def test_the_demo_has_every_finding(demo: tuple[str, Workspace]) -> None:
     look = reader(workspace)
     codes = {f.code for f in (await look.findings()).found}
     # no_workers excludes skipped_by_workers; cron_overdue needs a configured period; flapping needs several samples.
-    # test_uni2work_incidents.py has the last three; the drills have long_queue.
+    # test_uni2work_incidents.py has the last three; the drills have long_queue and sequence_behind.
     other = {"no_workers", "cron_overdue", "flapping", "long_queue", "overdue", "schedule_missed", "impossible_times"}
+    other |= {"sequence_behind"}
     assert {f.code for f in look.engine.spec.findings} - codes == other
     assert vars_of(1) == vars_of(1) != vars_of(2)
 
