@@ -14,7 +14,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from console.model import incident_list
+from console.model import flow, incident_list
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
 from queries.contract.server_spec import LABEL
@@ -111,6 +111,7 @@ class Session:
         self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
         self.load = incident_list.Load()
+        self._flow = flow.Flow()
         self._by_node: dict[str, list[Finding]] = {}
         self._codes: dict[str, tuple[str, ...]] = {}
         self._unread: dict[RefreshClock, set[str]] = {}
@@ -206,6 +207,11 @@ class Session:
         """Return the seconds since an engine's oldest finding began."""
         since = [f.since for f in self._found.get(label, ()) if f.since is not None]
         return self.at - min(since) if since else None
+
+    def rates(self, label: str) -> flow.Rates | None:
+        """Return the work per minute of an engine; None if not known yet."""
+        reader = self.engines.get(label)
+        return self._flow.rates(label, reader.engine.spec.flow) if reader else None
 
     def _put_findings(self, parts: Mapping[str, Iterable[Finding]]) -> None:
         """Replace the findings of these engines, in one step.
@@ -410,9 +416,20 @@ class Session:
                 server = await self.workspace.server_problems([f for part in found.values() for f in part], unread)
                 found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
+                self._sample_flow(self.workspace)
         self._put_findings(found)
         self._group()
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
+
+    def _sample_flow(self, workspace: Workspace) -> None:
+        """Note the counters and counts of each engine; they have just been read."""
+        for label in self.engines:
+            sample = None
+            if (read := workspace.server_findings.rows(label)) is not None:
+                at, rows = read
+                open_ = flow.unfinished(self.counts.get(label, ()))
+                sample = flow.Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=open_)
+            self._flow.add(label, sample)
 
     def _group(self) -> None:
         """Group the findings into incidents, and note how each one develops."""

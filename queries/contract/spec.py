@@ -158,6 +158,16 @@ class Own(Record, forbid_unknown_fields=True):
     constraints: tuple[str, ...] = ()
 
 
+class Flow(Record, forbid_unknown_fields=True):
+    """Table whose rows show how work enters and leaves the engine.
+
+    A new row of ``table`` is new work. ``deletes``: the row of finished work is deleted; else its status changes.
+    """
+
+    table: str
+    deletes: bool = False
+
+
 class Argument(Record, forbid_unknown_fields=True):
     """A value that an action requires from the operator."""
 
@@ -242,3 +252,4 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     actions: tuple[Action, ...] = ()
     workers: tuple[Worker, ...] = ()
     own: Own = Own()
+    flow: Flow | None = None  # else work per minute is not recorded

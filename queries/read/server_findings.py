@@ -62,9 +62,20 @@ class WorkerSessions(Record):
         return f"is {self.state} for {max(at - self.since, 0):.0f} s{wait}"
 
 
-class Counters(Record):
-    """Counters of the database. ``reset``: when they began at 0.
+class RowCounters(Record):
+    """Rows of one table that were inserted and deleted so far.
 
+    The server also counts those of transactions that were rolled back.
+    """
+
+    inserted: int
+    deleted: int
+
+
+class Counters(Record):
+    """Counters of the database, and of one table of each engine.
+
+    ``reset``: when they began at 0.
     ``consoles`` are the connections of all consoles, which roll back what they read. ``own`` counts the rollbacks of
     this one until the read.
     """
@@ -76,6 +87,7 @@ class Counters(Record):
     reset: str | None
     labels: tuple[str, ...]
     own: int = 0
+    rows: dict[str, RowCounters] = {}
 
 
 class Part(Record):
@@ -161,6 +173,15 @@ class ServerFindings:
         """Return True if another session is connected that may be a worker of an engine."""
         others = (s for s in self.sessions(label) if s.n > 1 or (s.role, s.application) != (role, application))
         return any(others) or label.partition("@")[0] in application.lower()
+
+    def rows(self, label: str) -> tuple[float, RowCounters] | None:
+        """Return when the row counters of an engine were read, and the counters.
+
+        None if they are not recorded.
+        """
+        at, counters = self._history[-1] if self._history else (0.0, None)
+        found = counters.rows.get(label) if counters else None
+        return (at, found) if found else None
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -277,7 +298,8 @@ class ServerFindings:
             yield self._finding(self._codes[code], row, counted)
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
-        return Counters(**evidence, labels=tuple(row["affects"] or ()), own=self.database.load.rollbacks)
+        counters = {**evidence, "labels": row["affects"] or (), "own": self.database.load.rollbacks}
+        return msgspec.convert(counters, Counters)
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:
@@ -289,4 +311,5 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "tables": sorted(engine.relations),
         "workers": msgspec.to_builtins(spec.workers),
         "own": msgspec.to_builtins(spec.own),
+        "flow": spec.flow.table if spec.flow else None,
     }

@@ -1,12 +1,13 @@
 -- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, WAL that is kept,
 -- deadlocks.
--- A row `counters` is no finding: its numbers are compared with those of later reads.
--- $1 args jsonb: engines: label, schema, tables, workers of each; tools: the first is the console's application name
+-- A row `counters` is no finding: its numbers are compared with those of later reads. Rows are counted of the table that shows
+-- an engine's work; not on a standby, where the counters rest.
+-- $1 args jsonb: engines: label, schema, tables, workers, flow of each; tools: the first is the console's application name
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
 -- the last value of a sequence are read by oid.
 WITH tables AS MATERIALIZED (
-  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions,
+  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions, c.relname = e ->> 'flow' AS flow,
          pg_stat_get_dead_tuples(c.oid) AS dead, pg_stat_get_live_tuples(c.oid) AS live,
          greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed
     FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
@@ -118,5 +119,8 @@ SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archive
    AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => ($2::jsonb ->> 'not_archived')::float8)
 UNION ALL
 SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
-         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = $1::jsonb #>> '{tools,0}'), 'reset', d.stats_reset), l.labels, false
-  FROM pg_stat_database d CROSS JOIN labels l WHERE d.datname = current_database()
+         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = $1::jsonb #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
+  FROM pg_stat_database d CROSS JOIN labels l
+ CROSS JOIN (SELECT coalesce(jsonb_object_agg(t.label, jsonb_build_object('inserted', pg_stat_get_tuples_inserted(t.oid), 'deleted', pg_stat_get_tuples_deleted(t.oid))), '{}') AS rows
+               FROM tables t WHERE t.flow AND current_setting('track_counts')::bool AND NOT pg_is_in_recovery()) AS r
+ WHERE d.datname = current_database()
