@@ -179,7 +179,10 @@ class Workspace:
         which most could not be read, with the reason.
         """
         server = await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, found, self.server_findings.working)
+        reader = self.server_findings
+        workers = {label: {(s.role, s.application) for s in reader.sessions(label)} for label in self.engines}
+        waiting = reader.row_waits > 0
+        locks = await row_locked(self.database, self.engines, found, reader.working, waiting=waiting, workers=workers)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
             found=(*server.found, *locks.found, *silent),

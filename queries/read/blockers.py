@@ -23,7 +23,7 @@ from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.statement import Statement
 
-CODE, WAITS, MOST = "row_locked", "session_waits", "late_rows_locked"
+CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
 SYMPTOMS = {"late", "locked", "dead_owner"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
@@ -33,6 +33,7 @@ ENDED = "No transaction in progress locks a row of this node."
 
 Readers = Mapping[str, Reader]
 Working = Callable[[str, str, str], bool]  # engine, role and application of the session that locks rows
+Workers = Mapping[str, Collection[tuple[str, str]]]  # roles and applications of sessions that may be workers, by engine
 
 
 class Asked(Record):
@@ -69,13 +70,20 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
 
 
 async def row_locked(
-    database: Database, readers: Readers, found: Iterable[Finding], working: Working | None = None
+    database: Database,
+    readers: Readers,
+    found: Iterable[Finding],
+    working: Working | None = None,
+    *,
+    waiting: bool = False,
+    workers: Workers | None = None,
 ) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: findings of the engines. Without any, nothing is read. The rows of nodes that are late or locked take one
-    statement, the sessions another one. ``working`` returns True if a worker of an engine is connected beside the
-    session that locks rows. Raises LostError and UnreachableError only.
+    ``found``: findings of the engines. ``waiting``: sessions wait for rows. Without either, nothing is read. The rows
+    of nodes that are late or locked take one statement, the sessions another one. ``working`` returns True if a worker
+    of an engine is connected beside the session that locks rows. Without ``workers``, any session may be a worker.
+    Raises LostError and UnreachableError only.
     """
     found = tuple(found)
     ids = _symptomatic(readers, found)
@@ -102,11 +110,11 @@ async def row_locked(
     findings = [finding for part in parts for finding in _findings(part, role)]
     if working is not None:
         findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), working)
-    if found and not _standby(database):
+    if (found or waiting) and not _standby(database):
         try:
             async with database.reading() as transaction:
                 sessions = await _sessions(transaction, (), (), readers.values(), WAITING)
-            findings += _waiting(sessions, role)
+            findings += _waiting(sessions, role, workers)
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
@@ -350,12 +358,12 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
     return found
 
 
-def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
+def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Finding]:
     """Yield a finding for each session that waits for an engine's row.
 
     A short wait behind an old transaction is suspected: the session may give up each time and try again.
     """
-    spec = next(f for f in server_spec().findings if f.code == WAITS)
+    specs = {f.code: f for f in server_spec().findings}
     least = server_spec().settings[WAITS]
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
@@ -364,8 +372,12 @@ def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
         held = read.at - first.since if first.since is not None else 0.0
         if not (session.engines and session.waits_for_row) or max(waits, held) < least:
             continue
+        who = (session.role, session.application)
+        may_work = workers is None or any(who in workers.get(label, ()) for label in session.engines)
+        spec = specs[WAITS if may_work else CLIENT_WAITS]
         evidence = {
             "waiter": session.name,
+            "pid": session.pid,
             "tables": ", ".join(session.tables),
             "waits": str(timedelta(seconds=int(waits))),
             "root": ", ".join(sorted(s.name for s in roots)),
@@ -376,7 +388,7 @@ def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
         yield Finding(
             engine=LABEL,
             node_id=session.id,
-            code=WAITS,
+            code=spec.code,
             title=spec.title,
             sentence=sentence.fill(spec.sentence, evidence),
             severity=spec.severity,

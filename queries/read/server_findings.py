@@ -97,6 +97,7 @@ class Part(Record):
     found: tuple[Finding, ...] = ()
     skipped: tuple[SkippedFinding, ...] = ()
     sessions: tuple[WorkerSessions, ...] = ()
+    row_waits: int = 0
 
 
 class ServerFindings:
@@ -165,6 +166,11 @@ class ServerFindings:
         kept = self._kept.get(part)
         return kept is not None and 0 <= at - kept.at < KEPT.get(part, 0.0)
 
+    @property
+    def row_waits(self) -> int:
+        """Number of sessions of the engines' tables that waited long for a row."""
+        return sum(part.row_waits for part in self._kept.values())
+
     def sessions(self, label: str) -> tuple[WorkerSessions, ...]:
         """Return the sessions that may be workers of an engine, as of the last read."""
         return tuple(each for part in self._kept.values() for each in part.sessions if label in each.engines)
@@ -207,18 +213,20 @@ class ServerFindings:
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
         """Return the findings, sessions and counters of a part's rows."""
-        found, skipped, sessions = [], [], []
+        found, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
             evidence = msgspec.json.decode(row["evidence"])
             if row["code"] == "worker_session":
                 sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
+            elif row["code"] == "row_waits":
+                row_waits = evidence["n"]
             elif row["code"] == "counters":
                 self._history.append((at, self._counters(row, evidence)))
             elif row["id"] is None:
                 skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
             else:
                 found.append(self._finding(self._codes[row["code"]], row, evidence))
-        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions))
+        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions), row_waits=row_waits)
 
     def _finding(self, spec: FindingSpec, row: Mapping[str, Any], evidence: dict[str, Any]) -> Finding:
         return Finding(

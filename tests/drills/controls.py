@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from functools import partial
+from random import Random
 from uuid import UUID
 
 from console.demo.agent_jobs.executor import RedisQueue
 from console.demo.estuary import kinds
+from console.demo.estuary.executor import Executor
 from console.demo.tasker.step_history import claimed, complete, enqueued, pending, waiting
 from tests.drills.drill import control
 from tests.drills.drills_locks import LATE, begun
@@ -114,6 +116,30 @@ async def executor_replaced_a_minute_ago(scene: Scene) -> None:
     for n in range(3):
         await scene.rows.task(kinds.LIVE_SPEC, state={}, wake=-70 - n, beat=65)
     await scene.start()
+
+
+@control("estuary")
+async def slots_taken_for_a_minute(scene: Scene) -> None:
+    """Publications take all slots of the agent for a while. Other types wait."""
+    scene.engine.executor = lambda connection: Executor(connection, Random(1), permits=3, poll_ticks=lambda _: 10**9)
+    await scene.sql("DELETE FROM tasks WHERE task_type = 32767")
+    for n in range(3):
+        await scene.rows.task(kinds.PUBLICATIONS, wake=-100 - n, inbox=[(kinds.ZERO, {"type": "queued"})])
+    await scene.start()
+    for n in range(8):
+        await scene.rows.task(kinds.LIVE_SPEC, state={}, wake=-90 + 4 * n)
+
+
+@control("estuary")
+async def application_waits_for_a_row_of_its_own(scene: Scene) -> None:
+    """Two sessions of the application; neither uses the engine's tables."""
+    await scene.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    one, _ = await begun(scene, "shop")
+    other, _ = await begun(scene, "shop")
+    await one.execute("UPDATE customer SET id = id")
+    await scene.wait_in(other, "UPDATE customer SET id = id")
+    await scene.start()
+    await scene.sleep(5.5)
 
 
 @control("estuary")

@@ -1,6 +1,7 @@
 -- What sessions do to the engines' tables: table locks, migrations that wait for one, idle transactions, COMMITs that wait
 -- for a standby, advisory locks, and the number of connections. A row `worker_session` is no finding: it describes the
--- sessions of one role and application that may be workers of these engines.
+-- sessions of one role and application that may be workers of these engines. Nor is `row_waits`: sessions that use the tables and
+-- wait long for a row; their blockers are read then.
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
 -- lock has no age, and a row without id says so. `root`: the end of a chain of sessions that wait for each other; its
 -- pg_blocking_pids() are read for the three oldest waits only, because the function stops the server's lock manager for a moment.
@@ -188,6 +189,12 @@ UNION ALL
                   GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s0
           CROSS JOIN LATERAL (SELECT s0.*, ARRAY[s0.pair[1][1], s0.pair[1][2], s0.pair[1][3]] AS newest) AS s) AS r
   WHERE r.labels <> '{}')
+UNION ALL
+SELECT 'row_waits', 'server:rows', NULL, jsonb_build_object('n', count(DISTINCT w.pid)), '{}', false
+  FROM held w
+ WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple')
+   AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'session_waits')::float8)
+   AND w.pid IN (SELECT u.pid FROM locks u WHERE u.granted AND u.mode <> 'AccessShareLock')
 UNION ALL
 SELECT 'idle_transaction', NULL, NULL,
        jsonb_build_object('unread', format('what %s sessions do is hidden from the role %s: GRANT pg_monitor TO %s', count(*), current_user, quote_ident(current_user))),

@@ -73,7 +73,10 @@ async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: 
 
 
 async def test_a_malformed_message_stops_all_tasks_of_its_dequeue(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """The engine decodes the rows of a dequeue together. The heartbeats that it wrote are equal."""
+    """The engine decodes the rows of a dequeue together.
+
+    The heartbeats that it wrote are equal.
+    """
     poison = await estuary_db.task(2, wake=-3600, beat=100, inbox=['{"type": "shard_failed"}'])
     for n in range(5):
         await estuary_db.task(2, wake=-3000 - n, beat=90)

@@ -83,8 +83,8 @@ async def test_a_migration_that_waits_names_the_session_before_it(
     while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
         await asyncio.sleep(0.01)
     queue = (await found(workspace, lock_queue=0))["lock_queue"]
-    assert f"blocks pid {second.get_server_pid()} (migrator, role postgres), which waits" in queue.sentence
-    assert f"pid {first.get_server_pid()} (reporting, role postgres; idle in transaction" in queue.sentence
+    assert f"pid {second.get_server_pid()} (migrator, role postgres) waits" in queue.sentence
+    assert f"behind pid {first.get_server_pid()} (reporting, role postgres, idle in transaction" in queue.sentence
     await first.execute("ROLLBACK")
     await waiting
 

@@ -1,5 +1,5 @@
 -- due: due tasks, the first 5,000 and the last 5,000 before now(); tasks being polled are due, too. types: their types. A type
--- is polled if a task of it has a heartbeat younger than the timeout; heartbeats ahead of the server's clock are not polls.
+-- is polled if a task of it has a heartbeat younger than 75 % of the timeout; heartbeats ahead of the server's clock are no polls.
 -- Polls may be too short to be seen: taken is true if far more of its tasks become due soon than still wait of an equal time
 -- before now; served are such types of which no task waits. waiting: idle tasks that are due for three dequeue intervals, and
 -- tasks whose last heartbeat is older than twice the timeout.
@@ -17,7 +17,7 @@ sorts AS MATERIALIZED (
   SELECT y.*, $2::jsonb -> 'executors' ->> y.task_type::text AS executor,
          coalesce($2::jsonb -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
     FROM (SELECT d.task_type, l.timeout, l.patience,
-                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() + interval '1 minute') AS polls,
+                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
                  max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
                  min(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS earliest,
                  count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS live,
