@@ -151,11 +151,13 @@ class Own(Record, forbid_unknown_fields=True):
     """Objects on the engine's tables that belong to the engine.
 
     They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are
-    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes.
+    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes. ``columns`` are
+    NOT NULL, without a default, and come after all columns by which the engine is recognised.
     """
 
     triggers: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 class Flow(Record, forbid_unknown_fields=True):

@@ -317,6 +317,7 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "label": engine.label,
         "schema": engine.schema,
         "tables": sorted(engine.relations),
+        "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
         "workers": msgspec.to_builtins(spec.workers),
         "own": msgspec.to_builtins(spec.own),
         "flow": spec.flow.table if spec.flow else None,

@@ -13,3 +13,4 @@ MODULES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker", "locks"
 for module in MODULES:
     importlib.import_module(f"tests.drills.drills_{module}")
 importlib.import_module("tests.drills.controls")
+importlib.import_module("tests.drills.drills_below")

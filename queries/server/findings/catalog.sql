@@ -4,18 +4,19 @@
 -- engine and it holds half of all privileges, or if its last statement, where visible, changes a table. Without a session
 -- it is suspected, and only if no sound worker is connected. Foreign objects are suspected only while a worker is connected:
 -- they cannot stop one that is not there.
--- $1 args jsonb: engines: label, schema, tables, workers, own of each; tools: patterns of application names that are no workers
+-- $1 args jsonb: engines: label, schema, tables, known columns, workers, own of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
 -- pg_index_indrelid_index, pg_db_role_setting_databaseid_rol_index; pg_roles, pg_stat_activity and pg_settings are read once.
 WITH engines AS MATERIALIZED (
-  SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own
+  SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own,
+         e -> 'columns' AS columns
     FROM jsonb_array_elements($1::jsonb -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
 ),
 labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
 tables AS MATERIALIZED (
   SELECT e.label, c.oid, c.relname::text AS name, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relpages,
-         e.schema, e.own
+         e.schema, e.own, e.columns
     FROM engines e
     JOIN pg_class c ON c.relnamespace = e.schema AND c.relkind IN ('r', 'p')
      AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e.tables)))
@@ -218,6 +219,14 @@ foreign_objects AS MATERIALIZED (
      -- Not a join: the planner would read all of pg_class for it.
      AND NOT t.own -> 'constraints' ? ((SELECT c.relname FROM pg_class c WHERE c.oid = k.conrelid) || '.' || k.conname)
   UNION ALL
+  -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
+  SELECT t.label, 1, format('column %s of %s, which is NOT NULL and has no default', quote_ident(a.attname), t.name)
+    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND NOT a.attisdropped
+     AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k
+                      WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text)
+     AND NOT t.own -> 'columns' ? (t.name || '.' || a.attname)
+    JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
+  UNION ALL
   SELECT t.label, 0, format('unique index %s on %s', quote_ident(c.relname), t.name)
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
    WHERE NOT t.own -> 'constraints' ? (t.name || '.' || c.relname)
@@ -286,19 +295,21 @@ SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
 UNION ALL
 SELECT 'role_setting', 'role:' || j.rolname, NULL,
        jsonb_build_object('scope', 'the role ' || j.rolname, 'role', j.rolname, 'sessions', j.n, 'doing', j.doing,
-         'setting', s.name || ' = ' || s.value, 'effect', s.effect),
+         'setting', string_agg(DISTINCT s.name || ' = ' || s.value, ' and '), 'effect', string_agg(DISTINCT s.effect, ' and ')),
        array_agg(DISTINCT j.label), NOT bool_or(s.hard AND j.sure AND NOT j.others)
   FROM judged j JOIN settled s ON (s.label, s.kind, s.role) = (j.label, j.kind, j.role)
  WHERE j.live OR NOT j.others
- GROUP BY j.rolname, j.n, j.doing, s.name, s.value, s.effect
+ GROUP BY j.rolname, j.n, j.doing
 UNION ALL
-SELECT 'role_setting', 'setting:' || h.name, NULL,
-       jsonb_build_object('scope', s.scope, 'setting', h.name || ' = ' || h.value, 'effect', h.effect, 'doing', ''),
-       l.labels, NOT h.hard
+SELECT 'role_setting', 'setting:' || s.scope, NULL,
+       jsonb_build_object('scope', s.scope, 'setting', string_agg(h.name || ' = ' || h.value, ' and ' ORDER BY h.name),
+         'effect', string_agg(h.effect, ' and ' ORDER BY h.name), 'doing', ''),
+       l.labels, NOT bool_or(h.hard)
   FROM harmful h CROSS JOIN labels l
  CROSS JOIN LATERAL (SELECT CASE WHEN h.setdatabase IS NULL THEN 'the server' WHEN h.setdatabase = 0 THEN 'all roles'
                                  ELSE 'the database ' || current_database() END AS scope) AS s
  WHERE h.setrole = 0
+ GROUP BY s.scope, l.labels
 UNION ALL
 SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil)::float8,
        jsonb_build_object('role', r.rolname, 'why', w.why), w.labels, true

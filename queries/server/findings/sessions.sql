@@ -141,11 +141,13 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
  WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => ($2::jsonb ->> 'commit_waits')::float8)
 UNION ALL
 (SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
-        jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start,
+        jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start, 'keys', h.keys,
           'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n)
         || CASE WHEN h.n > 0 THEN jsonb_build_object('blocker', h.pid) ELSE '{}' END,
         l.labels, h.n = 0
-   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n
+   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n,
+                (array_agg(CASE WHEN h.objsubid = 1 THEN ((h.classid::int8 << 32) | h.objid::int8)::text
+                                ELSE format('(%s, %s)', h.classid, h.objid) END ORDER BY w.pid IS NULL))[1] AS keys
            FROM held h
            LEFT JOIN held w ON w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
                 AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)

@@ -227,7 +227,9 @@ async def test_an_advisory_lock_that_others_wait_for(
     while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
         await asyncio.sleep(0.01)
     lock = (await found(workspace, lock_queue=0))["advisory_lock"]
-    assert f"pid {holder.get_server_pid()} (leader, role postgres) holds an advisory lock and is idle" in lock.sentence
+    assert (
+        f"pid {holder.get_server_pid()} (leader, role postgres) holds the advisory lock 7 and is idle" in lock.sentence
+    )
     assert not lock.suspected
     holder.terminate()
     await waiting
