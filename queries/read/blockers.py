@@ -361,16 +361,16 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
 def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Finding]:
     """Yield a finding for each session that waits for an engine's row.
 
-    A short wait behind an old transaction is suspected: the session may give up each time and try again.
+    A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
     """
     specs = {f.code: f for f in server_spec().findings}
-    least = server_spec().settings[WAITS]
+    least, suspected = server_spec().settings[WAITS], server_spec().settings[CODE]
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
         roots = read.roots(session.id)
         first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
         held = read.at - first.since if first.since is not None else 0.0
-        if not (session.engines and session.waits_for_row) or max(waits, held) < least:
+        if not (session.engines and session.waits_for_row) or max(waits, held) < suspected:
             continue
         who = (session.role, session.application)
         may_work = workers is None or any(who in workers.get(label, ()) for label in session.engines)

@@ -130,6 +130,19 @@ async def runner_waits_for_an_advisory_lock(scene: Scene) -> str:
     return str(idle.get_server_pid())
 
 
+@drill("uni2work", ("session_waits", "row_locked"), actions=ENDS, most=1)
+async def instance_has_just_begun_to_wait(scene: Scene) -> str:
+    """The wait is short, but all jobs have been late for long."""
+    await scene.rows.jobs(20, age=25 * MINUTE)
+    session = await scene.session("application")
+    await session.execute("BEGIN")
+    await session.execute("UPDATE queued_job SET lock_time = lock_time")
+    await session.execute("PREPARE TRANSACTION 'half-done'")
+    await scene.start()
+    await scene.sleep(2)
+    return "half-done"
+
+
 @drill("uni2work", "connections_used", names=("3 of the 3", "limit"), most=1)
 async def connection_limit_of_the_database(scene: Scene) -> str:
     for _ in range(3):
