@@ -437,9 +437,13 @@ async def host_of_all_workers_down(scene: Scene) -> None:
 
 
 async def killed(scene: Scene, engine: str) -> None:
-    """Let executors work, kill them, and let time pass with late nodes."""
+    """Let executors work, kill them, and let time pass with late nodes.
+
+    A busy server may end their sessions later. Until then their locks keep rows from becoming older.
+    """
     await scene.start()
     await scene.stop()
+    await scene.until(f"SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = '{scene.worker}'")
     await LATE[engine](scene)
     await scene.pass_time(40 * MINUTE)
 
