@@ -276,17 +276,6 @@ async def worker_may_not_spawn(scene: Scene) -> str:
     return scene.worker
 
 
-@drill(NAME, "role_setting", names=("idle_in_transaction_session_timeout",), most=1)
-async def transactions_of_the_role_are_ended(scene: Scene) -> str:
-    """Each poll ends in a transaction of several statements."""
-    await scene.sql(f"ALTER ROLE {scene.worker} SET idle_in_transaction_session_timeout = '1ms'")
-    for n in range(8):
-        await scene.rows.task(2, state={}, wake=-40 * MINUTE + n)
-    await scene.start()
-    await scene.sleep(1)
-    return scene.worker
-
-
 @drill(NAME, "type_not_served", names=("agent polls no type",), most=1)
 async def agent_killed_four_minutes_ago(scene: Scene) -> None:
     """The tasks that it polled are not due for a retry yet."""
