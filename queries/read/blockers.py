@@ -364,7 +364,8 @@ def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Fin
     A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
     """
     specs = {f.code: f for f in server_spec().findings}
-    least, suspected = server_spec().settings[WAITS], server_spec().settings[CODE]
+    least = server_spec().settings[WAITS]
+    suspected = min(least, server_spec().settings[CODE])
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
         roots = read.roots(session.id)
