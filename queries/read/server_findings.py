@@ -154,6 +154,7 @@ class ServerFindings:
         parts = self._kept.values()
         found = [finding for part in parts for finding in part.found]
         found += self._counted()
+        found = list(_confirmed(found))
         if not any(finding.code == "promoted" for finding in found):
             found += self._changed(at)
         return Findings(
@@ -308,6 +309,14 @@ class ServerFindings:
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
         counters = {**evidence, "labels": row["affects"] or (), "own": self.database.load.rollbacks}
         return msgspec.convert(counters, Counters)
+
+
+def _confirmed(found: Sequence[Finding]) -> Iterable[Finding]:
+    """Yield the findings; what makes many transactions fail is no longer only suspected."""
+    failing = {label for finding in found if finding.code == "transactions_fail" for label in finding.affects}
+    for finding in found:
+        sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
+        yield msgspec.structs.replace(finding, suspected=False) if sure else finding
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:

@@ -36,7 +36,7 @@ async def function_of_the_queues_revoked(scene: Scene) -> str:
     return await broken(scene, f"REVOKE EXECUTE ON FUNCTION pgmq.read FROM PUBLIC, {scene.worker}")
 
 
-@drill("uni2work", "foreign_objects", names=("trigger audit_jobs",), most=2)
+@drill("uni2work", "foreign_objects", names=("trigger audit_jobs",), most=1)
 async def trigger_writes_to_a_missing_table(scene: Scene) -> None:
     """Jobs are executed and never deleted."""
     scene.engine.executor = lambda connection: Unlocking(connection, scene.engine.instance)
@@ -48,7 +48,7 @@ async def trigger_writes_to_a_missing_table(scene: Scene) -> None:
     )
 
 
-@drill("uni2work", "foreign_objects", names=("foreign key", "job_note"), most=2)
+@drill("uni2work", "foreign_objects", names=("foreign key", "job_note"), most=1)
 async def notes_refer_to_jobs(scene: Scene) -> None:
     """Another program keeps a note on each job, so no job can be deleted."""
     scene.engine.executor = lambda connection: Unlocking(connection, scene.engine.instance)
