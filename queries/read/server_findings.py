@@ -312,7 +312,7 @@ class ServerFindings:
 
 
 def _confirmed(found: Sequence[Finding]) -> Iterable[Finding]:
-    """Yield the findings; what makes many transactions fail is no longer only suspected."""
+    """Yield the findings; failing transactions confirm a suspected cause."""
     failing = {label for finding in found if finding.code == "transactions_fail" for label in finding.affects}
     for finding in found:
         sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
