@@ -73,7 +73,18 @@ def readable(what: str) -> Iterator[None]:
 
 
 CHECK = "Nothing was changed. Is the server up, and are host, port and TLS options right? psql takes the same string."
-_LATER = "It may be starting, stopping or full."
+_LATER = {
+    "53300": "All connections of the server, the database or the role are in use, so workers may be refused, too. Close"
+    " sessions that are not needed, or raise the limit. A superuser may still get in.",
+    "57P03": "It is starting, recovering after a crash, or stopping. Workers cannot connect either; they continue when"
+    " it is ready. The server's log shows how far it is.",
+    "53100": "Its disk is full, so workers cannot write either. Free space, then check that the server has recovered.",
+    "53200": "It is out of memory.",
+}
+_SHORT = {
+    "53100": "Its disk is full, so workers cannot write either: free space (SQLSTATE 53100).",
+    "53200": "It is out of memory, or max_locks_per_transaction is too low (SQLSTATE 53200).",
+}
 _SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
@@ -84,7 +95,11 @@ def connection_error(code: str, reason: str, target: str) -> DatabaseError:
         return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
         return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
-    return UnreachableError(f"{_capital(server_at(target))} refuses connections now: {reason}.", _LATER, code=code)
+    return UnreachableError(
+        f"{_capital(server_at(target))} refuses connections now: {reason}.",
+        _LATER.get(code, "It may be starting, stopping or full."),
+        code=code,
+    )
 
 
 def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseError:
@@ -101,7 +116,7 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
         return ReadOnlyError(f"{_capital(reason)}.", code=code)
     if code.startswith(("23", "40")) or code == "54000":
         return ConflictError(f"{_capital(reason)}.", code=code, constraint=constraint)
-    return DatabaseError(f"The server reports: {reason}.", f"SQLSTATE {code}.", code=code)
+    return DatabaseError(f"The server reports: {reason}.", _SHORT.get(code, f"SQLSTATE {code}."), code=code)
 
 
 def _capital(text: str) -> str:

@@ -361,13 +361,15 @@ class SkippedFinding(Record):
 class Findings(Record):
     """Findings, worst first, then oldest.
 
-    ``capped`` lists the codes with more findings than were read.
+    ``capped`` lists the codes with more findings than were read. ``unread``: why
+    half of the checks or more failed, or "".
     """
 
     found: tuple[Finding, ...]
     at: float
     skipped_findings: tuple[SkippedFinding, ...] = ()
     capped: tuple[str, ...] = ()
+    unread: str = ""
 
 
 class LockSession(Record):

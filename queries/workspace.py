@@ -11,9 +11,7 @@ import msgspec
 
 from queries.contract import loader
 from queries.contract.detect import (
-    LOCKED,
     Declined,
-    Detection,
     detect,
     detection_queries,
     expected,
@@ -24,7 +22,6 @@ from queries.contract.loader import Engine
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
-from queries.db import blockers
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
@@ -150,7 +147,7 @@ class Workspace:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         detection = detect(self._known, catalog, types, doubts, self._schema)
         state = audit_log.State(**there)
-        self.declined, self.locked = await self._named(detection), detection.locked
+        self.declined, self.locked = detection.declined, detection.locked
         before = {reader.found.full: reader for reader in self.engines.values()}
         self.engines = {}
         for found in detection.found:
@@ -175,31 +172,25 @@ class Workspace:
         )
         self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
 
-    async def _named(self, detection: Detection) -> tuple[Declined, ...]:
-        """Return the declined schemas, with the sessions whose locks are the reason."""
-        if not any(each.why.startswith(LOCKED) for each in detection.declined):
-            return detection.declined
-        asked = BatchedQuery(statement("blockers"), {"query": " ".join(sorted(detection.locked))})
-        line = blockers.describe((await self.database.batch([asked]))[0], self.server.role).rstrip(".")
-        return tuple(
-            msgspec.structs.replace(each, why=f"{each.why}: {line}") if each.why.startswith(LOCKED) else each
-            for each in detection.declined
-        )
-
     @property
     def bulks(self) -> Path:
         """Folder with the lists of unfinished bulks, next to the local audit file."""
         return self._file.path.parent / "bulks"
 
-    async def server_problems(self, found: Sequence[Finding]) -> Findings:
+    async def server_problems(self, found: Sequence[Finding], unread: Mapping[str, str] | None = None) -> Findings:
         """Read the findings about the server, for all engines at once.
 
-        ``found``: findings of the engines; the locks on the rows of their nodes are read, too.
+        ``found``: findings of the engines; the locks on the rows of their nodes are read, too. ``unread``: engines of
+        which most could not be read, with the reason.
         """
         server = await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, found)
+        reader = self.server_findings
+        workers = {label: {(s.role, s.application) for s in reader.sessions(label)} for label in self.engines}
+        waiting = reader.row_waits > 0
+        locks = await row_locked(self.database, self.engines, found, reader.working, waiting=waiting, workers=workers)
+        silent = self.server_findings.not_read(unread or {})
         return Findings(
-            found=(*server.found, *locks.found),
+            found=(*server.found, *locks.found, *silent),
             at=server.at,
             skipped_findings=(*server.skipped_findings, *locks.skipped_findings),
         )

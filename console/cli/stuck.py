@@ -22,6 +22,7 @@ from queries.workspace import Workspace
 
 STUCK = 4  # exit code
 PAUSE = 1.0  # seconds between two samples of `stuck --sample`
+COUNTED = 1.2  # seconds in which each busy session reports its counters
 NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 
 
@@ -54,8 +55,11 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
     code = 0
     parts: list[Findings] = []
     found: list[Finding] = []
+    unread: dict[str, str] = {}
     capped: list[tuple[str, str]] = []
     skipped: list[SkippedFinding] = list(_unwatched(readers) if sample is None else ())
+    if sample is not None:
+        await workspace.server_problems(())  # its counters are compared with those of the end
     if sample is not None and (errors := await take_samples(readers, sample)):
         say(*(f"{label}: {why}" for label, why in errors.items()))
         code = 1
@@ -63,6 +67,7 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
         lines: list[str] = []
         try:
             parts.append(part := await reader.findings(page=limit))
+            unread |= {reader.label: part.unread} if part.unread else {}
             capped += [(reader.label, each) for each in part.capped]
             if reader.found.readable:  # otherwise one line about the missing privileges is enough
                 lines += _failures(part)
@@ -71,13 +76,17 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
         except DatabaseError as error:
             lines.append(f"{reader.label}: {error}")
             skipped.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
+            unread[reader.label] = error.line
         found += reader.watched()
         lines += access_warnings(workspace, reader)
         say(*lines)
         code = code or int(bool(lines))
     found += [finding for part in parts for finding in part.found]
     labels = {reader.label for reader in readers}
-    server = await workspace.server_problems(found)
+    server = await workspace.server_problems(found, unread)
+    if workspace.server_findings.counts_once:
+        await asyncio.sleep(COUNTED)
+        server = await workspace.server_problems(found, unread)
     lines = list(_failures(server))
     say(*lines)
     parts.append(server)

@@ -14,7 +14,7 @@ from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from console.model import incident_list
+from console.model import flow, incident_list
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
 from queries.contract.server_spec import LABEL
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from console.model.bulk_run import BulkRun
 
 SLOWER = 5  # findings are read at every fifth interval
+QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals in seconds that + and - choose from
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
@@ -99,9 +100,10 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._screen_clock = RefreshClock(interval, SHARE * 0.5, now)
-        self._samples_clock = RefreshClock(interval, SHARE * 0.1, now)
+        self._screen_clock = RefreshClock(interval, SHARE * 0.4, now)
+        self._samples_clock = RefreshClock(interval / QUICKER, SHARE * 0.2, now)
         self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
+        self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._read_found: dict[str, tuple[Finding, ...]] = {}  # without those that several samples show
@@ -109,6 +111,7 @@ class Session:
         self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
         self.load = incident_list.Load()
+        self._flow = flow.Flow()
         self._by_node: dict[str, list[Finding]] = {}
         self._codes: dict[str, tuple[str, ...]] = {}
         self._unread: dict[RefreshClock, set[str]] = {}
@@ -121,14 +124,14 @@ class Session:
         self.works: list[BulkRun] = []
 
     @property
-    def polls(self) -> tuple[int, int]:
-        """Number of completed polls of the screen and of the findings."""
-        return self._screen_clock.polls, self._findings_clock.polls
+    def polls(self) -> tuple[int, ...]:
+        """Number of completed polls of the screen, of the findings and of the samples."""
+        return tuple(clock.polls for clock in self._clocks)
 
     @property
-    def waits(self) -> tuple[float, float]:
-        """Seconds until the next poll of the screen and of the findings."""
-        return self._screen_clock.wait(), self._findings_clock.wait()
+    def waits(self) -> tuple[float, ...]:
+        """Seconds until the next poll of the screen, of the findings and of the samples."""
+        return tuple(clock.wait() for clock in self._clocks)
 
     # cached state
 
@@ -205,15 +208,21 @@ class Session:
         since = [f.since for f in self._found.get(label, ()) if f.since is not None]
         return self.at - min(since) if since else None
 
-    def _put_findings(self, label: str, found: Iterable[Finding]) -> None:
-        """Replace the findings of one engine.
+    def rates(self, label: str) -> flow.Rates | None:
+        """Return the work per minute of an engine; None if not known yet."""
+        reader = self.engines.get(label)
+        return self._flow.rates(label, reader.engine.spec.flow) if reader else None
+
+    def _put_findings(self, parts: Mapping[str, Iterable[Finding]]) -> None:
+        """Replace the findings of these engines, in one step.
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        if self._found.get(label) == (new := tuple(found)):
+        found = {**self._found, **{label: tuple(part) for label, part in parts.items()}}
+        if found == self._found:
             return
-        self._found[label] = new
-        everything = (f for part in self._found.values() for f in part)
+        self._found = found
+        everything = (f for part in found.values() for f in part)
         self._findings = tuple(
             sorted(everything, key=lambda f: (-f.severity, f.since if f.since is not None else inf, f.node_id))
         )
@@ -246,10 +255,13 @@ class Session:
 
     def refresh(self) -> None:
         """Poll everything now, even while paused."""
-        self._screen_clock.run_now()
-        self._findings_clock.run_now()
+        self._run_all()
         self._forced, self.retry_at = True, 0.0
         self._wake.set()
+
+    def _run_all(self) -> None:
+        for clock in self._clocks:
+            clock.run_now()
 
     def run_now(self) -> None:
         """Poll the data on the screen now, because the screen shows something else."""
@@ -268,8 +280,9 @@ class Session:
             chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
         else:
             chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
-        self._screen_clock.interval = self._samples_clock.interval = chosen
+        self._screen_clock.interval = chosen
         self._findings_clock.interval = chosen * SLOWER
+        self._pace_samples()
         self._wake.set()
         return chosen
 
@@ -328,8 +341,7 @@ class Session:
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
-        self._screen_clock.run_now()
-        self._findings_clock.run_now()
+        self._run_all()
         self.changed()
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
@@ -363,15 +375,28 @@ class Session:
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
+        found: dict[str, Iterable[Finding]] = {}
         for label, reader in self.engines.items():
             with errors.each(label):
                 await reader.sample()
-                self._put_findings(label, (*self._read_found.get(label, ()), *reader.watched()))
+                found[label] = (*self._read_found.get(label, ()), *reader.watched())
+        self._pace_samples()
         if self.findings_loaded:
+            self._put_findings(found)
             self._group()
 
+    def _pace_samples(self) -> None:
+        """Sample at each interval, or more often if that may soon show a finding."""
+        soon = self._samples_clock.polls == 0 or any(reader.is_developing for reader in self.engines.values())
+        self._samples_clock.interval = self.interval / (QUICKER if soon else 1)
+
     async def _poll_findings(self, errors: ErrorCollector) -> None:
+        """Read the findings and the causes outside of the tables; show both in one step.
+
+        Otherwise the screen would show symptoms without their cause while the server answers slowly.
+        """
         skipped_findings: list[SkippedFinding] = []
+        unread: dict[str, str] = {}
         if self.workspace is not None and self.workspace.locked:
             with errors.each():
                 await self.workspace.detect(renew=True)  # a locked table may be readable now
@@ -379,17 +404,32 @@ class Session:
             with errors.each(label):
                 findings = await reader.findings()
                 self._read_found[label] = findings.found
-                self._put_findings(label, (*findings.found, *reader.watched()))
                 self.capped[label] = findings.capped
                 skipped_findings += findings.skipped_findings
+                unread |= {label: findings.unread} if findings.unread else {}
                 self.read(findings.at)
+        found: dict[str, Iterable[Finding]] = {
+            label: (*self._read_found.get(label, ()), *reader.watched()) for label, reader in self.engines.items()
+        }
         if self.workspace is not None and self.engines:
             with errors.each():
-                server = await self.workspace.server_problems(self._findings)
-                self._put_findings(LABEL, server.found)
+                server = await self.workspace.server_problems([f for part in found.values() for f in part], unread)
+                found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
+                self._sample_flow(self.workspace)
+        self._put_findings(found)
         self._group()
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
+
+    def _sample_flow(self, workspace: Workspace) -> None:
+        """Note the counters and counts of each engine; they have just been read."""
+        for label in self.engines:
+            sample = None
+            if (read := workspace.server_findings.rows(label)) is not None:
+                at, rows = read
+                open_ = flow.unfinished(self.counts.get(label, ()))
+                sample = flow.Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=open_)
+            self._flow.add(label, sample)
 
     def _group(self) -> None:
         """Group the findings into incidents, and note how each one develops."""
@@ -431,7 +471,7 @@ class Session:
             return self.retry_at - self._now()
         if self.paused and not self._forced:
             return LONG
-        return min(clock.wait() for clock in (self._screen_clock, self._samples_clock, self._findings_clock))
+        return min(self.waits)
 
     # changing
 

@@ -224,6 +224,13 @@ def count(value: Count) -> str:
     return "≈" + short(value.n)
 
 
+def rate(number: float | None) -> str:
+    """Return an estimated number per minute: ``≈12 <1``, or ``?`` if not recorded."""
+    if number is None:
+        return "?"
+    return "<1" if 0 < number < 0.5 else "≈" + short(round(number))
+
+
 def place(of: Origin) -> str:
     """Return a database as ``host:port/name``, with the context that opened it."""
     port = "" if of.port is None else f":{of.port}"

@@ -285,7 +285,7 @@ def _finding_faults(spec: EngineSpec, statements: Mapping[str, object]) -> Itera
 
 
 def _worker_faults(spec: EngineSpec) -> Iterator[Fault]:
-    """Yield workers with unreadable privileges or indexes of unknown tables."""
+    """Yield workers with unreadable privileges, and tables that are unknown."""
     words = ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "USAGE")
     for n, worker in enumerate(spec.workers):
         for privilege in worker.privileges:
@@ -296,6 +296,8 @@ def _worker_faults(spec: EngineSpec) -> Iterator[Fault]:
             if index.table not in spec.recognise.relations:
                 at = ("workers", n, "indexes", m, "table")
                 yield at, f"worker {worker.title}: there is no table {index.table!r}"
+    if spec.flow is not None and spec.flow.table not in spec.recognise.relations:
+        yield ("flow", "table"), f"flow: there is no table {spec.flow.table!r}"
     for field, names in (("triggers", spec.own.triggers), ("constraints", spec.own.constraints)):
         for name in names:
             if "." not in name:

@@ -132,12 +132,14 @@ class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
-    do not exist in this variant are skipped. ``path``: its statements use unqualified names, so its search_path must
-    include the schema.
+    do not exist in this variant are skipped. ``queues`` are privileges on tables whose names begin so, such as
+    ``"UPDATE pgmq.q_"``; a worker needs them for its own queues only. ``path``: its statements use unqualified names,
+    so its search_path must include the schema.
     """
 
     title: str
     privileges: tuple[str, ...]
+    queues: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[WorkerIndex, ...] = ()
@@ -149,11 +151,23 @@ class Own(Record, forbid_unknown_fields=True):
     """Objects on the engine's tables that belong to the engine.
 
     They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are
-    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes.
+    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes. ``columns`` are
+    NOT NULL, without a default, and come after all columns by which the engine is recognised.
     """
 
     triggers: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+class Flow(Record, forbid_unknown_fields=True):
+    """Table whose rows show how work enters and leaves the engine.
+
+    A new row of ``table`` is new work. ``deletes``: the row of finished work is deleted; else its status changes.
+    """
+
+    table: str
+    deletes: bool = False
 
 
 class Argument(Record, forbid_unknown_fields=True):
@@ -241,3 +255,4 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     actions: tuple[Action, ...] = ()
     workers: tuple[Worker, ...] = ()
     own: Own = Own()
+    flow: Flow | None = None  # else work per minute is not recorded

@@ -175,6 +175,7 @@ class Transaction:
 
     async def _blockers(self, blocked: Statement) -> str:
         await self.control("ROLLBACK")
+        self._load.rollbacks += 1
         await self.control(self._begin)
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
@@ -311,6 +312,7 @@ class Database:
     ) -> list[list[dict[str, Any]]]:
         with self.load.measured(), driver_errors():
             async with asyncio.timeout(READ_TIMEOUT + GRACE):
+                self.load.rollbacks += 1
                 data = await asyncpg_compat.copy_out(connection, compose(begin, queries))
         return decode(data)
 
@@ -370,6 +372,11 @@ class Database:
             return STANDBY
         return FORBIDDEN if self.server.read_only and not self.override_read_only else ""
 
+    @property
+    def sessions(self) -> int:
+        """Number of open connections."""
+        return len(self._connections)
+
     def locked(self, over: str) -> bool:
         """Return True if a transaction is using that connection."""
         return self._locks[over].locked()
@@ -422,6 +429,7 @@ class Database:
             return
         try:
             if connection.is_in_transaction():
+                self.load.rollbacks += 1
                 rollback = asyncio.ensure_future(connection.execute(command))
                 rollback.add_done_callback(_retrieve_exception)
                 async with asyncio.timeout(GRACE):

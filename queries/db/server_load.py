@@ -22,6 +22,7 @@ class Load:
         self._spans: list[tuple[float, float]] = []
         self.began = now()
         self.worked = 0.0  # seconds so far
+        self.rollbacks = 0  # transactions so far, which the server counts as failed ones
         self.round_trip = self.MAX_ROUND_TRIP
 
     @contextlib.contextmanager

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -22,8 +23,8 @@ from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.statement import Statement
 
-CODE, WAITS = "row_locked", "session_waits"
-SYMPTOMS = {"late", "locked"}
+CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
+SYMPTOMS = {"late", "locked", "dead_owner"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
 ALL_WAITING = 300  # ... that are read if the operator asks
@@ -31,6 +32,8 @@ STANDBY = "A standby has no row locks. Those of the primary are not visible here
 ENDED = "No transaction in progress locks a row of this node."
 
 Readers = Mapping[str, Reader]
+Working = Callable[[str, str, str], bool]  # engine, role and application of the session that locks rows
+Workers = Mapping[str, Collection[tuple[str, str]]]  # roles and applications of sessions that may be workers, by engine
 
 
 class Asked(Record):
@@ -66,11 +69,21 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
     )
 
 
-async def row_locked(database: Database, readers: Readers, found: Iterable[Finding]) -> Findings:
+async def row_locked(
+    database: Database,
+    readers: Readers,
+    found: Iterable[Finding],
+    working: Working | None = None,
+    *,
+    waiting: bool = False,
+    workers: Workers | None = None,
+) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: findings of the engines. Without any, nothing is read. The rows of nodes that are late or locked take one
-    statement, the sessions another one. Raises LostError and UnreachableError only.
+    ``found``: findings of the engines. ``waiting``: sessions wait for rows. Without either, nothing is read. The rows
+    of nodes that are late or locked take one statement, the sessions another one. ``working`` returns True if a worker
+    of an engine is connected beside the session that locks rows. Without ``workers``, any session may be a worker.
+    Raises LostError and UnreachableError only.
     """
     found = tuple(found)
     ids = _symptomatic(readers, found)
@@ -95,11 +108,13 @@ async def row_locked(database: Database, readers: Readers, found: Iterable[Findi
             await in_turn(transaction, left, read, failed)
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
-    if found and not _standby(database):
+    if working is not None:
+        findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), working)
+    if (found or waiting) and not _standby(database):
         try:
             async with database.reading() as transaction:
                 sessions = await _sessions(transaction, (), (), readers.values(), WAITING)
-            findings += _waiting(sessions, role)
+            findings += _waiting(sessions, role, workers)
         except (LostError, UnreachableError):
             raise
         except DatabaseError as error:
@@ -284,6 +299,7 @@ def _finding(
         "holder": names if sure else f"one of {names}",
         "root": root if sure or len(roots) == 1 else f"one of {root}",
         "pid": first.pid,
+        "blocker": first.pid,
         "backend_start": first.backend_start,
         "gid": first.gid,
         "age": "an unknown time" if first.since is None else str(timedelta(seconds=int(read.at - first.since))),
@@ -291,6 +307,8 @@ def _finding(
         "through": "" if {s.id for s in roots} == {s.id for s in holders} else f" and waits for {root}",
         "query": first.query,
         "session": first.id,
+        "role": first.role,
+        "application": first.application,
     }
     (label, _, _) = node_id.partition("/")
     return Finding(
@@ -307,28 +325,71 @@ def _finding(
     )
 
 
-def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
-    """Yield a finding for each session that waits long for an engine's row."""
-    spec = next(f for f in server_spec().findings if f.code == WAITS)
+def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working) -> list[Finding]:
+    """Return a finding for each session that locks most of an engine's late nodes.
+
+    Without a connected worker the lock is no reason for a standstill.
+    """
+    spec = next(f for f in server_spec().findings if f.code == MOST)
+    groups: dict[tuple[str, Any, Any], list[Finding]] = {}
+    for finding in locked:
+        evidence = finding.evidence
+        groups.setdefault((*finding.affects, evidence["root"], evidence["backend_start"]), []).append(finding)
+    found = []
+    for (label, root, backend_start), some in groups.items():
+        first = some[0]
+        if len(some) * 2 < late[label] or not working(label, first.evidence["role"], first.evidence["application"]):
+            continue
+        evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
+        found.append(
+            Finding(
+                engine=LABEL,
+                node_id=f"{LABEL}/engine:{label}",
+                code=spec.code,
+                title=spec.title,
+                sentence=sentence.fill(spec.sentence, evidence),
+                severity=spec.severity,
+                proof=spec.proof,
+                since=first.since,
+                evidence=evidence,
+                affects=first.affects,
+            )
+        )
+    return found
+
+
+def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Finding]:
+    """Yield a finding for each session that waits for an engine's row.
+
+    A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
+    """
+    specs = {f.code: f for f in server_spec().findings}
     least = server_spec().settings[WAITS]
+    suspected = min(least, server_spec().settings[CODE])
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
-        if not (session.engines and session.waits_for_row) or waits < least:
-            continue
         roots = read.roots(session.id)
         first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+        held = read.at - first.since if first.since is not None else 0.0
+        if not (session.engines and session.waits_for_row) or max(waits, held) < suspected:
+            continue
+        who = (session.role, session.application)
+        may_work = workers is None or any(who in workers.get(label, ()) for label in session.engines)
+        spec = specs[WAITS if may_work else CLIENT_WAITS]
         evidence = {
             "waiter": session.name,
+            "pid": session.pid,
             "tables": ", ".join(session.tables),
             "waits": str(timedelta(seconds=int(waits))),
             "root": ", ".join(sorted(s.name for s in roots)),
+            "blocker": first.pid,
             "backend_start": first.backend_start,
             "state": _state(first, role),
         }
         yield Finding(
             engine=LABEL,
             node_id=session.id,
-            code=WAITS,
+            code=spec.code,
             title=spec.title,
             sentence=sentence.fill(spec.sentence, evidence),
             severity=spec.severity,
@@ -336,6 +397,7 @@ def _waiting(read: Blockers, role: str) -> Iterable[Finding]:
             since=session.waits_since,
             evidence=evidence,
             affects=session.engines,
+            suspected=waits < least,
         )
 
 

@@ -15,12 +15,16 @@ LONGEST = 300  # characters of an error that are compared
 _VARYING = (
     r"(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9a-fA-F]{2}:){5,7}[0-9a-fA-F]{2}\b)"
     r"|(?P<hex>\b(?:0[xX][0-9a-fA-F]+|(?=[a-fA-F]*[0-9])(?=[0-9]*[a-fA-F])[0-9a-fA-F]{8,})\b)"
+    r"|(?P<token>\b(?=\w{8})[A-Za-z_]*[0-9]+[A-Za-z_]+[0-9]\w*\b)"
     r"|(?P<n>[0-9]+)"
 )
 
 
 def fold(error: str) -> str:
-    """Return an error with ids and numbers replaced by ``<id>``, ``<hex>``, ``<n>``."""
+    """Return an error with ids and numbers replaced.
+
+    They become ``<id>``, ``<hex>``, ``<token>`` or ``<n>``.
+    """
     blanks = re.sub(r"\s+", " ", error[:LONGEST]).strip()
     return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 

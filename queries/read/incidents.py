@@ -103,6 +103,8 @@ def _absorbed(groups: list[Group]) -> Owners:
                 if other in _ancestors(parents, place):
                     continue
                 for finding in symptoms.findings:
+                    if finding.affects and not group.engines.intersection(finding.affects):
+                        continue
                     found = causes.get(_values(rule, finding))
                     if found and (other, finding.node_id) not in owners:
                         owners[other, finding.node_id] = place, found

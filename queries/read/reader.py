@@ -251,10 +251,29 @@ class Reader:
         async with self._reading() as transaction:
             at = await _now(transaction)
         found, skipped_findings, capped = await self._findings(local, page)
+        unread = self._unread(skipped_findings)
         if self.found.policies:
             skipped_findings.append(SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
-        return Findings(found=tuple(found), at=at, skipped_findings=tuple(skipped_findings), capped=tuple(capped))
+        return Findings(
+            found=tuple(found),
+            at=at,
+            skipped_findings=tuple(skipped_findings),
+            capped=tuple(capped),
+            unread=unread,
+        )
+
+    def _unread(self, skipped: Iterable[SkippedFinding]) -> str:
+        """Return why half of the findings or more could not be read, or "".
+
+        Missing privileges are reported elsewhere.
+        """
+        failed = {each.code: each.why for each in skipped if each.failed}
+        tried = {spec.code for spec in self.engine.spec.findings if not spec.sample}
+        tried -= {each.code for each in skipped if not each.failed}
+        if not failed or len(failed) * 2 < len(tried) or not self.found.readable:
+            return ""
+        return f"{len(failed)} of {len(tried)} checks failed. {next(iter(failed.values()))}"
 
     async def sample(self) -> None:
         """Take one sample for the findings that compare several samples."""
@@ -274,6 +293,11 @@ class Reader:
                 watcher.add(at, seen.get(watcher.spec.sample or "", ()))
             for history in self._histories:
                 history.add(at, seen.get(history.name, ()))
+
+    @property
+    def is_developing(self) -> bool:
+        """True if more samples may soon show a finding."""
+        return any(watcher.is_developing(self.engine.settings) for watcher in self._watchers.values())
 
     def watched(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""

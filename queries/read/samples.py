@@ -114,15 +114,26 @@ class Watcher:
         ``settings`` are thresholds, by name or by kind (``seen["kind"]``) and name.
         """
         for node_id, watch in self._watches.items():
-            given = settings.get(str(watch.seen.get("kind")))
-            own = given if isinstance(given, Mapping) else {}
             min_changes, seconds, per_minute = (
-                own.get(name, settings[name]) if name else 0
+                _threshold(name, watch, settings)
                 for name in (self.spec.min_changes, self.spec.seconds, self.spec.per_minute)
             )
             lasted = watch.until - watch.since
             if watch.changes >= min_changes and lasted >= seconds and watch.per_minute >= per_minute and lasted > 0:
                 yield node_id, watch
+
+    def is_developing(self, settings: Mapping[str, Any]) -> bool:
+        """Return True if a node has changed, but not often enough for the finding."""
+        return any(
+            0 < watch.changes < _threshold(self.spec.min_changes, watch, settings) for watch in self._watches.values()
+        )
+
+
+def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:
+    """Return a threshold, which may be that of the node's kind."""
+    given = settings.get(str(watch.seen.get("kind")))
+    own = given if isinstance(given, Mapping) else {}
+    return float(own.get(name, settings[name])) if name else 0.0
 
 
 def timeline(watchers: Iterable[Watcher], node_id: str, settings: Mapping[str, Any]) -> Section | None:

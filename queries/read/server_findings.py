@@ -25,6 +25,12 @@ from queries.read import incidents, sentence
 # Seconds for which the findings of a part are kept.
 KEPT = {"catalog": 5.0}
 
+# Suspected findings that failing transactions confirm.
+CONFIRMED = ("foreign_objects", "writes_refused")
+
+# Seconds within which an idle session reports its counters.
+REPORTED = 12.0
+
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
 
@@ -56,12 +62,32 @@ class WorkerSessions(Record):
         return f"is {self.state} for {max(at - self.since, 0):.0f} s{wait}"
 
 
+class RowCounters(Record):
+    """Rows of one table that were inserted and deleted so far.
+
+    The server also counts those of transactions that were rolled back.
+    """
+
+    inserted: int
+    deleted: int
+
+
 class Counters(Record):
-    """Counters of the database. ``reset``: when they began at 0."""
+    """Counters of the database, and of one table of each engine.
+
+    ``reset``: when they began at 0.
+    ``consoles`` are the connections of all consoles, which roll back what they read. ``own`` counts the rollbacks of
+    this one until the read.
+    """
 
     deadlocks: int
+    commits: int
+    rollbacks: int
+    consoles: int
     reset: str | None
     labels: tuple[str, ...]
+    own: int = 0
+    rows: dict[str, RowCounters] = {}
 
 
 class Part(Record):
@@ -71,6 +97,7 @@ class Part(Record):
     found: tuple[Finding, ...] = ()
     skipped: tuple[SkippedFinding, ...] = ()
     sessions: tuple[WorkerSessions, ...] = ()
+    row_waits: int = 0
 
 
 class ServerFindings:
@@ -89,6 +116,8 @@ class ServerFindings:
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
         self._history: list[tuple[float, Counters]] = []
+        self._server = database.server
+        self._replaced: tuple[float, str] | None = None
         self._codes = {spec.code: spec for spec in self._spec.findings}
 
     async def findings(self) -> Findings:
@@ -121,8 +150,13 @@ class ServerFindings:
             async with self.database.reading() as transaction:
                 await in_turn(transaction, left, read, failed)
         self._read = at
+        self._compare(at)
         parts = self._kept.values()
-        found = [finding for part in parts for finding in part.found] + self._counted()
+        found = [finding for part in parts for finding in part.found]
+        found += self._counted()
+        found = list(_confirmed(found))
+        if not any(finding.code == "promoted" for finding in found):
+            found += self._changed(at)
         return Findings(
             found=tuple(sorted(found, key=incidents.rank)),
             at=at,
@@ -133,9 +167,28 @@ class ServerFindings:
         kept = self._kept.get(part)
         return kept is not None and 0 <= at - kept.at < KEPT.get(part, 0.0)
 
+    @property
+    def row_waits(self) -> int:
+        """Number of sessions of the engines' tables that waited long for a row."""
+        return sum(part.row_waits for part in self._kept.values())
+
     def sessions(self, label: str) -> tuple[WorkerSessions, ...]:
         """Return the sessions that may be workers of an engine, as of the last read."""
         return tuple(each for part in self._kept.values() for each in part.sessions if label in each.engines)
+
+    def working(self, label: str, role: str, application: str) -> bool:
+        """Return True if another session is connected that may be a worker of an engine."""
+        others = (s for s in self.sessions(label) if s.n > 1 or (s.role, s.application) != (role, application))
+        return any(others) or label.partition("@")[0] in application.lower()
+
+    def rows(self, label: str) -> tuple[float, RowCounters] | None:
+        """Return when the row counters of an engine were read, and the counters.
+
+        None if they are not recorded.
+        """
+        at, counters = self._history[-1] if self._history else (0.0, None)
+        found = counters.rows.get(label) if counters else None
+        return (at, found) if found else None
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -150,20 +203,31 @@ class ServerFindings:
         connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
         return f"{connected}; {'the newest' if n > 1 else 'it'} {newest.doing(self._read)} (inferred)."
 
+    def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
+        """Return a finding for each engine that could not be read, with the reason."""
+        spec = self._codes["not_read"]
+        rows = ({"id": f"engine:{label}", "since": None, "affects": [label], "suspected": False} for label in unread)
+        return tuple(
+            self._finding(spec, row, {"label": label, "why": why})
+            for row, (label, why) in zip(rows, unread.items(), strict=True)
+        )
+
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
         """Return the findings, sessions and counters of a part's rows."""
-        found, skipped, sessions = [], [], []
+        found, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
             evidence = msgspec.json.decode(row["evidence"])
             if row["code"] == "worker_session":
                 sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
+            elif row["code"] == "row_waits":
+                row_waits = evidence["n"]
             elif row["code"] == "counters":
-                self._history.append((at, Counters(**evidence, labels=tuple(row["affects"] or ()))))
+                self._history.append((at, self._counters(row, evidence)))
             elif row["id"] is None:
                 skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
             else:
                 found.append(self._finding(self._codes[row["code"]], row, evidence))
-        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions))
+        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions), row_waits=row_waits)
 
     def _finding(self, spec: FindingSpec, row: Mapping[str, Any], evidence: dict[str, Any]) -> Finding:
         return Finding(
@@ -180,19 +244,79 @@ class ServerFindings:
             suspected=row["suspected"],
         )
 
-    def _counted(self) -> list[Finding]:
-        """Compare the counters with earlier ones and return what has risen."""
-        if not self._history:
+    def _compare(self, at: float) -> None:
+        """Note that the console's server was promoted, or that another one answers."""
+        before, now = self._server, self.database.server
+        self._server = now
+        if before is None or now is None or now.standby or before.history == now.history:
+            return
+        if before.system_identifier != now.system_identifier:
+            what = "Another server answers now, with other data."
+        elif before.standby:
+            what = "This server was a standby and is the primary now."
+        else:
+            what = f"Another server took over: timeline {now.timeline} instead of {before.timeline}."
+        self._replaced = at, what
+
+    def _changed(self, at: float) -> list[Finding]:
+        if self._replaced is None or at - self._replaced[0] > self.settings["promoted"]:
             return []
+        since, what = self._replaced
+        labels = [engine.label for engine in self.engines]
+        row = {"id": "server:promotion", "since": since, "affects": labels, "suspected": False}
+        return [self._finding(self._codes["promoted"], row, {"what": what})]
+
+    @property
+    def counts_once(self) -> bool:
+        """Return True if a second read could confirm a suspicion: counters were read once."""
+        found = (finding for part in self._kept.values() for finding in part.found)
+        return len(self._history) == 1 and any(f.suspected and f.code in CONFIRMED for f in found)
+
+    def _counted(self) -> Iterable[Finding]:
+        """Compare the counters with earlier ones and yield what has risen."""
+        if not self._history:
+            return
         at, now = self._history[-1]
         oldest = at - self.settings["deadlock_window"]
         self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
         since, first = self._history[0]
         n = now.deadlocks - first.deadlocks
-        if n < self.settings["deadlocks"]:
-            return []
-        row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
-        return [self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})]
+        if n >= self.settings["deadlocks"]:
+            row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
+            yield self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})
+        yield from self._rolled_back()
+
+    def _rolled_back(self) -> Iterable[Finding]:
+        """Compare the rollbacks of others with earlier ones.
+
+        A session reports its rollbacks up to some seconds late, so the newest own ones before may be among them.
+        """
+        at, now = self._history[-1]
+        recent = at - self.settings["rollback_window"]
+        since, first = next((then, each) for then, each in self._history if then >= recent)
+        own = next((each.own for then, each in reversed(self._history) if then <= since - REPORTED), 0)
+        n = now.rollbacks - first.rollbacks - (now.own - own)
+        share = n / max(n + now.commits - first.commits, 1)
+        labels = [label for label in now.labels if self.sessions(label)]
+        if not labels or now.consoles > self.database.sessions or n < self.settings["rollbacks"]:
+            return
+        code = next((c for c in ("transactions_fail", "rollbacks") if share >= self.settings[f"{c}_share"]), None)
+        if code is not None:
+            row = {"id": "server:rollbacks", "since": None, "affects": labels, "suspected": True}
+            counted = {"n": n, "of": n + now.commits - first.commits, "window": f"{at - since:.0f} s"}
+            yield self._finding(self._codes[code], row, counted)
+
+    def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
+        counters = {**evidence, "labels": row["affects"] or (), "own": self.database.load.rollbacks}
+        return msgspec.convert(counters, Counters)
+
+
+def _confirmed(found: Sequence[Finding]) -> Iterable[Finding]:
+    """Yield the findings; failing transactions confirm a suspected cause."""
+    failing = {label for finding in found if finding.code == "transactions_fail" for label in finding.affects}
+    for finding in found:
+        sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
+        yield msgspec.structs.replace(finding, suspected=False) if sure else finding
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:
@@ -202,6 +326,8 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "label": engine.label,
         "schema": engine.schema,
         "tables": sorted(engine.relations),
+        "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
         "workers": msgspec.to_builtins(spec.workers),
         "own": msgspec.to_builtins(spec.own),
+        "flow": spec.flow.table if spec.flow else None,
     }

@@ -1,7 +1,8 @@
 -- The relations of these names in every schema that could hold an engine: columns by base type, indexes, sizes, rights.
 -- $1 query text[]: relation names
 -- Waits for no lock. Sizes are estimates, because pg_relation_size() locks the relation. pg_get_expr() and
--- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively.
+-- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively. `checks` then has the
+-- text constants of the constraints only, quoted, from their stored form: 4 bytes of length, then ASCII.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH RECURSIVE exclusive AS MATERIALIZED (
   -- Includes locks that are waited for, because later requests queue behind them.
@@ -53,7 +54,12 @@ SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text A
                  CASE WHEN i.indpred IS NULL THEN NULL WHEN f.locked THEN '?' ELSE pg_get_expr(i.indpred, i.indrelid) END)), '[]')
           FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_am m ON m.oid = x.relam
          WHERE i.indrelid = f.oid AND i.indisvalid AND m.amname = 'btree') AS indexes,
-       (SELECT coalesce(string_agg(CASE WHEN NOT f.locked THEN pg_get_constraintdef(k.oid) END, ' '), '')
+       (SELECT coalesce(string_agg(CASE WHEN NOT f.locked THEN pg_get_constraintdef(k.oid) ELSE (
+                 SELECT string_agg(quote_literal(w.word), ' ')
+                   FROM regexp_matches(k.conbin::text, '\{CONST :consttype (?:25|1042|1043) [^{}]*:constvalue [0-9]+ \[ ([-0-9 ]+) \]', 'g') AS m(found)
+                  CROSS JOIN LATERAL (
+                    SELECT string_agg(CASE WHEN b.byte::int BETWEEN 32 AND 126 THEN chr(b.byte::int) ELSE '?' END, '' ORDER BY b.place) AS word
+                      FROM unnest(string_to_array(m.found[1], ' ')) WITH ORDINALITY AS b(byte, place) WHERE b.place > 4) AS w) END, ' '), '')
           FROM pg_constraint k WHERE k.conrelid = f.oid AND k.contype = 'c') AS checks,
        has_schema_privilege(f.relnamespace, 'USAGE') AS usable,
        CASE WHEN has_schema_privilege(f.relnamespace, 'USAGE')

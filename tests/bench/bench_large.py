@@ -23,7 +23,7 @@ from typing import NamedTuple
 import asyncpg
 
 from queries.workspace import Workspace
-from tests.bench import bench_bulk, bench_console, bench_load
+from tests.bench import bench_bulk, bench_console, bench_load, bench_refresh
 from tests.bench.figure import Figure, table
 from tests.queries import plans
 from tests.servers import PostgresServer
@@ -86,6 +86,7 @@ async def bench_engine(server: PostgresServer, name: str, folder: Path) -> list[
     print(
         f"  open, roots, nodes, counts: {few_s * 1000:.1f} ms, {many_s * 1000:.1f} ms, {many_s / few_s:.2f}", flush=True
     )
+    refreshes = await asyncio.to_thread(bench_refresh.figures, name, places, folder)
     for dsn in places.values():
         server.sql(f"DROP DATABASE {dsn.rpartition('/')[2]} WITH (FORCE)")
     known = costs[ROWS].keys() & costs[FEW].keys()
@@ -95,6 +96,7 @@ async def bench_engine(server: PostgresServer, name: str, folder: Path) -> list[
         Figure(what, worst, GOAL),
         Figure(f"{name}: the same, without what is above the leaves of indexes", flat, GOAL),
         Figure(f"{name}: all its statements together, once each", together[ROWS] / together[FEW], GOAL),
+        *refreshes,
     ]
 
 

@@ -196,7 +196,7 @@ async def test_two_hundred_findings_at_once(
             await tui.press("2")
             await tui.wait_for("overdue timer", "stuck 200+", "more of 1 kind, see help")
         proxy.open.clear()
-        await tui.press("end", "enter")
+        await tui.press("right", "end", "enter")
         await tui.wait_for("Reading …")
         proxy.open.set()
         await tui.wait_for("Why it is stuck", "overdue timer")

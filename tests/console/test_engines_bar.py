@@ -12,6 +12,7 @@ from console.demo.engine import connect
 from console.tui.widgets.line_view import LineView
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
 from tests.servers import PostgresServer, all_engines_database
 
 LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
@@ -130,3 +131,27 @@ async def test_the_profile_in_force_is_always_shown(
             await tui.press(key)
             await tui.wait_for(f"agent_jobs ({profile})", lambda sign=sign: tui.app.screen.mode() == sign)
         await tui.wait_for(lambda: f"profile: {profile} (" in tui.app.screen.query_one(LineView).text)
+
+
+async def test_work_per_minute_is_shown_if_there_is_room(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=600)
+    async with run_tui(eternaltwin, tmp_path, size=(140, 30), interval=0.5) as tui:
+        session = tui.app.session
+        await tui.wait_for("● live", lambda: session.polls[1] > 0, lambda: "/min" not in tui.text)
+        await eternaltwin_db.tasks(await eternaltwin_db.jobs(40), status="Complete")
+        await eternaltwin_db.tasks(await eternaltwin_db.jobs(20), status="Blocked", timer=600)
+        await eternaltwin_db.sql("SELECT pg_stat_force_next_flush()")
+
+        def rate() -> str:
+            found = re.search(r"in (\S+) out (\S+) /min", lines(tui)["eternaltwin"])
+            return found[0] if found else ""
+
+        await tui.wait_for(lambda: session.rates("eternaltwin") is not None)
+        await tui.wait_for(lambda: re.fullmatch(r"in ≈[1-9]\d* out ≈[1-9]\d* /min", rate()))
+        rates = session.rates("eternaltwin")
+        assert rates is not None
+        assert rates.entered is not None
+        assert rates.left is not None
+        assert 1.2 < rates.entered / rates.left < 1.8, "60 tasks, of which 40 are complete"

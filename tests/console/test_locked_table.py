@@ -59,12 +59,9 @@ async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_fr
 ) -> None:
     holder = await migration(two_engines, "agent_jobs.jobs")
     async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
-        await tui.wait_for("eternaltwin", "● live", lambda: not line(tui, "agent_jobs"))
-        await tui.press("question_mark")
-        await tui.wait_for("Keys everywhere")
-        await tui.press("end")
-        await tui.wait_for("agent_jobs", "another session locks jobs")
-        await tui.press("1")
+        await tui.wait_for("eternaltwin", lambda: "+ stuck" in line(tui, "agent_jobs"))
+        await tui.press("2")
+        await tui.wait_for(f"pid {holder.get_server_pid()} (migrator, role postgres) locks jobs", "table locked")
         await holder.execute("ROLLBACK")
         await holder.close()
         await tui.press("r")

@@ -21,6 +21,19 @@ from queries.workspace import Workspace
 DEADLINE = 60.0  # seconds until a missing text or state is a failure, on a machine with a load of 10 too
 
 
+class SkippingClock:
+    """Real clock that skips the time between polls, but not the server's work."""
+
+    def __init__(self) -> None:
+        self._skipped = 0.0
+
+    def __call__(self) -> float:
+        return monotonic() + self._skipped
+
+    def skip(self, seconds: float) -> None:
+        self._skipped += seconds
+
+
 class TuiDriver:
     """Driver of a running app.
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from queries.model import Incident
 from queries.workspace import Workspace
 
+COUNTED = 1.2  # seconds in which each busy session reports its counters
 PAUSE = 0.7  # seconds between two samples
 
 
@@ -33,10 +34,15 @@ async def shown(
         if loop.time() >= until:
             break
         await asyncio.sleep(PAUSE)
-    found, capped = [], []
+    found, capped, unread = [], [], {}
     for reader in readers:
         part = await reader.findings()
         found += [*part.found, *reader.watched()]
+        unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
-    found += (await workspace.server_problems(found)).found
+    server = await workspace.server_problems(found, unread)
+    if workspace.server_findings.counts_once:
+        await asyncio.sleep(COUNTED)
+        server = await workspace.server_problems(found, unread)
+    found += server.found
     return workspace.incidents(found, capped)

@@ -5,13 +5,19 @@ The console may report nothing worse than a minor line.
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
 from functools import partial
+from random import Random
 from uuid import UUID
 
+from console.demo.agent_jobs.executor import RedisQueue
 from console.demo.estuary import kinds
+from console.demo.estuary.executor import Executor
 from console.demo.tasker.step_history import claimed, complete, enqueued, pending, waiting
 from tests.drills.drill import control
 from tests.drills.drills_locks import LATE, begun
+from tests.drills.drills_server import bloat, standby_of
 from tests.drills.scene import Scene
 from tests.drills.surroundings import DAY, ENGINES, HOUR, MINUTE
 
@@ -113,6 +119,30 @@ async def executor_replaced_a_minute_ago(scene: Scene) -> None:
 
 
 @control("estuary")
+async def slots_taken_for_a_minute(scene: Scene) -> None:
+    """Publications take all slots of the agent for a while. Other types wait."""
+    scene.engine.executor = lambda connection: Executor(connection, Random(1), permits=3, poll_ticks=lambda _: 10**9)
+    await scene.sql("DELETE FROM tasks WHERE task_type = 32767")
+    for n in range(3):
+        await scene.rows.task(kinds.PUBLICATIONS, wake=-100 - n, inbox=[(kinds.ZERO, {"type": "queued"})])
+    await scene.start()
+    for n in range(8):
+        await scene.rows.task(kinds.LIVE_SPEC, state={}, wake=-90 + 4 * n)
+
+
+@control("estuary")
+async def application_waits_for_a_row_of_its_own(scene: Scene) -> None:
+    """Two sessions of the application; neither uses the engine's tables."""
+    await scene.sql("CREATE TABLE customer AS SELECT 1 AS id")
+    one, _ = await begun(scene, "shop")
+    other, _ = await begun(scene, "shop")
+    await one.execute("UPDATE customer SET id = id")
+    await scene.wait_in(other, "UPDATE customer SET id = id")
+    await scene.start()
+    await scene.sleep(5.5)
+
+
+@control("estuary")
 async def suspended_by_design(scene: Scene) -> None:
     """Tasks without a due time and without messages: they wait for a message."""
     for _ in range(12):
@@ -152,6 +182,83 @@ async def one_long_job(scene: Scene) -> None:
     number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
     times = {"age": 25 * MINUTE, "started": 25 * MINUTE - 1}
     await scene.rows.job("active", **times, agent=agent, user=user, number=number)
+    await scene.start()
+
+
+@control("agent_jobs")
+async def upload_of_many_files(scene: Scene) -> None:
+    """A user uploaded 60 files 25 minutes ago; the workers take one after the other."""
+    await scene.pass_time(HOUR)
+    agent, user, _ = scene.engine.agents[1]
+    for n in range(60):
+        age = 25 * MINUTE - n
+        ended = {"ended": 25 * 60 - 60 * n, "changed": 25 * 60 - 60 * n} if n < 24 else {}
+        number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+        await scene.rows.job(
+            "completed" if ended else "pending", age=age, **ended, agent=agent, user=user, number=number
+        )
+
+
+@control("agent_jobs")
+async def files_of_one_user_are_refused(scene: Scene) -> None:
+    """A user tries a file five times, while jobs of others end well."""
+    for n in range(20):
+        agent, user, _ = scene.engine.agents[n % 4]
+        number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+        times = {"age": 50 * MINUTE - 60 * n, "ended": 49 * MINUTE - 60 * n, "changed": 49 * MINUTE - 60 * n}
+        state = {"error": "PDF file is too small to be valid."} if n % 4 == 1 else {}
+        await scene.rows.job(
+            "failed" if state else "completed", **times, **state, agent=agent, user=user, number=number
+        )
+    await scene.start()
+
+
+@control("agent_jobs")
+async def clock_of_the_workers_almost_right(scene: Scene) -> None:
+    """The workers' clock is 1.5 seconds ahead."""
+    number = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    session = await scene.session("agent_jobs worker", scene.worker)
+    jobs = RedisQueue(session, first=number, skew=timedelta(seconds=1.5))
+    for n in range(12):
+        agent, user, _ = scene.engine.agents[n % 5]
+        await jobs.add(agent, user)
+        await jobs.tick()
+        await jobs.tick()
+        await scene.pass_time(9)
+
+
+@control("agent_jobs table")
+async def backlog_of_the_executors(scene: Scene) -> None:
+    """200 jobs are waiting since an hour, and are taken in order."""
+    await scene.pass_time(2 * HOUR)
+    agent, user, _ = scene.engine.agents[1]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(200):
+        await scene.rows.job(age=HOUR - n, agent=agent, user=user, number=first + n)
+    await scene.start()
+    await scene.sleep(1)
+
+
+@control("agent_jobs table")
+async def jobs_that_always_run_for_hours(scene: Scene) -> None:
+    agent, user, _ = scene.engine.agents[5]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(12):
+        age = (70 - 3 * n) * HOUR
+        times = {"age": age, "started": age - 1, "ended": age - 3 * HOUR, "changed": age - 3 * HOUR}
+        await scene.rows.job("completed", **times, agent=agent, user=user, number=first + n)
+    times = {"age": 2 * HOUR, "started": 2 * HOUR - 1}
+    await scene.rows.job("active", **times, agent=agent, user=user, number=first + 12)
+    await scene.start()
+
+
+@control("agent_jobs table")
+async def jobs_paused_yesterday(scene: Scene) -> None:
+    agent, user, _ = scene.engine.agents[5]
+    first = 1 + await scene.value("SELECT max(job_id::int) FROM jobs")
+    for n in range(4):
+        await scene.rows.job("paused", age=20 * HOUR, agent=agent, user=user, number=first + n)
+        await scene.rows.job("delayed", age=9 * HOUR, agent=agent, user=user, number=first + 10 + n)
     await scene.start()
 
 
@@ -253,6 +360,25 @@ async def key_locks_of_another_application(scene: Scene) -> None:
 @control("uni2work")
 async def key_locks_on_jobs(scene: Scene) -> None:
     await shared_locks_of_foreign_keys(scene, "uni2work")
+
+
+@control("uni2work", alone=True)
+async def promoted_and_at_work(scene: Scene) -> None:
+    """A switchover went well."""
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.standby)
+    scene.server.sql("SELECT pg_promote()")
+    await scene.connect()
+    await healthy(scene)
+
+
+@control("estuary", alone=True, limits={"dead_rows": 100, "old_xids": 10_000, "old_transaction": 1.0})
+async def standby_with_feedback(scene: Scene) -> None:
+    """The feedback keeps rows for moments; the dead rows have another reason."""
+    await standby_of(scene)
+    await scene.until("SELECT count(*) > 0 FROM pg_stat_replication")
+    await bloat(scene, "tasks", "wake_at")
+    await scene.sleep(2)
 
 
 # Other users of the same database

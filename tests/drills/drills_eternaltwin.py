@@ -11,7 +11,7 @@ from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import HOUR, MINUTE
 
 NAME = "eternaltwin"
-CLOCK = ("runner_clock_ahead", "runner_clock_behind")
+CLOCK = ("runner_clock_ahead", "runner_clock_behind", "polls_dated_back")
 SKIPPED = ("not_polled", "overdue_cause_unknown")
 
 
@@ -147,3 +147,72 @@ async def runner_that_ignores_old_timers(scene: Scene) -> None:
     scene.engine.executor = lambda connection: Runner(connection, Random(1), blind_before=at)
     await scene.rows.tasks(await scene.rows.jobs(7), version=2, age=3 * HOUR, status="Blocked", timer=-20 * MINUTE)
     await scene.start()
+
+
+@drill(NAME, ("starved", "busy_polling"), names=("RefreshForumThread",), most=1)
+async def busy_tasks_starve_new_ones(scene: Scene) -> None:
+    """The runner polls 200 tasks in a tick, and 400 tasks are always Available.
+
+    New tasks never have their turn.
+    """
+    state = b'{"phase":"AwaitToken","thread":7,"retries":0}'
+    busy = {"kind": "RefreshForumThread", "version": 2, "state": state, "age": 5 * HOUR, "polled": 3, "revision": 900}
+    await scene.rows.tasks(await scene.rows.jobs(400), **busy, status="Available")
+    new = {"age": HOUR, "status": "Available", "polled": None, "revision": 0}
+    for kind, version in (("SendEmail", 2), ("ArchiveDinoparcUser", 2), ("ArchiveHammerfestUser", 3)):
+        await scene.rows.tasks(await scene.rows.jobs(7), kind=kind, version=version, **new)
+        done = {"kind": kind, "version": version, "status": "Complete", "output": b"{}", "polled": 2 * HOUR}
+        await scene.rows.tasks(await scene.rows.jobs(3), age=3 * HOUR, **done)
+    await scene.start()
+
+
+@drill(NAME, ("impossible_times", "created_ahead"), names=("ahead",), most=1)
+async def clock_of_the_api_ahead(scene: Scene) -> None:
+    """Each poll of a new task violates a constraint, and ends the runner's tick."""
+    jobs = await scene.rows.jobs(6, age=-2 * HOUR)
+    ahead = {"age": -2 * HOUR, "status": "Available", "polled": None, "revision": 0}
+    await scene.rows.tasks(jobs, kind="SendEmail", version=2, **ahead)
+    await scene.start()
+
+
+@drill(NAME, "compute_bound", names=("ArchiveTwinoidUser",), actions=(None, "cancel"), most=1)
+async def poll_that_computes_for_minutes(scene: Scene) -> None:
+    """One task takes three minutes of CPU in each poll; everything else waits."""
+    await scene.start()
+    await scene.stop()
+    await scene.pass_time(110)
+    state = b'{"phase":"Render","retries":0}'
+    render = {"kind": "ArchiveTwinoidUser", "version": 1, "state": state, "age": HOUR, "revision": 12}
+    await scene.rows.task(**render, polled=290, cpu=12 * 180.0, poll=12 * 181.0, status="Available")
+    await scene.session("eternaltwin worker", scene.worker)
+    await scene.rows.tasks(await scene.rows.jobs(9), version=2, status="Available", polled=110, age=HOUR)
+
+
+@drill(NAME, "schedule_missed", names=("QuarterlyDigest",), most=1)
+async def cron_that_stopped(scene: Scene) -> None:
+    """A digest was made each quarter of an hour, and none since two hours."""
+    for n in range(14):
+        age = 2 * HOUR + n * 15 * MINUTE
+        done = {"kind": "QuarterlyDigest", "status": "Complete", "output": b"{}", "polled": age - 5}
+        await scene.rows.task((await scene.rows.jobs(1, age=age))[0], age=age, **done)
+    await scene.start()
+
+
+@drill(NAME, "deadlocked", actions=("wake",), most=1)
+async def tasks_that_wait_for_each_other(scene: Scene) -> None:
+    waiting = {"kind": "RefreshForumThread", "version": 2, "status": "Blocked", "state": b'{"phase":"AwaitOther"}'}
+    for _ in range(3):
+        job = await scene.rows.job(age=2 * HOUR)
+        await scene.rows.tasks([job] * 2, **waiting, age=2 * HOUR, polled=HOUR)
+    await scene.start()
+
+
+@drill(NAME, "runner_silent", most=1)
+async def runner_that_crashes_at_each_start(scene: Scene) -> None:
+    """A poisoned task ends the runner at the begin of each tick."""
+    await scene.start()
+    await scene.stop()
+    await scene.pass_time(25 * MINUTE)
+    await scene.rows.tasks(await scene.rows.jobs(12), version=2, status="Available", polled=25 * MINUTE, age=HOUR)
+    for _ in range(3):
+        await (await scene.session("eternaltwin worker", scene.worker)).close()

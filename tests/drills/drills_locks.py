@@ -154,7 +154,107 @@ for name in LATE:
         drill(name, codes, **options)(partial(locked, engine=name, holder=way))
 
 
+# Every row of a table
+
+ALL_ROWS = {
+    "eternaltwin": "UPDATE task SET cpu_duration = cpu_duration",
+    "estuary": "UPDATE tasks SET wake_at = wake_at",
+    "agent_jobs table": "UPDATE jobs SET updated_at = updated_at",
+    "uni2work": "UPDATE queued_job SET lock_time = lock_time",
+    "tasker": "UPDATE task_transitions SET metadata = metadata",
+}
+
+
+async def script_updates_every_row(scene: Scene, minutes: float) -> str:
+    """A script changes all rows in one transaction that does not end."""
+    await scene.start()
+    await scene.stop()
+    for _ in range(4):
+        await LATE[scene.key](scene)
+    await scene.pass_time(minutes * MINUTE)
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+for name in LATE:
+    for minutes in (5, 90):
+        options = {"name": f"script updates every row for {minutes} minutes", "actions": ENDS}
+        options["most"] = 2 if name == "tasker" else 1  # what the workers had claimed before is orphaned
+        codes = ("row_locked", "session_waits")
+        drill(name, codes, **options)(partial(script_updates_every_row, minutes=minutes))
+
+
+async def many_rows_locked(scene: Scene) -> str:
+    """More nodes are locked than the console reads the rows of."""
+    await scene.start()
+    await scene.stop()
+    for _ in range(150):
+        rows = await LATE[scene.key](scene)
+    await scene.pass_time(90 * MINUTE)
+    assert rows
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+async def workers_give_up_waiting(scene: Scene) -> str:
+    """The workers' statements fail after a second, so none of them waits for long."""
+    await scene.sql(f"ALTER ROLE {scene.worker} SET lock_timeout = '1s'")
+    await scene.start()
+    await scene.sleep(1)
+    await scene.stop()
+    for _ in range(4):
+        await LATE[scene.key](scene)
+    await scene.pass_time(40 * MINUTE)
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
+for name in LATE:
+    for way in (many_rows_locked, workers_give_up_waiting):
+        options = {"name": way.__name__.replace("_", " "), "actions": ENDS, "most": 2 if name == "tasker" else 1}
+        drill(name, ("row_locked", "session_waits"), **options)(way)
+
+
+@drill("eternaltwin", "runner_silent", most=2)
+async def runner_killed_beside_locks_on_late_rows(scene: Scene) -> None:
+    """No worker is connected, so the locks are not the reason."""
+    await scene.start()
+    await scene.stop()
+    rows = await late_eternaltwin(scene)
+    await scene.pass_time(40 * MINUTE)
+    await row_locked(scene, rows)
+    await scene.sleep(HELD)
+
+
+@drill("uni2work", "no_workers", most=2)
+async def instances_killed_beside_locks_on_late_rows(scene: Scene) -> None:
+    await scene.start()
+    await scene.stop()
+    rows = [await late_uni2work(scene) for _ in range(6)]
+    await scene.pass_time(40 * MINUTE)
+    await row_locked(scene, rows[-1])
+    await scene.sleep(HELD)
+
+
 # Tables
+
+TABLES = {
+    "eternaltwin": "task task_timer job",
+    "estuary": "tasks",
+    "agent_jobs table": "jobs agents",
+    "agent_jobs": "jobs",
+    "uni2work": "queued_job cron_last_exec",
+    "tasker": "task_transitions tasks workflow_steps",
+}
 
 
 async def meet(scene: Scene) -> None:
@@ -173,12 +273,31 @@ async def table_locked_by_a_colleague(scene: Scene) -> str:
     return pid
 
 
-@drill("estuary", "table_locked", actions=ENDS, most=1)
-async def table_locked_against_readers(scene: Scene) -> str:
+async def table_locked_against_readers(scene: Scene, tables: str) -> str:
+    """A migration rewrites tables. No engine's rows can be read meanwhile."""
+    await LATE.get(scene.key, late_agent_jobs)(scene)
     session, pid = await begun(scene)
-    await session.execute("ALTER TABLE tasks ADD COLUMN note text")
-    await meet(scene)
+    for table in tables.split():
+        await session.execute(f"ALTER TABLE {table} ADD COLUMN note text")
+    await scene.start()
+    await scene.sleep(3.5)
     return pid
+
+
+async def table_just_locked_against_readers(scene: Scene, tables: str) -> str:
+    """The lock is too young to be reported by itself."""
+    session, pid = await begun(scene)
+    await session.execute(f"LOCK TABLE {', '.join(tables.split())} IN ACCESS EXCLUSIVE MODE")
+    return pid
+
+
+for name, tables in TABLES.items():
+    options = {"actions": ENDS, "most": 1}
+    for way, codes in (
+        (table_locked_against_readers, "table_locked"),
+        (table_just_locked_against_readers, ("table_locked", "not_read")),
+    ):
+        drill(name, codes, name=way.__name__.replace("_", " "), **options)(partial(way, tables=tables))
 
 
 @drill("tasker", "table_locked", actions=ENDS, most=1)
@@ -201,9 +320,9 @@ async def migration_waits(scene: Scene, table: str) -> str:
     return pid
 
 
-for name, table in (("eternaltwin", "task"), ("agent_jobs table", "jobs"), ("uni2work", "queued_job")):
+for name, tables in TABLES.items():
     options = {"name": "migration waits behind a report", "actions": ENDS, "most": 1}
-    drill(name, "lock_queue", **options)(partial(migration_waits, table=table))
+    drill(name, "lock_queue", **options)(partial(migration_waits, table=tables.split()[0]))
 
 
 @drill("estuary", ("lock_queue", "table_locked"), actions=ENDS, most=1)

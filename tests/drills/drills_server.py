@@ -14,6 +14,7 @@ from tests.drills.drill import drill
 from tests.drills.drills_locks import ENDS, LATE, begun
 from tests.drills.scene import Scene
 from tests.drills.surroundings import HOUR, MINUTE
+from tests.servers import PostgresServer
 
 NOW = {"idle_transaction": 0.0, "idle_suspected": 0.0, "old_transaction": 1.0, "advisory_idle": 0.0, "dead_rows": 100.0}
 
@@ -204,6 +205,75 @@ async def old_prepared_transaction_and_a_bloated_table(scene: Scene) -> str:
     return gid
 
 
+async def standby_of(scene: Scene, *settings: str) -> PostgresServer:
+    """Start a streaming standby with these settings.
+
+    It runs until the drill's server ends.
+    """
+    replica = await asyncio.to_thread(scene.server.replica)
+    scene.replicas.append(replica)
+    for setting in ("wal_receiver_status_interval = 1", "hot_standby_feedback = on", *settings):
+        replica.sql(f"ALTER SYSTEM SET {setting}")
+    await asyncio.to_thread(replica.halt)
+    await asyncio.to_thread(replica.start)
+    return replica
+
+
+async def report_on(scene: Scene, replica: PostgresServer, seen: str) -> None:
+    """Begin a long report on a standby, and wait until the primary keeps rows for it."""
+    await scene.sql("SELECT pg_switch_wal()")
+    report = await asyncpg.connect(replica.dsn(scene.database))
+    scene.keep(report)
+    await report.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    await report.fetchval("SELECT count(*) FROM pg_class")
+    await scene.until(seen)
+    await bloat(scene, "tasks", "wake_at")
+
+
+@drill(
+    "estuary", "vacuum_held_back", names=("standby", "walreceiver"), alone=True, most=1, limits=NOW | {"old_xids": 10}
+)
+async def report_on_a_standby_with_feedback(scene: Scene) -> None:
+    replica = await standby_of(scene)
+    await report_on(scene, replica, "SELECT count(*) > 0 FROM pg_stat_replication WHERE backend_xmin IS NOT NULL")
+
+
+@drill("estuary", "vacuum_held_back", names=("slot", "berlin"), alone=True, most=1, limits=NOW | {"old_xids": 10})
+async def slot_of_a_lost_standby(scene: Scene) -> None:
+    """A standby with a report was shut down for ever; its slot was not dropped."""
+    await scene.sql("SELECT pg_create_physical_replication_slot('berlin')")
+    replica = await standby_of(scene, "primary_slot_name = 'berlin'")
+    await report_on(scene, replica, "SELECT count(*) > 0 FROM pg_replication_slots WHERE xmin IS NOT NULL")
+    await asyncio.to_thread(replica.halt, "immediate")
+    await scene.until("SELECT NOT active FROM pg_replication_slots")
+
+
+@drill("uni2work", "wal_kept", names=("etl",), alone=True, most=1, limits={"wal_kept": 1e6})
+async def logical_slot_without_a_reader(scene: Scene) -> None:
+    """The slot keeps WAL, but no rows of the engine."""
+    scene.server.sql("ALTER SYSTEM SET wal_level = logical")
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.halt)
+    await asyncio.to_thread(scene.server.start)
+    await scene.connect()
+    await scene.sql("SELECT pg_create_logical_replication_slot('etl', 'test_decoding')")
+    await scene.sql("CREATE TABLE load AS SELECT repeat('x', 500) FROM generate_series(1, 20000)")
+    await scene.start()
+
+
+@drill("tasker", "wal_kept", names=("archiving",), alone=True, most=1, limits={"not_archived": 0.0})
+async def archive_command_fails(scene: Scene) -> None:
+    for setting in ("archive_mode = on", "archive_command = 'false'"):
+        scene.server.sql(f"ALTER SYSTEM SET {setting}")
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.halt)
+    await asyncio.to_thread(scene.server.start)
+    await scene.connect()
+    await scene.sql("SELECT pg_switch_wal()")
+    await scene.until("SELECT failed_count > 0 FROM pg_stat_archiver")
+    await scene.start()
+
+
 async def bloat(scene: Scene, table: str, column: str) -> None:
     """Make many dead rows, and let the statistics know."""
     await scene.sql(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
@@ -260,6 +330,17 @@ async def console_on_a_standby(scene: Scene) -> None:
     await scene.pass_time(30 * MINUTE)
     await scene.hang_up()
     await asyncio.to_thread(scene.server.standby)
+
+
+@drill("estuary", "promoted", alone=True, most=1)
+async def standby_promoted_and_workers_left_behind(scene: Scene) -> None:
+    """The workers' connection string still leads to the old primary."""
+    await LATE["estuary"](scene)
+    await scene.pass_time(30 * MINUTE)
+    await scene.hang_up()
+    await asyncio.to_thread(scene.server.standby)
+    scene.server.sql("SELECT pg_promote()")
+    await scene.connect()
 
 
 @drill("tasker", "notify_queue", alone=True, most=2)
@@ -356,9 +437,13 @@ async def host_of_all_workers_down(scene: Scene) -> None:
 
 
 async def killed(scene: Scene, engine: str) -> None:
-    """Let executors work, kill them, and let time pass with late nodes."""
+    """Let executors work, kill them, and let time pass with late nodes.
+
+    A busy server may end their sessions later. Until then their locks keep rows from becoming older.
+    """
     await scene.start()
     await scene.stop()
+    await scene.until(f"SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = '{scene.worker}'")
     await LATE[engine](scene)
     await scene.pass_time(40 * MINUTE)
 

@@ -45,10 +45,12 @@ class Scene:
 
     def __init__(self, server: PostgresServer, engine: str) -> None:
         self.server = server
+        self.key = engine
         self.engine = surroundings.ENGINES[engine]()
         self.console: dict[str, Any] = {}  # options of the workspace
         self.worker = ""
         self.rows: Any = None
+        self.replicas: list[PostgresServer] = []
         self._sessions: list[Connection] = []
         self._working: asyncio.Task[None] | None = None
         self._waiting: list[asyncio.Task[Any]] = []
@@ -88,6 +90,8 @@ class Scene:
         for statement in self._last:
             self.server.sql(statement)
         await self.stop()
+        for replica in self.replicas:
+            await asyncio.to_thread(replica.close)
         with contextlib.suppress(*CONNECTION_ERRORS):
             await self.connect()
             for gid in await self.admin.fetch("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"):
@@ -128,6 +132,10 @@ class Scene:
         session = await asyncpg.connect(dsn, server_settings=settings)
         self._sessions.append(session)
         return session
+
+    def keep(self, session: Connection) -> None:
+        """End another session with the drill's own."""
+        self._sessions.append(session)
 
     async def wait_in(self, session: Connection, sql: str, *values: Any) -> None:
         """Start a statement that will wait for a lock, and return when it does."""

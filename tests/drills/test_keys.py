@@ -1,4 +1,4 @@
-"""From start to fixed on the real screen: the number of keys for the ten most common incidents.
+"""Number of keys from start to fixed, for the ten most common incidents.
 
 The text of the reason is not counted.
 """

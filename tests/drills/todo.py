@@ -3,12 +3,4 @@
 Remove a line when its drill passes.
 """
 
-TODO: dict[str, str] = {
-    "eternaltwin: runner clock behind": "polls dated behind the server's clock",
-    "estuary: executors killed": "one cause for all types of one executor",
-    "estuary: poison message": "a due task with an unrecognised message that is held for many timeouts is failing",
-    "estuary: long polls take all permits": "type_not_served does not explain long polls that take all slots",
-    "agent_jobs: redis emptied": "job_ids_restarted explains completion_not_recorded and overdue",
-    "agent_jobs table: migration waits behind a report": "an engine whose tables are locked is not detected",
-    "estuary: host of all workers down": "one cause for all types of one executor",
-}
+TODO: dict[str, str] = {}

@@ -351,6 +351,10 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
         "failed_alike",
         "completed_by_wrong_job",
         "job_ids_restarted",
+        "redis_emptied",
+        "schedule_missed",
+        "worker_clock_ahead",
+        "worker_clock_behind",
     }
     counts = {c.phase: c.precision for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == Precision.EXACT
@@ -684,6 +688,15 @@ async def test_numbers_that_began_again(agent_jobs_db: AgentJobsDb, mirror: Work
     assert late.node_id == agent_jobs_db.id(reused)
 
 
+async def test_two_queues_that_number_their_jobs_restarted_nothing(
+    agent_jobs_db: AgentJobsDb, mirror: Workspace
+) -> None:
+    for n in range(9):
+        await agent_jobs_db.job("completed", age=1000 - 9 * n, ended=900 - 9 * n, number=500 + n)
+        await agent_jobs_db.job("completed", age=999 - 9 * n, ended=899 - 9 * n, number=3 + n)
+    assert await found(mirror, "job_ids_restarted") == []
+
+
 # Unusual rows
 
 
@@ -732,8 +745,11 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
     codes = {f.code for f in (await look.findings()).found}
-    # The queue continues, most of its jobs succeed, and a mirror table has no active jobs.
-    assert {f.code for f in look.engine.spec.findings} - codes == {"queue_stalled", "active_too_long", "failed_alike"}
+    # The queue continues, most of its jobs succeed, a mirror table has no active jobs, and the clocks are right.
+    assert {f.code for f in look.engine.spec.findings} - codes == {
+        "queue_stalled", "active_too_long", "delayed_too_long", "paused_too_long", "failed_alike", "schedule_missed",
+        "worker_clock_ahead", "worker_clock_behind",
+    }  # fmt: skip
     assert look.engine.settings["profile"] == "mirror"
 
 

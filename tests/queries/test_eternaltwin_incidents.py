@@ -48,3 +48,28 @@ async def test_blocked_tasks_of_finished_jobs_are_one_incident(
     (incident,) = shown.pop("orphaned_task")
     assert not shown
     assert (incident.n, incident.action) == (4, "cancel")
+
+
+async def test_tasks_that_keep_the_runner_busy_explain_those_it_does_not_reach(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    for age in (1, 3):
+        await eternaltwin_db.tasks(await eternaltwin_db.jobs(25), kind="Busy", polled=age, age=9000)
+    for kind in ("One", "Other"):
+        await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), kind=kind, polled=None, age=9000)
+    (incident,) = (await incidents_of(workspace, LABEL))["starved"]
+    assert incident.n == 6
+    assert "50 other tasks again and again, most of them of Busy v1" in incident.sentence
+
+
+async def test_a_poll_that_computes_for_long_explains_a_silent_runner(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    await eternaltwin_db.task(kind="Slow", polled=200, age=9000, revision=10, cpu=1000, poll=1001)
+    await eternaltwin_db.task(polled=90, age=9000)
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("compute_bound")
+    assert not shown
+    assert [s.code for s in incident.symptoms] == ["runner_silent"]
+    await eternaltwin_db.sql("UPDATE task SET polled_at = row(now() - interval '1 hour', 1)::job_tick")
+    assert set(await incidents_of(workspace, LABEL)) == {"runner_silent", "compute_bound"}

@@ -161,9 +161,34 @@ async def test_a_runner_whose_clock_is_behind(eternaltwin_db: EternaltwinDb, wor
             " WHERE task_id = $1", task, n,
         )  # fmt: skip
     shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("runner_clock_behind")
+    (incident,) = shown.pop("polls_dated_back")
     assert not shown
     assert {s.code for s in incident.symptoms} == {"runner_silent"}
+
+
+WRITE_POLL = """
+WITH polled AS (UPDATE task SET polled_at = row(now() - interval '1 hour', 1)::job_tick, status = 'Blocked'
+                 WHERE task_id = ANY ($1::uuid[]) RETURNING task_id)
+INSERT INTO task_timer SELECT now() - interval '59 minutes', task_id FROM polled
+"""
+
+
+@both_versions
+async def test_polls_that_sleep_show_that_the_clock_is_behind(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    """The checkpoint proves that the polls were written after it."""
+    await eternaltwin_db.sql("CHECKPOINT")
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(6, age=9000), polled=8000, age=9000)
+    await eternaltwin_db.sql(WRITE_POLL, tasks[:4])
+    assert "runner_clock_behind" not in await found(workspace), "one transaction is no poll of four tasks"
+    await eternaltwin_db.sql("DELETE FROM task_timer")
+    for task in tasks:
+        await eternaltwin_db.sql(WRITE_POLL, [task])
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("runner_clock_behind")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"timers_not_taken": 1, "overdue_timer": 6}
 
 
 # Nothing can continue

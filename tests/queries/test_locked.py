@@ -121,13 +121,44 @@ async def test_detection_waits_for_no_lock(server: PostgresServer, lock: Lock, t
     dsn = server.fresh("agent_jobs")
     holder = await lock(dsn, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     workspace = await opened(dsn, tmp_path)
+    assert list(workspace.engines) == ["agent_jobs"]
     assert workspace.locked == {"jobs"}
-    assert [(d.engine, "locks jobs" in d.why) for d in workspace.declined] == [("agent_jobs", True)]
-    assert f"pid {holder.get_server_pid()} (migrator, role postgres) locks jobs" in workspace.declined[0].why
     await holder.execute("ROLLBACK")
     await workspace.detect(renew=True)
     assert list(workspace.engines) == ["agent_jobs"]
     assert not workspace.locked
+    await workspace.close()
+    server.drop(dsn)
+
+
+@both_versions
+async def test_detection_reads_the_constraints_of_a_locked_table(
+    server: PostgresServer, lock: Lock, tmp_path: Path
+) -> None:
+    """A table of another program with the same columns is no engine, locked or not."""
+    dsn = server.fresh("agent_jobs")
+    await lock(dsn, "ALTER TABLE jobs DROP CONSTRAINT jobs_status_chk; COMMIT; BEGIN; LOCK TABLE jobs")
+    workspace = await opened(dsn, tmp_path)
+    assert not workspace.engines
+    assert [d.why for d in workspace.declined] == ["no CHECK of jobs names 'pending'"]
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_an_engine_of_which_nothing_can_be_read_is_an_incident(
+    server: PostgresServer, lock: Lock, tmp_path: Path
+) -> None:
+    dsn = server.fresh("agent_jobs")
+    workspace = await opened(dsn, tmp_path)
+    workspace.server_findings.settings["table_locked"] = 60.0  # the lock is younger
+    holder = await lock(dsn, "LOCK TABLE jobs, agents IN ACCESS EXCLUSIVE MODE")
+    unread = (await reader(workspace, "agent_jobs").findings()).unread
+    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).found)
+    assert [i.code for i in shown] == ["not_read"]
+    assert f"pid {holder.get_server_pid()} (migrator, role postgres) locks" in shown[0].sentence
+    workspace.server_findings.settings["table_locked"] = 0.0
+    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).found)
+    assert [(i.code, [s.code for s in i.symptoms]) for i in shown] == [("table_locked", ["not_read"])]
     await workspace.close()
     server.drop(dsn)
 

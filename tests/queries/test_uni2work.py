@@ -485,8 +485,9 @@ async def test_the_demo_has_every_finding(demo: tuple[str, Workspace]) -> None:
     look = reader(workspace)
     codes = {f.code for f in (await look.findings()).found}
     # no_workers excludes skipped_by_workers; cron_overdue needs a configured period; flapping needs several samples.
-    # test_uni2work_incidents.py has the last three.
-    other = {"no_workers", "cron_overdue", "flapping", "overdue", "schedule_missed", "impossible_times"}
+    # test_uni2work_incidents.py has the last three; the drills have long_queue and sequence_behind.
+    other = {"no_workers", "cron_overdue", "flapping", "long_queue", "overdue", "schedule_missed", "impossible_times"}
+    other |= {"sequence_behind"}
     assert {f.code for f in look.engine.spec.findings} - codes == other
     assert vars_of(1) == vars_of(1) != vars_of(2)
 
@@ -502,11 +503,11 @@ async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(
     job = await uni2work_db.job(PRUNE)
     for ids, codes in (
         (["bucket:rechunk-files"], {"throttled", "time_ahead"}),
-        (["queue:all", "buckets:all"], {"no_workers"}),
+        (["queue:all", "buckets:all"], {"no_workers", "long_queue"}),
         (
             [f"job:{job}", "cron:1"],
             {f.code for f in reader(uni2work_workspace).engine.spec.findings if not f.sample}
-            - {"throttled", "no_workers"},
+            - {"throttled", "no_workers", "long_queue"},
         ),
         ([], set()),
     ):

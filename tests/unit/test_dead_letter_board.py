@@ -17,6 +17,7 @@ from queries.read.dead_letters import fold, grouped
         ("task 14:0a:cf:37:8f:62:38:01 lapsed at 14:03:12", "task <id> lapsed at <n>:<n>:<n>"),
         ("request 00c0ffee00c0ffee reset", "request <hex> reset"),
         ("at 0xDEAD", "at <hex>"),
+        ("request req_1eef0001x99f of pod web-7f9c4d8b5-x2x", "request <token> of pod web-<hex>-x<n>x"),
         ("a facade is dead beef", "a facade is dead beef"),
         ("deadbeef", "deadbeef"),
         ("12345678901", "<n>"),

@@ -18,7 +18,7 @@ def test_each_finding_has_one_name() -> None:
 
 
 def test_a_finding_is_reported_by_one_part() -> None:
-    """Findings about single rows are read by queries.read.blockers."""
+    """queries.read.blockers reads those about rows; rollbacks are counted."""
     assert len(REPORTED) == len(set(REPORTED))
     assert set(REPORTED) <= set(CODES)
 

@@ -29,6 +29,12 @@ FILTER = (
     ("!phase:done", "negated"),
 )
 
+HEADER = (
+    ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
+    ("▁▂█", "stuck nodes over the last 15 minutes"),
+    ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
+)
+
 CUT = f"Only the first {FINDINGS} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
@@ -53,6 +59,8 @@ def help_page(
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
+    header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
+    lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     left = list(skipped_findings)
     for reader in engines:

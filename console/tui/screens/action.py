@@ -46,7 +46,7 @@ async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:
-    """Return the arguments that the findings of all nodes give for this action, or None.
+    """Return the arguments that the findings give for this action, or None.
 
     Findings that suggest it with different arguments give none.
     """

@@ -256,6 +256,7 @@ class PageScreen(Screen[None]):
                     worst=self.session.worst(label),
                     oldest=self.session.oldest(label),
                     history=self.session.load.samples(label),
+                    rates=self.session.rates(label),
                     stale=label in stale_engines,
                     policies=bool(reader.found.policies),
                     chosen=label == self.label(),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from console.model.flow import Rates
 from console.text import formatting
 from console.text.pages.findings import severity_ink
 from console.tui.widgets.text_bar import TextBar, spread, squeeze
@@ -25,7 +26,8 @@ ORDER = (
     Phase.DONE,
 )
 NARROW = 80  # cells below which shorter words are used
-WIDE = 110  # cells from which the trend of the stuck nodes is shown
+WIDE = 110  # cells from which the trend of the stuck nodes is shown, and work per minute if the words still fit
+WIDER = 130  # cells from which work per minute is more important than the words
 MAX_LINES, MAX_LINES_LOW = 6, 1  # as in the style sheets: on a screen, and on a low one
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
@@ -40,6 +42,7 @@ class EngineLine(Record):
     worst: int = 0  # severity of the worst finding
     oldest: float | None = None  # seconds since the oldest finding began
     history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
+    rates: Rates | None = None  # work per minute
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
     chosen: bool = False  # the engine in front
     policies: bool = False  # row-level security may hide rows
@@ -69,11 +72,15 @@ class EnginesBar(TextBar):
         room = min(max((formatting.width(line.label) for line in lines), default=0), 20)
         here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
         heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
-        ends = [self._end(line, width) for line in lines]
-        rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
         whole = [self._counts(line, words_too=True) for line in lines]
         # Either all lines have words or none, so that the lines look alike.
-        fit = all(sum(p.cell_length + 3 for _, p in counts) - 3 <= r for counts, r in zip(whole, rooms, strict=True))
+        for rates in (True, False) if width >= WIDE else (False,):
+            ends = [self._end(line, width, rates=rates) for line in lines]
+            rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
+            needed = [sum(part.cell_length + 3 for _, part in counts) - 3 for counts in whole]
+            fit = all(cells <= room for cells, room in zip(needed, rooms, strict=True))
+            if fit or width >= WIDER:
+                break
         counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
         return Content("\n").join(
             spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width)
@@ -94,13 +101,17 @@ class EnginesBar(TextBar):
             "  ",
         )
 
-    def _end(self, line: EngineLine, width: int) -> Content:
-        """Return the end of a line: the number of stuck nodes, their trend, and warnings.
+    def _end(self, line: EngineLine, width: int, *, rates: bool) -> Content:
+        """Return the end of a line: work per minute, stuck nodes, trend, warnings.
 
         The warnings concern incomplete data.
         """
         warnings = "policies  " * line.policies + "not read  " * line.stale
         badges = Content.styled(warnings, "bold $warning")
+        if rates and line.rates is not None:
+            entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
+            text = f"in {entered} out {left} /min  "
+            badges += Content.styled(formatting.plain(text) if self._ascii else text, "$faint")
         if line.stuck is None:
             return badges
         if not line.stuck and not line.stale and not line.more_stuck:

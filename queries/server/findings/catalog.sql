@@ -4,30 +4,34 @@
 -- engine and it holds half of all privileges, or if its last statement, where visible, changes a table. Without a session
 -- it is suspected, and only if no sound worker is connected. Foreign objects are suspected only while a worker is connected:
 -- they cannot stop one that is not there.
--- $1 args jsonb: engines: label, schema, tables, workers, own of each; tools: patterns of application names that are no workers
+-- $1 args jsonb: engines: label, schema, tables, known columns, workers, own of each; tools: patterns of application names that are no workers
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
 -- pg_index_indrelid_index, pg_db_role_setting_databaseid_rol_index; pg_roles, pg_stat_activity and pg_settings are read once.
 WITH engines AS MATERIALIZED (
-  SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own
+  SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own,
+         e -> 'columns' AS columns
     FROM jsonb_array_elements($1::jsonb -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
 ),
 labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
 tables AS MATERIALIZED (
   SELECT e.label, c.oid, c.relname::text AS name, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relpages,
-         e.schema, e.own
+         e.schema, e.own, e.columns
     FROM engines e
     JOIN pg_class c ON c.relnamespace = e.schema AND c.relkind IN ('r', 'p')
      AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e.tables)))
 ),
 workers AS MATERIALIZED (
   SELECT e.label, e.schema, e.nspname, w ->> 'title' AS kind, (w ->> 'path')::bool AS path, w -> 'privileges' AS privileges,
-         w -> 'indexes' AS indexes
+         w -> 'indexes' AS indexes, w -> 'queues' AS queues
     FROM engines e CROSS JOIN jsonb_array_elements(e.workers) AS w
 ),
 asked AS MATERIALIZED (
-  SELECT w.label, w.kind, w.schema, split_part(p, ' ', 1) AS word, split_part(p, ' ', 2) AS name
+  -- A name may have another schema: "EXECUTE pgmq.read".
+  SELECT w.label, w.kind, CASE WHEN n.name LIKE '%.%' THEN (SELECT o.oid FROM pg_namespace o WHERE o.nspname = split_part(n.name, '.', 1))
+                               ELSE w.schema END AS schema, n.word, regexp_replace(n.name, '^.*\.', '') AS name
     FROM workers w CROSS JOIN jsonb_array_elements_text(w.privileges) AS p
+   CROSS JOIN LATERAL (SELECT split_part(p, ' ', 1) AS word, split_part(p, ' ', 2) AS name) AS n
 ),
 needed AS MATERIALIZED (
   SELECT a.label, a.kind, a.word, c.oid, a.name, 'table' AS sort
@@ -176,6 +180,25 @@ sound AS MATERIALIZED (
 judged AS MATERIALIZED (
   SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind)) AS others FROM likely k
 ),
+queues AS MATERIALIZED (
+  -- Tables whose names begin as `queues` says, with the privileges that a reader needs.
+  SELECT w.label, c.oid, c.relname::text AS name, split_part(p, ' ', 1) AS word
+    FROM workers w CROSS JOIN jsonb_array_elements_text(w.queues) AS p
+    JOIN pg_namespace n ON n.nspname = split_part(split_part(p, ' ', 2), '.', 1)
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND starts_with(c.relname, split_part(split_part(p, ' ', 2), '.', 2))
+),
+unread AS MATERIALIZED (
+  -- A queue that no connected worker may read, and what the one with the most privileges lacks.
+  SELECT DISTINCT ON (h.label, h.name) h.label, h.name, h.rolname, h.doing, h.lacks
+    FROM (SELECT q.label, q.name, k.rolname, k.doing, count(*) FILTER (WHERE NOT p.ok) AS n,
+                 string_agg(DISTINCT q.word, ', ') FILTER (WHERE NOT p.ok) AS lacks
+            FROM queues q JOIN (SELECT DISTINCT k.label, k.role, k.rolname, k.doing FROM likely k WHERE k.live) AS k ON k.label = q.label
+           CROSS JOIN LATERAL (SELECT has_table_privilege(k.role, q.oid, q.word) AS ok) AS p
+           GROUP BY q.label, q.name, k.rolname, k.doing) AS h
+   WHERE NOT EXISTS (SELECT FROM likely k WHERE k.label = h.label AND k.live
+                        AND NOT EXISTS (SELECT FROM queues q WHERE (q.label, q.name) = (h.label, h.name) AND NOT has_table_privilege(k.role, q.oid, q.word)))
+   ORDER BY h.label, h.name, h.n, h.rolname
+),
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
@@ -192,9 +215,17 @@ foreign_objects AS MATERIALIZED (
   UNION ALL
   SELECT t.label, 0, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
     FROM tables t JOIN pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.confdeltype IN ('a', 'r')
-    JOIN pg_class c ON c.oid = k.conrelid
    WHERE EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
-     AND NOT t.own -> 'constraints' ? (c.relname || '.' || k.conname)
+     -- Not a join: the planner would read all of pg_class for it.
+     AND NOT t.own -> 'constraints' ? ((SELECT c.relname FROM pg_class c WHERE c.oid = k.conrelid) || '.' || k.conname)
+  UNION ALL
+  -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
+  SELECT t.label, 1, format('column %s of %s, which is NOT NULL and has no default', quote_ident(a.attname), t.name)
+    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND NOT a.attisdropped
+     AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k
+                      WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text)
+     AND NOT t.own -> 'columns' ? (t.name || '.' || a.attname)
+    JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
   UNION ALL
   SELECT t.label, 0, format('unique index %s on %s', quote_ident(c.relname), t.name)
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
@@ -204,7 +235,7 @@ foreign_objects AS MATERIALIZED (
     FROM tables t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
 ),
 -- A valid index that starts with the columns, and the state of those that are not valid.
-wanted AS (
+wanted AS MATERIALIZED (
   SELECT w.label, w.kind, t.oid, t.name, t.relpages, x ->> 'ddl' AS ddl,
          ARRAY(SELECT a.attnum FROM jsonb_array_elements_text(x -> 'columns') WITH ORDINALITY AS k(name, n)
                  JOIN pg_attribute a ON a.attrelid = t.oid AND a.attname = k.name ORDER BY k.n) AS columns
@@ -230,12 +261,28 @@ SELECT 'standby', 'server:standby', extract(epoch FROM pg_last_xact_replay_times
        l.labels, true
   FROM labels l WHERE pg_is_in_recovery()
 UNION ALL
+-- The history file of a timeline is written by the promotion that begins it. Like server.sql, this calls a function that
+-- may be forbidden through ts_stat().
+SELECT 'promoted', 'server:promotion', p.at,
+       jsonb_build_object('what', format('This server was promoted at %s.', date_trunc('second', to_timestamp(p.at)))), l.labels, false
+  FROM (SELECT CASE WHEN NOT pg_is_in_recovery() AND has_function_privilege('pg_ls_waldir()', 'EXECUTE')
+                    THEN (SELECT word FROM ts_stat($$
+                           SELECT array_to_tsvector(ARRAY[extract(epoch FROM f.modification)::text])
+                             FROM (SELECT w.modification FROM pg_ls_waldir() AS w WHERE w.name ~ '^[0-9A-F]{8}\.history$'
+                                    ORDER BY w.name DESC LIMIT 1) AS f$$)) END::float8 AS at OFFSET 0) AS p
+ CROSS JOIN labels l
+ WHERE p.at > extract(epoch FROM clock_timestamp())::float8 - ($2::jsonb ->> 'promoted')::float8
+UNION ALL
 SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
          'lacks', string_agg(DISTINCT format('%s (%s of %s)', j.lacks, j.kind, j.label), '; ')),
        array_agg(DISTINCT j.label), bool_and(NOT j.sure OR j.others)
   FROM judged j WHERE j.lacks IS NOT NULL AND (j.live OR NOT j.others)
  GROUP BY j.rolname, j.n, j.doing
+UNION ALL
+SELECT 'queue_closed', 'table:' || u.label || '.' || u.name, NULL,
+       jsonb_build_object('role', u.rolname, 'lacks', u.lacks, 'table', u.name, 'doing', u.doing), ARRAY[u.label], true
+  FROM unread u
 UNION ALL
 SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
@@ -248,19 +295,21 @@ SELECT 'rows_hidden', 'role:' || j.rolname, NULL,
 UNION ALL
 SELECT 'role_setting', 'role:' || j.rolname, NULL,
        jsonb_build_object('scope', 'the role ' || j.rolname, 'role', j.rolname, 'sessions', j.n, 'doing', j.doing,
-         'setting', s.name || ' = ' || s.value, 'effect', s.effect),
+         'setting', string_agg(DISTINCT s.name || ' = ' || s.value, ' and '), 'effect', string_agg(DISTINCT s.effect, ' and ')),
        array_agg(DISTINCT j.label), NOT bool_or(s.hard AND j.sure AND NOT j.others)
   FROM judged j JOIN settled s ON (s.label, s.kind, s.role) = (j.label, j.kind, j.role)
  WHERE j.live OR NOT j.others
- GROUP BY j.rolname, j.n, j.doing, s.name, s.value, s.effect
+ GROUP BY j.rolname, j.n, j.doing
 UNION ALL
-SELECT 'role_setting', 'setting:' || h.name, NULL,
-       jsonb_build_object('scope', s.scope, 'setting', h.name || ' = ' || h.value, 'effect', h.effect, 'doing', ''),
-       l.labels, NOT h.hard
+SELECT 'role_setting', 'setting:' || s.scope, NULL,
+       jsonb_build_object('scope', s.scope, 'setting', string_agg(h.name || ' = ' || h.value, ' and ' ORDER BY h.name),
+         'effect', string_agg(h.effect, ' and ' ORDER BY h.name), 'doing', ''),
+       l.labels, NOT bool_or(h.hard)
   FROM harmful h CROSS JOIN labels l
  CROSS JOIN LATERAL (SELECT CASE WHEN h.setdatabase IS NULL THEN 'the server' WHEN h.setdatabase = 0 THEN 'all roles'
                                  ELSE 'the database ' || current_database() END AS scope) AS s
  WHERE h.setrole = 0
+ GROUP BY s.scope, l.labels
 UNION ALL
 SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil)::float8,
        jsonb_build_object('role', r.rolname, 'why', w.why), w.labels, true
@@ -298,3 +347,11 @@ SELECT CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN 'deque
   FROM indexed i
  GROUP BY i.label, i.kind, i.name, i.ddl, i.relpages, i.columns
 HAVING NOT bool_or(i.valid)
+UNION ALL
+SELECT 'index_invalid', 'index:' || t.label || '.' || c.relname, NULL,
+       jsonb_build_object('label', t.label, 'index', c.relname, 'table', t.name), ARRAY[t.label], false
+  FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND NOT (i.indisvalid AND i.indisready AND i.indislive) JOIN pg_class c ON c.oid = i.indexrelid
+ WHERE c.relkind = 'i'
+   AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index b WHERE b.index_relid = i.indexrelid)
+   AND NOT EXISTS (SELECT FROM indexed x WHERE x.oid = t.oid AND NOT EXISTS (SELECT FROM indexed y WHERE (y.oid, y.columns) = (x.oid, x.columns) AND y.valid)
+                      AND x.indexrelid = i.indexrelid)

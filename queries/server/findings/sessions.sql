@@ -1,6 +1,7 @@
 -- What sessions do to the engines' tables: table locks, migrations that wait for one, idle transactions, COMMITs that wait
 -- for a standby, advisory locks, and the number of connections. A row `worker_session` is no finding: it describes the
--- sessions of one role and application that may be workers of these engines.
+-- sessions of one role and application that may be workers of these engines. Nor is `row_waits`: sessions that use the tables and
+-- wait long for a row; their blockers are read then.
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
 -- lock has no age, and a row without id says so. `root`: the end of a chain of sessions that wait for each other; its
 -- pg_blocking_pids() are read for the three oldest waits only, because the function stops the server's lock manager for a moment.
@@ -140,10 +141,13 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
  WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => ($2::jsonb ->> 'commit_waits')::float8)
 UNION ALL
 (SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
-        jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start,
-          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n),
+        jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start, 'keys', h.keys,
+          'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n)
+        || CASE WHEN h.n > 0 THEN jsonb_build_object('blocker', h.pid) ELSE '{}' END,
         l.labels, h.n = 0
-   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n
+   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n,
+                (array_agg(CASE WHEN h.objsubid = 1 THEN ((h.classid::int8 << 32) | h.objid::int8)::text
+                                ELSE format('(%s, %s)', h.classid, h.objid) END ORDER BY w.pid IS NULL))[1] AS keys
            FROM held h
            LEFT JOIN held w ON w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
                 AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
@@ -154,7 +158,7 @@ UNION ALL
      OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => ($2::jsonb ->> 'advisory_idle')::float8)
   ORDER BY h.n DESC, a.state_change LIMIT 3)
 UNION ALL
-SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', u.used, 'limit', u.most), l.labels, u.suspected
+SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', least(u.used, u.most), 'limit', u.most), l.labels, u.suspected
   FROM (SELECT 'server:connections' AS id, 'the server' AS scope, count(*) + 1 AS used,
                current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
                - coalesce(current_setting('reserved_connections', true)::int, 0) AS most, false AS suspected
@@ -187,6 +191,12 @@ UNION ALL
                   GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s0
           CROSS JOIN LATERAL (SELECT s0.*, ARRAY[s0.pair[1][1], s0.pair[1][2], s0.pair[1][3]] AS newest) AS s) AS r
   WHERE r.labels <> '{}')
+UNION ALL
+SELECT 'row_waits', 'server:rows', NULL, jsonb_build_object('n', count(DISTINCT w.pid)), '{}', false
+  FROM held w
+ WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple')
+   AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'session_waits')::float8)
+   AND w.pid IN (SELECT u.pid FROM locks u WHERE u.granted AND u.mode <> 'AccessShareLock')
 UNION ALL
 SELECT 'idle_transaction', NULL, NULL,
        jsonb_build_object('unread', format('what %s sessions do is hidden from the role %s: GRANT pg_monitor TO %s', count(*), current_user, quote_ident(current_user))),

@@ -1,11 +1,13 @@
--- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, deadlocks.
--- A row `counters` is no finding: its numbers are compared with those of later reads.
--- $1 args jsonb: engines: label, schema, tables, workers of each
+-- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, WAL that is kept,
+-- deadlocks.
+-- A row `counters` is no finding: its numbers are compared with those of later reads. Rows are counted of the table that shows
+-- an engine's work; not on a standby, where the counters rest.
+-- $1 args jsonb: engines: label, schema, tables, workers, flow of each; tools: the first is the console's application name
 -- $2 settings jsonb
 -- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
 -- the last value of a sequence are read by oid.
 WITH tables AS MATERIALIZED (
-  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions,
+  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions, c.relname = e ->> 'flow' AS flow,
          pg_stat_get_dead_tuples(c.oid) AS dead, pg_stat_get_live_tuples(c.oid) AS live,
          greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed
     FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
@@ -21,27 +23,33 @@ bloated AS (
 ),
 holders AS (
   SELECT 'backend:' || a.pid AS id, age(a.backend_xmin) AS xids, a.xact_start AS since, a.pid, a.backend_start,
-         format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) AS who
+         CASE WHEN a.backend_type = 'walsender'
+              THEN format('A query on the standby %s (pid %s, role %s; hot_standby_feedback is on)', coalesce(nullif(a.application_name, ''), 'without a name'),
+                          a.pid, coalesce(a.usename, '?'))
+              ELSE format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) END AS who
     FROM pg_stat_activity a
    WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
      AND (a.datname = current_database() OR a.backend_type = 'walsender')
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
-     AND clock_timestamp() - coalesce(a.xact_start, a.backend_start) >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
+     AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= ($2::jsonb ->> 'old_xids')::float8 -- moves while it is connected
+              ELSE clock_timestamp() - a.xact_start >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8) END
   UNION ALL
   SELECT 'prepared:' || x.gid, age(x.transaction), x.prepared, NULL, NULL, 'the prepared transaction ' || x.gid
     FROM pg_prepared_xacts x
    WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
   UNION ALL
   SELECT 'slot:' || s.slot_name, age(s.xmin), NULL, s.active_pid, NULL,
-         format('the replication slot %s (%s)', s.slot_name, CASE WHEN s.active THEN 'in use' ELSE 'not in use' END)
+         format('The replication slot %s (%s)', s.slot_name,
+                CASE WHEN s.active THEN 'its standby is connected and runs a long query' ELSE 'nothing is connected to it' END)
     FROM pg_replication_slots s WHERE age(s.xmin) >= ($2::jsonb ->> 'old_xids')::float8
 ),
 sequences AS (
-  SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name, a.atttypid
+  SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name,
+         (SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = f.adnum) AS atttypid
     FROM tables t
     JOIN pg_attrdef f ON f.adrelid = t.oid
-    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = f.adnum
     JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+     AND d.refobjid <> t.oid -- each default depends on its own table, too
     JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
   UNION
   SELECT t.label, t.name, s.oid, s.relname::text, a.atttypid
@@ -93,5 +101,26 @@ SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((
               WHERE EXISTS (SELECT FROM jsonb_array_elements(e -> 'workers') AS w WHERE w -> 'channels' <> '[]')) AS l
  WHERE l.labels IS NOT NULL AND q.used >= ($2::jsonb ->> 'notify_used')::float8
 UNION ALL
-SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'reset', d.stats_reset), l.labels, false
-  FROM pg_stat_database d CROSS JOIN labels l WHERE d.datname = current_database()
+-- What keeps WAL until the disk is full: a slot, or an archive command that fails.
+(SELECT 'wal_kept', 'slot:' || s.slot_name, NULL,
+        jsonb_build_object('holder', format('The replication slot %s (%s)', s.slot_name, CASE WHEN s.active THEN 'in use' ELSE 'nothing is connected to it' END),
+          'kept', pg_size_pretty(s.bytes)), l.labels, false
+   FROM (SELECT r.slot_name, r.active, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, r.restart_lsn) AS bytes
+           FROM pg_replication_slots r WHERE r.wal_status IN ('reserved', 'extended', 'unreserved')) AS s
+  CROSS JOIN labels l
+  WHERE s.bytes >= ($2::jsonb ->> 'wal_kept')::float8
+  ORDER BY s.bytes DESC LIMIT 1)
+UNION ALL
+SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archived_time, a.stats_reset))::float8,
+       jsonb_build_object('holder', format('WAL archiving (%s failures, the last at %s)', a.failed_count, date_trunc('second', a.last_failed_time)),
+         'kept', 'all WAL' || coalesce(' since ' || date_trunc('second', a.last_archived_time), '')), l.labels, false
+  FROM pg_stat_archiver a CROSS JOIN labels l
+ WHERE current_setting('archive_mode') <> 'off' AND a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
+   AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => ($2::jsonb ->> 'not_archived')::float8)
+UNION ALL
+SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
+         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = $1::jsonb #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
+  FROM pg_stat_database d CROSS JOIN labels l
+ CROSS JOIN (SELECT coalesce(jsonb_object_agg(t.label, jsonb_build_object('inserted', pg_stat_get_tuples_inserted(t.oid), 'deleted', pg_stat_get_tuples_deleted(t.oid))), '{}') AS rows
+               FROM tables t WHERE t.flow AND current_setting('track_counts')::bool AND NOT pg_is_in_recovery()) AS r
+ WHERE d.datname = current_database()

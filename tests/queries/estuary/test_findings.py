@@ -153,8 +153,10 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
         "yields": "77",
     }
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
+    dead = await estuary_db.task(2, wake=-900, beat=21)
     expected = {
-        ("abandoned", await estuary_db.task(2, wake=-900, beat=21)),
+        ("abandoned", dead),
+        ("type_not_served", dead),
         ("large_inbox", await estuary_db.task(2, wake=-9, beat=8, inbox=[GOOD, GOOD])),
         ("missing_child", await estuary_db.task(77, state={"children": 1})),
         ("missing_parent", await estuary_db.task(77, parent=GHOST)),

@@ -22,13 +22,76 @@ async def test_an_executor_that_polls_no_type_is_one_incident(estuary_db: Estuar
     assert "The agent polls no type" in incident.sentence
 
 
-async def test_a_type_that_its_executor_does_not_poll_is_apart(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+async def test_types_that_their_executor_does_not_poll_are_one_incident(
+    estuary_db: EstuaryDb, workspace: Workspace
+) -> None:
     for type_ in (3, 4):
         await estuary_db.task(type_, wake=-700)
+    await estuary_db.task(5, wake=-700)
     await estuary_db.task(2, wake=-5, beat=1)
+    agent, unknown = (await incidents_of(workspace, LABEL))["type_not_served"]
+    assert [f.evidence["type"] for f in agent.findings] == ["PUBLICATIONS", "DISCOVERS"]
+    assert "The agent polls other types" in agent.sentence
+    assert "No executor serves this type" in unknown.sentence
+
+
+async def test_no_executor_polls_anything_is_one_incident(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    for type_ in (1, 2, 3, 32767):
+        await estuary_db.task(type_, wake=-700)
+    await estuary_db.task(1, wake=-1400, beat=900)
+    (incident,) = (await incidents_of(workspace, LABEL))["type_not_served"]
+    assert (len(incident.findings), incident.n) == (4, 4)
+    down = "the agent and the data-plane-controller and the executor of FIBONACCI are down"
+    assert f"No executor polls any task: {down}" in incident.sentence
+
+
+async def test_executors_that_take_other_types_are_not_down(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    """Their polls are too short to be seen, but their tasks become due and none waits."""
+    for type_ in (5, 32767):
+        await estuary_db.task(type_, wake=-700)
+    for n in range(40):
+        await estuary_db.task(2, wake=15 * n + 5)
+    incidents = (await incidents_of(workspace, LABEL))["type_not_served"]
+    assert ["No executor serves this type" in i.sentence for i in incidents] == [True, True]
+
+
+async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    for n in range(3):
+        await estuary_db.task(3, wake=-7200 - n, beat=40 + n)
+    for type_, n in ((2, 6), (3, 2), (4, 1)):
+        for _ in range(n):
+            await estuary_db.task(type_, wake=-700 if type_ == 3 else -130)
+    await estuary_db.task(1, wake=-5, beat=1)  # the other process polls
     shown = await incidents_of(workspace, LABEL)
-    assert [i.findings[0].evidence["type"] for i in shown["type_not_served"]] == ["PUBLICATIONS", "DISCOVERS"]
-    assert "polls other types" in shown["type_not_served"][0].sentence
+    (incident,) = shown.pop("slots_in_use")
+    assert not shown
+    assert {s.code: s.n for s in incident.symptoms} == {"overdue_and_still_locked": 3}
+    assert (incident.action, len(incident.findings)) == (None, 3)
+    assert "All that the agent polls was due before that: 3 of PUBLICATIONS, the first since" in incident.sentence
+    await estuary_db.task(7, wake=-100, beat=10)  # a later task is taken
+    assert set(await incidents_of(workspace, LABEL)) == {"type_not_served", "overdue", "overdue_and_still_locked"}
+
+
+async def test_a_malformed_message_stops_all_tasks_of_its_dequeue(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    """The engine decodes the rows of a dequeue together.
+
+    The heartbeats that it wrote are equal.
+    """
+    poison = await estuary_db.task(2, wake=-3600, beat=100, inbox=['{"type": "shard_failed"}'])
+    for n in range(5):
+        await estuary_db.task(2, wake=-3000 - n, beat=90)
+    other = await estuary_db.task(2, wake=-2000, beat=20)
+    await estuary_db.sql(
+        "UPDATE tasks SET heartbeat = now() - interval '100 s' WHERE task_id <> $1::text::macaddr8", other
+    )
+    shown = await incidents_of(workspace, LABEL)
+    (incident,) = shown.pop("undecodable_message")
+    assert [f.node_id for f in incident.findings] == [estuary_db.id(poison)]
+    assert incident.action == "drop"
+    assert {s.code: s.n for s in incident.symptoms} == {"overdue_and_still_locked": 6}
+    assert "no task that it took is polled; it took 5 others" in incident.sentence
+    (left,) = shown.pop("overdue_and_still_locked")
+    assert [f.node_id for f in left.findings] == [estuary_db.id(other)]
 
 
 async def test_a_heartbeat_ahead_hides_no_type_that_is_not_served(estuary_db: EstuaryDb, workspace: Workspace) -> None:

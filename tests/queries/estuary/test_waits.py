@@ -6,7 +6,7 @@ from typing import Any
 
 from queries.model import Finding
 from queries.workspace import Workspace
-from tests.db.estuary import LABEL, EstuaryDb
+from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import reader
 from tests.queries.incident_groups import incidents_of
 from tests.servers import both_versions
@@ -45,7 +45,26 @@ async def test_a_backlog_is_late_only_after_its_time(estuary_db: EstuaryDb, work
     assert await found(workspace) == {}
     await estuary_db.sql("UPDATE tasks SET wake_at = wake_at - interval '200 seconds'")
     codes = await found(workspace)
-    assert [f.evidence["reason"] for f in codes["overdue"]] == ["busy"]
+    assert set(codes) == {"slots_in_use"}
+    assert [(f.evidence["waiting"], f.evidence["polled"]) for f in codes["slots_in_use"]] == [
+        (30, "1 of LIVE_SPEC_CONTROLLER")
+    ]
+
+
+@both_versions
+async def test_a_message_that_is_not_known_of_a_task_held_long(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    """Each retry renews the heartbeat, so it may be young."""
+    inbox = [(ZERO, {"type": "no such"})]
+    held = estuary_db.id(await estuary_db.task(2, wake=-1000, beat=20, inbox=inbox))
+    shorter = estuary_db.id(await estuary_db.task(2, wake=-800, beat=20, inbox=inbox))
+    codes = await found(workspace)
+    assert [f.node_id for f in codes["undecodable_message"]] == [held]
+    assert [f.node_id for f in codes["unrecognised_message"]] == [shorter]
+    assert "locked and due since" in codes["undecodable_message"][0].sentence
+    assert set(await found(workspace, ids=[held])) == {"undecodable_message", "overdue_and_still_locked"}
+    await estuary_db.task(2, wake=-900)  # tasks of the type wait: the poll may have begun just now
+    assert "undecodable_message" not in await found(workspace)
+    assert "undecodable_message" not in await found(workspace, ids=[held])
 
 
 @both_versions

@@ -12,6 +12,7 @@ import pytest
 
 from console.demo.engine import run_worker
 from console.demo.run import ENGINES
+from queries.errors import UnreachableError, connection_error
 from queries.model import Finding
 from queries.read.server_findings import ServerFindings
 from queries.workspace import Workspace
@@ -226,7 +227,9 @@ async def test_an_advisory_lock_that_others_wait_for(
     while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
         await asyncio.sleep(0.01)
     lock = (await found(workspace, lock_queue=0))["advisory_lock"]
-    assert f"pid {holder.get_server_pid()} (leader, role postgres) holds an advisory lock and is idle" in lock.sentence
+    assert (
+        f"pid {holder.get_server_pid()} (leader, role postgres) holds the advisory lock 7 and is idle" in lock.sentence
+    )
     assert not lock.suspected
     holder.terminate()
     await waiting
@@ -638,3 +641,51 @@ async def test_all_engines_at_work_have_no_server_finding(
         worker.cancel()
     await workspace.close()
     server.drop(dsn)
+
+
+async def test_a_promotion_is_seen_while_the_console_runs(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role may not list WAL files, so only the two reads show it."""
+    monkeypatch.setattr("queries.read.server_findings.KEPT", {})
+    role = own_server.unique("viewer")
+    dsn = own_server.fresh("eternaltwin")
+    own_server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    own_server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", dsn)
+    replica = await asyncio.to_thread(own_server.replica)
+    try:
+        workspace = await opened(replica.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path)
+        reader = server_findings(workspace)
+        assert [each.code for each in (await reader.findings()).found] == ["standby"]
+        await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
+        await workspace.renew()
+        promoted = {each.code: each for each in (await reader.findings()).found}
+        assert "was a standby and is the primary now" in promoted["promoted"].sentence
+        assert "standby" not in promoted
+        await workspace.close()
+    finally:
+        replica.close()
+
+
+@both_versions
+async def test_a_promotion_is_seen_by_a_console_that_starts_later(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("eternaltwin")
+    replica = await asyncio.to_thread(server.replica)
+    try:
+        await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
+        workspace = await opened(replica.dsn(dsn.rpartition("/")[2]), tmp_path)
+        assert "was promoted at" in (await found(workspace))["promoted"].sentence
+        await workspace.close()
+    finally:
+        replica.close()
+
+
+@both_versions
+async def test_a_refused_connection_says_what_it_means_for_workers(server: PostgresServer, tmp_path: Path) -> None:
+    role = server.unique("full")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x' CONNECTION LIMIT 0")
+    with pytest.raises(UnreachableError, match="workers may be refused, too") as caught:
+        await opened(server.dsn("postgres", user=role, password="x"), tmp_path)
+    assert caught.value.code == "53300"
+    starting = connection_error("57P03", "the database system is starting up", "")
+    assert "Workers cannot connect either" in starting.line

@@ -1,4 +1,5 @@
--- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE at their end is missing.
+-- Jobs that are pending for too long while a newer job of the same agent has ended: the UPDATE at their end is
+-- missing. With table as the profile such a job was skipped by the executors: see overdue.
 -- needs: by_user, by_agent
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb
@@ -11,7 +12,7 @@ WITH RECURSIVE
         jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'overtaker', j.overtaker,
                            'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'infinite time' END) AS evidence
    FROM judged j
-  WHERE j.overtaker IS NOT NULL
+  WHERE j.overtaker IS NOT NULL AND $2::jsonb ->> 'profile' = 'mirror'
   ORDER BY j.created_at, j.id
   LIMIT $3::int)
 UNION ALL

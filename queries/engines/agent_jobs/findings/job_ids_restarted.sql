@@ -1,16 +1,16 @@
--- Jobs with a much lower job id than the job before them: the queue's counter restarted, because Redis was emptied.
+-- Restarts of the queue's counter, because Redis was emptied.
 -- needs: by_created
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
--- Reads the newest 2,000 jobs. Small reversals are normal, because a row is written after the job is enqueued. A restarted
--- counter begins at 1, so only an id below half of the previous one is reported.
-SELECT 'job:' || r.id AS id, extract(epoch FROM r.created_at)::float8 AS since,
-       jsonb_build_object('job_id', r.job_id, 'before', r.before::text, 'created_at', date_trunc('second', r.created_at)::text) AS evidence
-  FROM (SELECT n.id, n.job_id, n.created_at, n.number, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before
-          FROM (SELECT j.id, j.job_id, j.created_at, j.job_id::numeric AS number
-                  FROM (SELECT id, job_id, created_at FROM :"schema".jobs ORDER BY created_at DESC LIMIT 2000) AS j
-                 WHERE j.job_id ~ '^[0-9]{1,18}$') AS n) AS r
- WHERE r.number * 2 < r.before AND r.before - r.number > 5
-   AND ($1::text[] IS NULL OR 'job:' || r.id = ANY ($1::text[]))
- ORDER BY r.created_at DESC, r.id
- LIMIT $2::int
+-- $2 settings jsonb
+-- $3 page int: maximum number of rows
+-- Indexes: one on jobs(created_at), the newest 2,000 jobs; jobs_job_id_key, at most 50 jobs.
+WITH
+\ir ../parts/restarts.sql
+SELECT 'job:' || r.id AS id, extract(epoch FROM r.at)::float8 AS since,
+       jsonb_build_object('job_id', r.job_id, 'before', r.before::text, 'at', date_trunc('second', r.at)::text,
+                          'what', CASE WHEN r.reused THEN 'The old row with the job id ' || r.job_id || ' was completed again at ' || date_trunc('second', r.at) || ', after the job ' || r.before
+                                       ELSE 'The job''s id is ' || r.job_id || ', and the id of the job before it is ' || r.before END) AS evidence
+  FROM restarts r
+ WHERE $1::text[] IS NULL OR 'job:' || r.id = ANY ($1::text[])
+ ORDER BY r.at DESC, r.id
+ LIMIT $3::int

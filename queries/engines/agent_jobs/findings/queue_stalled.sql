@@ -36,7 +36,9 @@ SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
        jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'pending', o.n,
                           'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.n || ' jobs are' END,
                           'look', CASE WHEN o.n = 1 THEN 'Either the completion of this job was not recorded and no job was created later, or ' ELSE 'Probably ' END
-                               || CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'no executor polls this table'
+                               || CASE $2::jsonb ->> 'profile' WHEN 'table'
+                                  THEN CASE WHEN EXISTS (SELECT FROM users u CROSS JOIN LATERAL (SELECT FROM :"schema".jobs a WHERE a.user_id = u.user_id AND a.status = 'active' LIMIT 1) AS o)
+                                            THEN 'the active jobs hang and hold all executors, or the executors died with them' ELSE 'no executor polls this table' END
                                   ELSE 'the queue is paused, the workers are down or Redis has lost its data. Check the key bull:file-ingestion:meta-paused in Redis' END) AS evidence,
        CASE o.n WHEN 1 THEN 5 ELSE 9 END AS severity
   FROM oldest o

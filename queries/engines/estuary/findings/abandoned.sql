@@ -1,6 +1,6 @@
 -- Tasks that are due and locked with a heartbeat older than twice the timeout, so no executor has taken them over.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names, executors
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
@@ -11,6 +11,7 @@ WITH due AS MATERIALIZED (
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.heartbeat)::float8 AS since,
         jsonb_build_object('age', date_trunc('second', now() - t.heartbeat)::text, 'timeout', l.timeout::text,
                            'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type),
+                           'executor', coalesce($2::jsonb -> 'executors' ->> t.task_type::text, $2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type),
                            'heartbeat', t.heartbeat::text, 'wake_at', t.wake_at::text) AS evidence
    FROM due t
   CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l

@@ -1,6 +1,6 @@
 -- Locked tasks without a running poll that have more messages than the threshold large_inbox.
 -- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: heartbeat_timeout by type; names
+-- $2 settings jsonb: heartbeat_timeout by type; names, executors
 -- $3 page int: maximum number of rows
 -- Indexes: idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
 WITH due AS MATERIALIZED (
@@ -20,7 +20,8 @@ messages AS (
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
         jsonb_build_object('messages', m.inbox + m.inbox_next || ' messages', 'inbox', m.inbox, 'inbox_next', m.inbox_next,
-                           'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
+                           'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type),
+                           'executor', coalesce($2::jsonb -> 'executors' ->> t.task_type::text, $2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
    FROM held t JOIN messages m ON m.task_id = t.task_id
   WHERE m.inbox + m.inbox_next > coalesce($2::jsonb -> t.task_type::text ->> 'large_inbox', $2::jsonb ->> 'large_inbox')::float8
   ORDER BY m.inbox + m.inbox_next DESC, t.task_id

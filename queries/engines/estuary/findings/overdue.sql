@@ -1,6 +1,6 @@
 -- Idle tasks that wait for long, although their type is polled. An executor takes the task that is due longest first, so
 -- tasks are skipped if one that became due later is being polled. Each skipped task is reported, and else once for each type
--- its oldest waiting task.
+-- its oldest waiting task. slots_in_use reports types whose executor polls only tasks that were due earlier.
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names, executors; overdue and overdue_skipped by type
 -- $3 page int: maximum number of rows
@@ -18,7 +18,7 @@ late AS (
    CROSS JOIN LATERAL (
            SELECT make_interval(secs => coalesce($2::jsonb -> w.task_type::text ->> 'overdue_skipped', $2::jsonb ->> 'overdue_skipped')::float8) AS skipped,
                   make_interval(secs => coalesce($2::jsonb -> w.task_type::text ->> 'overdue', $2::jsonb ->> 'overdue')::float8) AS limit) AS l
-   WHERE y.polled
+   WHERE y.polled AND NOT y.slots_used
      AND d.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz
      AND w.wake_at < now() - CASE WHEN coalesce(w.wake_at < y.latest - y.patience, false) OR y.taken THEN l.skipped ELSE l.limit END
 )

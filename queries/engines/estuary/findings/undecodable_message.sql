@@ -8,7 +8,7 @@
 WITH
 \ir ../parts/messages.sql
 (SELECT DISTINCT ON (t.wake_at, t.task_id) 'task:' || t.task_id AS id, extract(epoch FROM t.wake_at)::float8 AS since,
-        jsonb_build_object('position', t.position, 'digest', t.digest, 'message', coalesce(t.shown, 'NULL'), 'why', t.why,
+        jsonb_build_object('position', t.position, 'digest', t.digest, 'message', coalesce(t.shown, 'NULL'), 'why', t.why, 'heartbeat', t.batch,
                            'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
    FROM verdicts t
   WHERE t.undecodable

@@ -9,7 +9,7 @@ WITH
         jsonb_build_object('position', t.position, 'digest', t.digest, 'message', t.shown,
                            'type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type)) AS evidence
    FROM verdicts t
-  WHERE t.verdict = 'unlisted' AND NOT t.failing
+  WHERE t.verdict = 'unlisted' AND NOT t.suspect
   ORDER BY t.wake_at, t.task_id, t.position
   LIMIT $3::int)
 UNION ALL

@@ -1,19 +1,23 @@
 -- The messages of locked and ready tasks, with a verdict: of the given ids, or of the 5,000 tasks with the earliest wake_at.
 -- Reads the first 100 messages of each task, without messages above 100 kB. The text is made safe for jsonb, because jsonb
--- rejects escapes and numbers that json accepts. failing: the last poll ended without a result; a live poll renews the
--- heartbeat before it is older than 75 % of the timeout. Indexes: idx_tasks_ready_at, the first rows; tasks_pkey.
+-- rejects escapes and numbers that json accepts. failing: the last poll ended without a result, because a live poll renews the
+-- heartbeat before it is older than 75 % of the timeout. held_long: the task is locked and due for more than three timeouts, and no
+-- task of its type waits for a slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks
+-- with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
+-- Indexes: idx_tasks_ready_at, the first rows, twice if a task is held long; tasks_pkey.
 due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
   (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
 ),
 elements AS MATERIALIZED (
-  SELECT t.task_id, t.task_type, t.wake_at, e.position, e.element, left(e.element::text, 200) AS shown,
-         t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat)
-           AND t.heartbeat <= now() - 0.75 * make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS failing,
+  SELECT t.task_id, t.task_type, t.wake_at, t.heartbeat, l.timeout, e.position, e.element, left(e.element::text, 200) AS shown,
+         t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS held,
+         t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AND t.heartbeat <= now() - 0.75 * l.timeout AS failing,
          regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') AS safe
     FROM due t
+   CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
    CROSS JOIN LATERAL unnest(t.inbox[array_lower(t.inbox, 1):array_lower(t.inbox, 1) + 99]) WITH ORDINALITY AS e(element, position)
    WHERE cardinality(t.inbox) > 0
      AND e.position <= 100
@@ -21,10 +25,30 @@ elements AS MATERIALIZED (
 ),
 \ir judged.sql
 ,
+long AS MATERIALIZED (
+  SELECT j.task_id, j.task_type FROM judged j WHERE j.verdict = 'unlisted' AND j.held AND j.wake_at < now() - 3 * j.timeout AND j.heartbeat <= now()
+),
+backlog AS MATERIALIZED (
+  SELECT DISTINCT b.task_type
+    FROM (SELECT task_type, heartbeat FROM :"schema".tasks
+           WHERE EXISTS (SELECT FROM long) AND wake_at < now() - interval '1 minute' ORDER BY wake_at LIMIT 5000) AS b
+   WHERE b.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
+),
+mates AS MATERIALIZED (
+  SELECT m.heartbeat, m.n
+    FROM (SELECT d.heartbeat, count(*) - 1 AS n FROM due d WHERE EXISTS (SELECT FROM judged j WHERE j.verdict = 'malformed' AND j.held) GROUP BY d.heartbeat) AS m
+   WHERE m.heartbeat IN (SELECT j.heartbeat FROM judged j WHERE j.verdict = 'malformed' AND j.held)
+),
 verdicts AS (
-  SELECT j.*, j.verdict = 'malformed' OR (j.verdict = 'unlisted' AND j.failing) AS undecodable,
-         CASE j.verdict WHEN 'malformed' THEN 'is not [sender, message]: every poll fails before it starts'
-                        ELSE 'is not a known message of ' || coalesce($2::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
-                             || ', and the task''s last poll ended without a result' END AS why
+  SELECT j.*, j.failing OR h.held_long AS suspect, CASE WHEN j.verdict = 'malformed' AND j.held THEN j.heartbeat::text END AS batch,
+         j.verdict = 'malformed' OR (j.verdict = 'unlisted' AND (j.failing OR h.held_long)) AS undecodable,
+         CASE WHEN j.verdict = 'malformed'
+              THEN 'is not [sender, message]: the dequeue that takes the task fails, and no task that it took is polled'
+                   || coalesce('; it took ' || m.n || CASE m.n WHEN 1 THEN ' other' ELSE ' others' END, '')
+              ELSE 'is not a known message of ' || coalesce($2::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
+                   || CASE WHEN j.failing THEN ', and the task''s last poll ended without a result'
+                           ELSE ', and the task is locked and due since ' || date_trunc('second', j.wake_at)::timestamp || ' UTC, more than three timeouts' END END AS why
     FROM judged j
+   CROSS JOIN LATERAL (SELECT EXISTS (SELECT FROM long l WHERE l.task_id = j.task_id) AND NOT EXISTS (SELECT FROM backlog b WHERE b.task_type = j.task_type) AS held_long) AS h
+    LEFT JOIN mates m ON j.verdict = 'malformed' AND j.held AND m.heartbeat = j.heartbeat AND m.n > 0
 )

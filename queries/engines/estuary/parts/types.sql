@@ -1,8 +1,11 @@
 -- due: due tasks, the first 5,000 and the last 5,000 before now(); tasks being polled are due, too. types: their types. A type
--- is polled if a task of it has a heartbeat younger than the timeout; heartbeats ahead of the server's clock are not polls.
+-- is polled if a task of it has a heartbeat younger than 75 % of the timeout; heartbeats ahead of the server's clock are no polls.
 -- Polls may be too short to be seen: taken is true if far more of its tasks become due soon than still wait of an equal time
--- before now. waiting: idle tasks that are due for three dequeue intervals, and tasks whose last heartbeat is older than twice
--- the timeout.
+-- before now; served are such types of which no task waits. waiting: idle tasks that are due for three dequeue intervals, and
+-- tasks whose last heartbeat is older than twice the timeout.
+-- slots_used: an executor takes the task that is due longest first, so its slots are in use if everything that it polls was due
+-- before the first waiting task. A live poll renews its heartbeat after half the timeout; a task whose poll has failed keeps
+-- its heartbeat without a slot, so an older heartbeat makes the number of polls unknown.
 -- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names, executors
 -- Index: idx_tasks_ready_at; if a type is waiting and not polled, the next 1,000 tasks of the next 10 minutes, too.
 due AS MATERIALIZED (
@@ -14,8 +17,11 @@ sorts AS MATERIALIZED (
   SELECT y.*, $2::jsonb -> 'executors' ->> y.task_type::text AS executor,
          coalesce($2::jsonb -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
     FROM (SELECT d.task_type, l.timeout, l.patience,
-                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() + interval '1 minute') AS polls,
-                 max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest
+                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
+                 max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
+                 min(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS earliest,
+                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS live,
+                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() - 0.55 * l.timeout) AS lapsed
             FROM due d
            CROSS JOIN LATERAL (
                    SELECT make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout,
@@ -34,16 +40,30 @@ soon AS MATERIALIZED (
    ORDER BY wake_at LIMIT 1000
 ),
 expected AS (
-  SELECT w.task_type, w.tasks, w.recent, count(s.wake_at) AS upcoming,
+  SELECT w.task_type, w.tasks, w.first, w.recent, count(s.wake_at) AS upcoming,
          count(s.wake_at) >= 20 AND max(s.wake_at) - min(s.wake_at) >= 0.5 * w.span AND 4 * w.recent < count(s.wake_at) AS taken
-    FROM (SELECT a.task_type, a.span, count(*) AS tasks, count(*) FILTER (WHERE a.wake_at > now() - a.span) AS recent
+    FROM (SELECT a.task_type, a.span, count(*) AS tasks, min(a.wake_at) AS first, count(*) FILTER (WHERE a.wake_at > now() - a.span) AS recent
             FROM waiting a GROUP BY a.task_type, a.span) AS w
     LEFT JOIN soon s ON s.task_type = w.task_type AND s.wake_at <= now() + w.span
-   GROUP BY w.task_type, w.span, w.tasks, w.recent
+   GROUP BY w.task_type, w.span, w.tasks, w.first, w.recent
+),
+served AS MATERIALIZED (
+  SELECT coalesce($2::jsonb -> 'executors' ->> s.task_type::text, $2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) AS executor
+    FROM soon s
+   CROSS JOIN (SELECT max(w.span) AS span FROM waiting w WHERE w.polls = 0) AS l
+   WHERE s.wake_at <= now() + l.span AND NOT EXISTS (SELECT FROM waiting w WHERE w.task_type = s.task_type)
+   GROUP BY s.task_type, l.span
+  HAVING count(*) >= 20 AND max(s.wake_at) - min(s.wake_at) >= 0.5 * l.span
 ),
 types AS MATERIALIZED (
-  SELECT y.*, e.tasks AS waiting, e.recent, e.upcoming, y.polls = 0 AND coalesce(e.taken, false) AS taken,
-         y.polls > 0 OR coalesce(e.taken, false) AS polled,
-         bool_or(y.polls > 0 OR coalesce(e.taken, false)) OVER (PARTITION BY coalesce(y.executor, y.type)) AS executor_polls
-    FROM sorts y LEFT JOIN expected e ON e.task_type = y.task_type
+  SELECT e.*, e.polls > 0 OR e.taken AS polled,
+         bool_or(e.polls > 0 OR e.taken) OVER one OR e.serves AS executor_polls,
+         bool_or(e.polls > 0 OR e.taken) OVER () OR EXISTS (SELECT FROM served) AS any_polls,
+         sum(e.live) OVER one AS slots, min(e.earliest) OVER one AS slots_since,
+         NOT bool_or(e.taken) OVER one AND NOT e.serves AND sum(e.live) OVER one > 0 AND sum(e.lapsed) OVER one = 0
+           AND max(e.latest) OVER one <= e.first + e.patience AS slots_used
+    FROM (SELECT y.*, x.tasks AS waiting, x.first, x.recent, x.upcoming, y.polls = 0 AND coalesce(x.taken, false) AS taken,
+                 coalesce(y.executor, y.type) AS process, coalesce(y.executor, y.type) IN (SELECT v.executor FROM served v) AS serves
+            FROM sorts y LEFT JOIN expected x ON x.task_type = y.task_type) AS e
+  WINDOW one AS (PARTITION BY e.process)
 )

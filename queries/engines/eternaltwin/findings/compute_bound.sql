@@ -6,6 +6,7 @@
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM (t.polled_at).time)::float8 AS since,
         jsonb_build_object('per_poll', round((t.cpu / t.revision)::numeric, 1) || ' s',
                            'kind', t.kind, 'kind_version', t.kind_version, 'status', 'Available',
+                           'slow', CASE WHEN t.cpu / t.revision > ($2::jsonb ->> 'runner_silent')::float8 / 2 THEN 'poll' ELSE 'no' END,
                            'share', round((100 * t.cpu / t.poll)::numeric) || ' %',
                            'cpu', round(t.cpu::numeric, 1) || ' s', 'poll', round(t.poll::numeric, 1) || ' s', 'revision', t.revision) AS evidence
    FROM (SELECT task_id, kind, kind_version, polled_at, nullif(revision, 0)::float8 AS revision,

@@ -7,7 +7,7 @@
 -- $3 page int: maximum number of rows
 -- $4 met_needs text[]
 -- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are any: the
--- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 300 timers. A small table is
+-- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 100 timers. A small table is
 -- scanned instead.
 WITH old AS MATERIALIZED (
   SELECT task_id, kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
@@ -32,7 +32,7 @@ idle AS MATERIALIZED (
   SELECT t.*
     FROM (SELECT task_id FROM :"schema".task_timer
            WHERE EXISTS (SELECT FROM old) AND NOT 'task_scan' = ANY ($4::text[]) AND deadline > now()
-           ORDER BY deadline LIMIT 300) AS m
+           ORDER BY deadline LIMIT 100) AS m
    CROSS JOIN LATERAL (SELECT o.kind, o.kind_version, o.created_at, (o.polled_at).time AS polled, age(o.xmin) AS changed
                          FROM :"schema".task o WHERE o.task_id = m.task_id AND o.status = 'Blocked' LIMIT 1) AS t
 ),

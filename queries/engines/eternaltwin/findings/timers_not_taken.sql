@@ -3,8 +3,8 @@
 -- $1 ids text[]: local ids to check, or NULL for all
 -- $2 settings jsonb
 -- $3 met_needs text[]
--- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the first 200
--- overdue timers and the next 200; task_pkey, once for each.
+-- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the first 100
+-- overdue timers and the next 100; task_pkey, once for each.
 WITH available AS (
   SELECT greatest(
            (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($3::text[])
@@ -18,9 +18,9 @@ WITH available AS (
 timed AS MATERIALIZED (
   SELECT m.overdue, (t.polled_at).time AS polled
     FROM ((SELECT task_id, true AS overdue FROM :"schema".task_timer
-            WHERE deadline < now() - make_interval(secs => ($2::jsonb ->> 'overdue_timer')::float8) ORDER BY deadline LIMIT 200)
+            WHERE deadline < now() - make_interval(secs => ($2::jsonb ->> 'overdue_timer')::float8) ORDER BY deadline LIMIT 100)
           UNION ALL
-          (SELECT task_id, false FROM :"schema".task_timer WHERE deadline > now() ORDER BY deadline LIMIT 200)) AS m
+          (SELECT task_id, false FROM :"schema".task_timer WHERE deadline > now() ORDER BY deadline LIMIT 100)) AS m
    CROSS JOIN LATERAL (SELECT o.polled_at, o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
    WHERE coalesce((SELECT a.poll FROM available a), '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)
      AND t.status = 'Blocked'
@@ -32,7 +32,7 @@ newest AS (
 )
 SELECT 'runner:runner' AS id, CASE WHEN isfinite(n.poll) THEN extract(epoch FROM n.poll)::float8 END AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
-                          'timers', CASE n.timers WHEN 200 THEN '200+' ELSE n.timers::text END) AS evidence
+                          'timers', CASE n.timers WHEN 100 THEN '100+' ELSE n.timers::text END) AS evidence
   FROM newest n
  WHERE n.timers > 0
    AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))

@@ -12,5 +12,5 @@ SELECT 'runner:runner' AS id,
               FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
                      ORDER BY polled_at DESC LIMIT 5000) AS t
              WHERE (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
-             LIMIT 1)) AS poll) AS n
+             LIMIT 1)) AS poll OFFSET 0) AS n -- else each use of poll would read the polls again
  WHERE isfinite(n.poll) AND n.poll < now() - make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)

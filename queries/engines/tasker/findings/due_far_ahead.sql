@@ -8,22 +8,28 @@
 -- Indexes: those of the included parts, idx_workflow_steps_named_step (at most 100 steps of the same name).
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
-, far AS MATERIALIZED (
+, far_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.at, s.backoff_request_seconds AS backoff, s.last_attempted_at,
          s.last_attempted_at + s.backoff_request_seconds * interval '1 second' AS retry_at
     FROM open_steps s
    WHERE s.last_attempted_at + s.backoff_request_seconds * interval '1 second' > now() + make_interval(secs => ($2::jsonb ->> 'far')::float8)
-     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+),
+far AS MATERIALIZED (
+  WITH open_steps AS (SELECT f.* FROM far_steps f), -- for the part: only their tasks
+\ir ../parts/ended_tasks.sql
+  SELECT s.*
+    FROM far_steps s
+   WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT $3::int
 ),
 usual AS MATERIALIZED (
-  SELECT k.named_step_uuid, u.median
+  SELECT k.named_step_uuid, u.median, u.shown
     FROM (SELECT DISTINCT named_step_uuid FROM far) AS k
    CROSS JOIN LATERAL (
-         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s.backoff_request_seconds::float8) AS median
+         SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s.backoff_request_seconds::float8) AS median,
+                percentile_cont(0.5) WITHIN GROUP (ORDER BY s.backoff_request_seconds::float8)
+                  FILTER (WHERE s.backoff_request_seconds < ($2::jsonb ->> 'far')::float8) AS shown
            FROM (SELECT s.workflow_step_uuid, s.backoff_request_seconds FROM :"schema".workflow_steps s
                   -- BETWEEN one value and ORDER BY on it: the planner then uses this index.
                   WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
@@ -33,7 +39,7 @@ usual AS MATERIALIZED (
 (SELECT 'step:' || f.workflow_step_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
         jsonb_build_object('task', f.task_uuid, 'name', n.name, 'due', date_trunc('second', f.retry_at)::text,
           'wait', date_trunc('second', f.retry_at - now())::text, 'backoff', f.backoff,
-          'usual', coalesce(round(u.median::numeric) || ' s', 'unknown'),
+          'usual', coalesce(round(u.shown::numeric) || ' s', 'an unknown time'),
           'why', CASE WHEN f.last_attempted_at > now() + make_interval(secs => ($2::jsonb ->> 'ahead')::float8)
                       THEN 'Its last attempt is recorded ahead of the server''s clock'
                       ELSE 'Its handler requested a backoff of ' || f.backoff || ' s' END) AS evidence

@@ -21,7 +21,7 @@ oldest AS (
    ORDER BY l.queue_name, l.since, l.key::int8
 )
 (SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.since,
-        jsonb_build_object('queue', o.queue_name, 'messages', o.unread,
+        jsonb_build_object('queue', o.queue_name, 'table', lower('q_' || o.queue_name), 'messages', o.unread,
                            'oldest', date_trunc('second', now() - to_timestamp(o.since))::text) AS evidence
    FROM oldest o
   WHERE o.since < extract(epoch FROM now()) - ($2::jsonb ->> 'no_orchestrator')::float8

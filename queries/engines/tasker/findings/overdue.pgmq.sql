@@ -6,26 +6,32 @@
 -- $2 settings jsonb
 -- $3 page int: maximum number of rows
 -- $4 met_needs text[]
--- Indexes: those of the included parts.
-WITH
-\ir ../parts/old_steps.sql
-, queues AS MATERIALIZED (
-  SELECT q.queue_name FROM pgmq.meta q WHERE $2::jsonb ->> 'queue' = 'pgmq' AND q.queue_name IN (SELECT o.queue FROM old o)
+-- Indexes: those of the included parts; steps are read only if a queue tells nothing.
+WITH queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q
+   WHERE $2::jsonb ->> 'queue' = 'pgmq'
+     AND (q.queue_name = 'orchestration_step_results'
+          OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM :"schema".task_namespaces p))
 ),
 \ir ../parts/messages.sql
-, sizes AS MATERIALIZED (
-  SELECT m.queue_name, count(*) AS n,
-         bool_or((m.m ->> 'due')::bool AND (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8
-                                           < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8) AS late
-    FROM messages m GROUP BY m.queue_name
+, silent AS MATERIALIZED (
+  SELECT u.queue_name, 'Its queue cannot be read, so the cause is unknown' AS why FROM unread_queues u
+  UNION ALL
+  SELECT m.queue_name, 'Only the first 2,000 messages of its queue are read, so the cause is unknown'
+    FROM messages m
+   GROUP BY m.queue_name
+  HAVING count(*) = 2000
+     AND NOT bool_or((m.m ->> 'due')::bool AND (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8
+                                               < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8)
 ),
-unexplained AS MATERIALIZED (
-  SELECT o.*, CASE WHEN $2::jsonb ->> 'queue' <> 'pgmq' THEN 'The engine''s messages are not in this database, so the cause is unknown'
-                   WHEN u.queue_name IS NOT NULL THEN 'Its queue cannot be read, so the cause is unknown'
-                   ELSE 'Only the first 2,000 messages of its queue are read, so the cause is unknown' END AS why
-    FROM old o
-    LEFT JOIN sizes z ON z.queue_name = o.queue
-    LEFT JOIN unread_queues u ON u.queue_name = o.queue
-   WHERE $2::jsonb ->> 'queue' <> 'pgmq' OR u.queue_name IS NOT NULL OR z.n = 2000 AND NOT z.late
+wanted AS (
+  SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state
+   WHERE $2::jsonb ->> 'queue' <> 'pgmq' OR EXISTS (SELECT FROM silent)
+),
+\ir ../parts/old_steps.sql
+, unexplained AS MATERIALIZED (
+  SELECT o.*, coalesce(s.why, 'The engine''s messages are not in this database, so the cause is unknown') AS why
+    FROM old o LEFT JOIN silent s ON s.queue_name = o.queue
+   WHERE $2::jsonb ->> 'queue' <> 'pgmq' OR s.queue_name IS NOT NULL
 ),
 \ir ../parts/overdue.sql

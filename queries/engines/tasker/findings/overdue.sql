@@ -6,7 +6,7 @@
 -- $3 page int: maximum number of rows
 -- $4 met_needs text[]
 -- Indexes: those of the included parts.
-WITH
+WITH wanted AS (SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
 \ir ../parts/old_steps.sql
 , unexplained AS MATERIALIZED (
   SELECT o.*, 'The engine''s messages are not in this database, so the cause is unknown' AS why FROM old o

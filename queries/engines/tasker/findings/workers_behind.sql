@@ -8,7 +8,7 @@
 WITH
 \ir ../parts/late_queues.sql
 SELECT 'namespace:' || l.task_namespace_uuid AS id, l.since,
-       jsonb_build_object('queue', l.queue_name, 'messages', l.waiting, 'claims', c.n,
+       jsonb_build_object('queue', l.queue_name, 'table', lower('q_' || l.queue_name), 'messages', l.waiting, 'claims', c.n,
                           'span', round(($2::jsonb ->> 'no_worker')::numeric / 60) || ' min',
                           'oldest', date_trunc('second', now() - to_timestamp(l.since))::text) AS evidence
   FROM late l JOIN claims c ON c.task_namespace_uuid = l.task_namespace_uuid

@@ -1,6 +1,5 @@
--- Steps that have waited long for a worker or an orchestrator, with their task's queue, as `old`.
+-- Steps in the states of `wanted(to_state)` that have waited long for a worker or an orchestrator, with their task's queue, as `old`.
 -- Indexes: those of the included parts, tasks_pkey; at most 500 steps.
-wanted AS (SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
 \ir open_steps.sql
 ,
 \ir ended_tasks.sql

@@ -8,7 +8,7 @@ WITH
 \ir ../parts/flow.sql
 ,
 \ir ../parts/skipped.sql
-, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others ORDER BY l.creation_time, l.id LIMIT $3::int),
+, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT $3::int),
 named AS (
   SELECT o.*, q.content ->> 'job' AS job,
 \ir ../parts/kind.sql

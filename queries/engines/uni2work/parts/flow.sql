@@ -1,17 +1,21 @@
--- Oldest rows (head) and whether workers take any of them (flow). `taken`: newest sign that an instance took some job: a
--- lock, or a cron job that it executed. Successful jobs leave no row, so `gone` counts the ids that are missing.
+-- Oldest rows (head) and whether workers take any of them (flow). The newest signs
+-- that an instance took some job are a lock and a cron job that it executed. Successful jobs leave no row: of `later` ids after a row, `passed` are gone or
+-- locked, so workers took them. `in_order`: many jobs wait while workers take jobs.
 head AS MATERIALIZED (
-  SELECT q.id, q.creation_time, q.lock_instance, q.lock_time,
+  SELECT q.id, q.creation_time, q.lock_instance, q.lock_time, q.lock_time IS NOT NULL AS locked,
          q.lock_instance IS NULL AND q.lock_time IS NULL
            AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8) AS waits
     FROM :"schema".queued_job q ORDER BY q.id LIMIT ($2::jsonb ->> 'head')::float8::int
 ), flow AS (
+  SELECT g.*, g.waiting > ($2::jsonb ->> 'queue_long')::float8
+              AND g.newest > now() - make_interval(secs => ($2::jsonb ->> 'untaken')::float8) AS in_order FROM (
   SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
          greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest,
          (SELECT max(c."time") FROM (SELECT c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT 1000) AS c WHERE c."time" <= now()) AS executed,
-         CASE WHEN count(*) < ($2::jsonb ->> 'head')::float8 THEN max(id) END AS last
-    FROM head
+         max(id) AS last
+    FROM head) AS g
 ), placed AS (
-  SELECT h.*, f.last - h.id - count(*) OVER (ORDER BY h.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS gone
+  SELECT h.*, f.last - h.id AS later,
+         f.last - h.id - count(*) FILTER (WHERE NOT h.locked) OVER (ORDER BY h.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS passed
     FROM head h CROSS JOIN flow f
 )

@@ -1,0 +1,85 @@
+"""Work per minute that enters and leaves each engine. UI-free.
+
+It is calculated from counters and counts that the console reads for other purposes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+from queries.contract.spec import Flow as FlowSpec
+from queries.model import Count, Phase, Precision, Record
+
+SPAN = 60.0  # seconds over which a rate is measured
+LEAST = 5.0  # seconds between two samples that are enough for a rate
+UNFINISHED = frozenset({Phase.READY, Phase.RUNNING, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD})
+
+
+class Rates(Record):
+    """Estimated numbers per minute; None if not recorded."""
+
+    entered: float | None = None
+    left: float | None = None
+
+
+class Sample(Record):
+    """Counters of an engine at one time.
+
+    ``unfinished`` is None if it is not known exactly.
+    """
+
+    at: float
+    inserted: int
+    deleted: int
+    unfinished: int | None
+
+
+class Flow:
+    """Samples of the last minute, by engine.
+
+    New work is rows inserted, as the server counts them. Finished work is rows deleted, or, if rows are kept, new work
+    minus the growth of unfinished work. The server also counts rows of transactions that were rolled back.
+    """
+
+    def __init__(self) -> None:
+        self._samples: dict[str, deque[Sample]] = {}
+
+    def add(self, label: str, sample: Sample | None) -> None:
+        """Add the sample of one refresh.
+
+        Without one, or after a reset of the counters, begin again.
+        """
+        samples = self._samples.setdefault(label, deque())
+        last = samples[-1] if samples else None
+        if sample is None or (last and (sample.inserted < last.inserted or sample.deleted < last.deleted)):
+            samples.clear()
+        if sample is None or (last and sample.at <= last.at):
+            return
+        samples.append(sample)
+        while len(samples) > 2 and sample.at - samples[1].at >= SPAN:
+            samples.popleft()
+
+    def rates(self, label: str, spec: FlowSpec | None) -> Rates | None:
+        """Return the rates over the last minute; None before there are two samples."""
+        samples = self._samples.get(label)
+        if spec is None or not samples or (seconds := samples[-1].at - samples[0].at) < LEAST:
+            return None
+        first, last = samples[0], samples[-1]
+        entered = last.inserted - first.inserted
+        left: int | None = last.deleted - first.deleted
+        if not spec.deletes:
+            known = first.unfinished is not None and last.unfinished is not None
+            left = max(entered - (last.unfinished or 0) + (first.unfinished or 0), 0) if known else None
+        return Rates(
+            entered=60 * entered / seconds,
+            left=None if left is None else 60 * left / seconds,
+        )
+
+
+def unfinished(counts: Iterable[Count]) -> int | None:
+    """Return the number of unfinished nodes; None if it is not known exactly."""
+    found = [count for count in counts if count.phase in UNFINISHED]
+    if not found or any(count.precision is not Precision.EXACT for count in found):
+        return None
+    return sum(count.n or 0 for count in found)
