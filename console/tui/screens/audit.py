@@ -47,7 +47,9 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def columns(self) -> list[Column[Row[AuditLogEntry]]]:
         return [
-            Column("when (UTC)", 20, self._when, value=lambda row: -max(entry.at for entry in row.records)),
+            Column(
+                "when", formatting.time_width(9), self._when, value=lambda row: -max(entry.at for entry in row.records)
+            ),
             Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
             Column("outcome", 18, _outcome),
             Column("target", 0, _cell(target), value=_value(target)),
@@ -124,7 +126,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
         elif row.above:
             fold = "  "
-        at = formatting.instant(max(entry.at for entry in row.records))
+        at = formatting.since(max(entry.at for entry in row.records), self.session.at)
         return Content.assemble(fold, (f"{row.group} " if row.foldable else at, "$faint"))
 
 
