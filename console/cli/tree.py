@@ -90,7 +90,7 @@ async def tree(
     watch: bool,
 ) -> int:
     """Show nodes. Return the exit code."""
-    narrowed = parsed(text)
+    narrowed = parsed(text, target)
     output = output_for(target)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
@@ -123,10 +123,10 @@ async def tree(
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
-def parsed(text: str) -> Filter:
-    """Parse a filter. Raises UsageError."""
+def parsed(text: str, target: Target) -> Filter:
+    """Parse a filter, with the saved filters of the settings. Raises UsageError."""
     try:
-        return parse(text)
+        return parse(text, saved=target.config.filters)
     except FilterError as error:
         raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
 
