@@ -232,7 +232,7 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
     help="Like FILTER.",
     shell_complete=_completing("saved", "terms"),
 )
-@click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Number of levels.")
+@click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
 @click.option(
     "--limit",
     type=click.IntRange(1),
