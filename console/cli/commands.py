@@ -473,7 +473,7 @@ def do(
 @_words("id")
 @click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
 @click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
-@click.option("--action", metavar="NAME", help="Only entries of this action.")
+@click.option("--action", metavar="NAME", help="Only entries of this action.", shell_complete=_completing("actions"))
 @click.option(
     "--target", "node", metavar="TEXT", help="Only entries about this node: its id, or a part of id or title."
 )
