@@ -49,12 +49,12 @@ def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
 
 
 def _completing(*names: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
-    """Return a completer of contexts and of ``names``, functions of `completion`."""
+    """Return a completer that calls functions of `completion`."""
 
     def complete(context: click.Context, _: click.Parameter | None, incomplete: str) -> list[CompletionItem[str]]:
         from console.cli import completion
 
-        return [item for name in ("contexts", *names) for item in getattr(completion, name)(context, incomplete)]
+        return [item for name in names for item in getattr(completion, name)(context, incomplete)]
 
     return complete
 
@@ -69,7 +69,7 @@ def _shared(*, main: bool) -> list[click.Parameter]:
             metavar="DSN",
             multiple=True,
             help="The database, in any form that psql accepts.",
-            shell_complete=_completing(),
+            shell_complete=_completing("contexts"),
             **few,
         ),
         click.Option(["--json"], is_flag=True, default=None, help="Print JSON instead of text.", **few),
@@ -118,7 +118,7 @@ class Root(click.Group):
         return list(self.commands)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        return [*_completing()(ctx, self.params[0], incomplete), *super().shell_complete(ctx, incomplete)]
+        return [*_completing("contexts")(ctx, self.params[0], incomplete), *super().shell_complete(ctx, incomplete)]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         at = self._first_word(args)
@@ -185,7 +185,7 @@ def unstick(context: click.Context) -> int | None:
 
 
 def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
-    return click.argument(name, nargs=-1, shell_complete=_completing(*offered), **settings)
+    return click.argument(name, nargs=-1, shell_complete=_completing("contexts", *offered), **settings)
 
 
 def _engine() -> Callable[[Any], Any]:
@@ -225,9 +225,14 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 @_words("filter", "terms")
 @_engine()
 @click.option(
-    "--filter", "filters", multiple=True, metavar="FILTER", help="Like FILTER.", shell_complete=_completing("terms")
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FILTER",
+    help="Like FILTER.",
+    shell_complete=_completing("saved", "terms"),
 )
-@click.option("--depth", type=click.IntRange(1), default=2, show_default=True, help="Number of levels.")
+@click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
 @click.option(
     "--limit",
     type=click.IntRange(1),
@@ -367,7 +372,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 
 
 @unstick.command()
-@click.argument("action", required=False, shell_complete=_completing("actions"))
+@click.argument("action", required=False, shell_complete=_completing("contexts", "actions"))
 @_words("id")
 @click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
 @click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
@@ -390,7 +395,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
     multiple=True,
     metavar="FILTER",
     help="Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.",
-    shell_complete=_completing("terms"),
+    shell_complete=_completing("saved", "terms"),
 )
 @click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
 @_engine()
@@ -468,7 +473,7 @@ def do(
 @_words("id")
 @click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
 @click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
-@click.option("--action", metavar="NAME", help="Only entries of this action.")
+@click.option("--action", metavar="NAME", help="Only entries of this action.", shell_complete=_completing("actions"))
 @click.option(
     "--target", "node", metavar="TEXT", help="Only entries about this node: its id, or a part of id or title."
 )
@@ -551,7 +556,7 @@ def grants(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> 
 
 
 @unstick.command()
-@click.argument("action", shell_complete=_completing("actions"))
+@click.argument("action", shell_complete=_completing("contexts", "actions"))
 @_engine()
 @click.pass_obj
 def sql(options: CliOptions, /, action: str, engine: str | None) -> int:

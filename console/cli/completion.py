@@ -16,6 +16,7 @@ from click.shell_completion import (
 )
 
 if TYPE_CHECKING:
+    from console.config import Config
     from queries.contract.loader import Engine
 
 VARIABLE = "_UNSTICK_COMPLETE"  # set by the scripts; click then completes instead of running a command
@@ -70,18 +71,27 @@ def script(shell: str) -> str:
 
 
 def contexts(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
-    """Yield ``@name`` of the contexts in the settings; none if these are wrong."""
-    from console.cli.options import CliOptions
-    from console.config import ConfigError, load
-
-    if not incomplete.startswith("@"):
-        return
-    try:
-        known = load(context.ensure_object(CliOptions).config).contexts
-    except ConfigError:
-        return
-    for name, found in known.items():
+    """Yield ``@name`` of the contexts in the settings."""
+    for name, found in _settings(context).contexts.items() if incomplete.startswith("@") else ():
         yield from _starting(incomplete, [f"@{name}"], "production" if found.production else "")
+
+
+def saved(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+    """Yield ``@name`` of the filters in the settings."""
+    for name, text in _settings(context).filters.items() if incomplete.startswith("@") else ():
+        yield from _starting(incomplete, [f"@{name}"], text)
+
+
+def _settings(context: Context) -> Config:
+    """Return the settings, or defaults if they are wrong."""
+    from console.cli.options import CliOptions
+    from console.config import Config, ConfigError, load, path_of
+
+    given = context.ensure_object(CliOptions).config
+    try:
+        return load(given)
+    except ConfigError:
+        return Config(path=path_of(given))
 
 
 def engines(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:

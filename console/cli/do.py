@@ -68,7 +68,7 @@ async def do(
     async with opened(target) as workspace:
         say(*unfinished.messages(workspace))
         try:
-            chosen = await selected(workspace, source, action)
+            chosen = await selected(target, workspace, source, action)
         except EmptyError as error:
             say(*str(error).splitlines())
             return EMPTY

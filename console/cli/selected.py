@@ -15,6 +15,7 @@ from console.cli.target import select_readers
 from console.cli.tree import parsed
 from console.model.filter import Filter
 from console.model.selection import select
+from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.errors import DatabaseError
 from queries.model import OPEN, Incident, Record
@@ -48,7 +49,7 @@ class EmptyError(DatabaseError):
     """A selection without nodes."""
 
 
-async def selected(workspace: Workspace, source: Source, action: str) -> Selected:
+async def selected(target: Target, workspace: Workspace, source: Source, action: str) -> Selected:
     """Return the nodes, at most ``source.limit``.
 
     Raises EmptyError; DatabaseError if not everything was looked at.
@@ -58,7 +59,7 @@ async def selected(workspace: Workspace, source: Source, action: str) -> Selecte
     elif source.group is not None:
         found = await _of_group(workspace, source.group, source.limit)
     elif source.filter is not None:
-        found = await _matching(workspace, source.filter, action, source.engine, source.limit)
+        found = await _matching(workspace, parsed(source.filter, target), action, source.engine, source.limit)
     else:
         found = Selected(ids=tuple(dict.fromkeys(_with_stdin(source.ids))))
     if not found.ids:
@@ -112,12 +113,13 @@ async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Select
     )
 
 
-async def _matching(workspace: Workspace, text: str, action: str, engine: str | None, limit: int | None) -> Selected:
+async def _matching(
+    workspace: Workspace, wanted: Filter, action: str, engine: str | None, limit: int | None
+) -> Selected:
     """Return the nodes that match a filter and that the action is for.
 
     A node that changes after this read is skipped as stale.
     """
-    wanted = parsed(text)
     if not wanted.terms:
         raise click.UsageError("--filter is empty; it would select every node.")
     readers = [r for r in select_readers(workspace, engine) if _may_match(wanted, r.label)]

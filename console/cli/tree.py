@@ -22,6 +22,7 @@ from queries.model import Node, Page, Record, ScanRequired
 from queries.read.reader import Reader
 
 PAGE = 100  # nodes read at a time
+LEVELS = 2  # of the tree that are shown without a filter
 
 
 class Row(NamedTuple):
@@ -83,14 +84,15 @@ async def tree(
     text: str,
     *,
     engine: str | None,
-    depth: int,
+    depth: int | None,
     limit: int,
     live: bool,
     allow_scan: bool,
     watch: bool,
 ) -> int:
     """Show nodes. Return the exit code."""
-    narrowed = parsed(text)
+    narrowed = parsed(text, target)
+    levels = depth or (LOOKED if narrowed.terms else LEVELS)
     output = output_for(target)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
@@ -99,7 +101,7 @@ async def tree(
             found = Rows()
             for reader in readers:
                 try:
-                    rows, why = await _rows(reader, narrowed, depth, limit, live, allow_scan, found)
+                    rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, found)
                     found.rows += rows
                 except LostError:
                     raise
@@ -123,10 +125,10 @@ async def tree(
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
-def parsed(text: str) -> Filter:
-    """Parse a filter. Raises UsageError."""
+def parsed(text: str, target: Target) -> Filter:
+    """Parse a filter, with the saved filters of the settings. Raises UsageError."""
     try:
-        return parse(text)
+        return parse(text, saved=target.config.filters)
     except FilterError as error:
         raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
 

@@ -14,8 +14,13 @@ def who(entry: AuditLogEntry) -> str:
     return f"{entry.os_user}@{entry.host}" if entry.os_user else entry.role
 
 
+def _targets(entry: AuditLogEntry) -> list[str]:
+    """Return the ids of the nodes, and their titles as far as they were recorded."""
+    return [*(result.id for result in entry.results), *entry.titles.values()]
+
+
 FIELDS: Final[Fields[AuditLogEntry]] = Fields(
-    lambda entry: (entry.id, entry.action, entry.reason, who(entry), *(result.id for result in entry.results)),
+    lambda entry: (entry.id, entry.action, entry.reason, who(entry), *_targets(entry)),
     prefixes={
         "action": lambda entry: (entry.action,),
         "engine": lambda entry: (entry.engine,),
@@ -25,7 +30,7 @@ FIELDS: Final[Fields[AuditLogEntry]] = Fields(
     parts={
         "who": lambda entry: (who(entry), entry.role),
         "reason": lambda entry: (entry.reason,),
-        "target": lambda entry: [result.id for result in entry.results],
+        "target": _targets,
     },
     times={"age": lambda entry, now: now - entry.at},
     numbers={"nodes": lambda entry: len(entry.results)},

@@ -1,7 +1,7 @@
 """Nodes of an engine that match a filter, and what was not looked at. UI-free.
 
 A filter that names findings reads the nodes that have them. Any other filter is compared with each node of the tree and
-with each dead letter, up to `LOOKED`.
+with each dead letter, up to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
     found: dict[str, Node] = {}
     at = 0.0
     looked = 0
-    reading = _of_findings(reader, wanted, missing) if finding_terms(wanted) else _every(reader, wanted, missing)
+    if finding_terms(wanted):
+        reading = _of_findings(reader, wanted, missing)
+    else:
+        reading = _every(reader, wanted, missing, live_first=most is not None)
     async for page in reading:
         at = max(at, page.at)
         for node in page.nodes:
@@ -102,8 +105,11 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
         yield msgspec.structs.replace(page, nodes=tuple(_marked(page.nodes, codes)))
 
 
-async def _every(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
-    """Yield the nodes of the tree, level by level, then the dead letters."""
+async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
+    """Yield the nodes of the tree, level by level, then the dead letters.
+
+    ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `LOOKED`.
+    """
     finds = uses_findings(wanted)
 
     async def complete(page: Page) -> Page:
@@ -119,17 +125,26 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIte
 
     with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     seen: set[str] = set()
+    walked: set[str] = set()  # in the tree
+    cursor: str | None = None
+    while live_first:
+        live = await reader.live(cursor, PAGE)
+        cursor = live.cursor
+        yield await complete(msgspec.structs.replace(live, scope="", scan_required=None))  # the tree has them all
+        seen.update(node.id for node in live.nodes)
+        live_first = cursor is not None and len(seen) < LOOKED // 2
     parents: list[str | None] = [None]
     while parents:
         parent = parents.pop(0)
-        cursor: str | None = None
+        cursor = None
         while True:
             page = await (reader.roots(cursor, PAGE) if parent is None else reader.children(parent, cursor, PAGE))
-            fresh = [node for node in page.nodes if node.id not in seen]
+            parents += [node.id for node in page.nodes if node.id not in walked and node.kind in with_children]
+            walked.update(node.id for node in page.nodes)
+            fresh = tuple(node for node in page.nodes if node.id not in seen)
             seen.update(node.id for node in fresh)
-            parents += [node.id for node in fresh if node.kind in with_children]
             cursor = page.cursor
-            yield await complete(msgspec.structs.replace(page, nodes=tuple(fresh)))
+            yield await complete(msgspec.structs.replace(page, nodes=fresh))
             if cursor is None:
                 break
     cursor = None

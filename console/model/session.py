@@ -117,7 +117,8 @@ class Session:
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
-        self._forced = False
+        self._forced = False  # poll everything although paused
+        self._once = False  # poll the screen although paused
         self._backoff = Backoff()
         self._loop: asyncio.Task[object] | None = None
         self._since = 0.0
@@ -264,8 +265,12 @@ class Session:
             clock.run_now()
 
     def run_now(self) -> None:
-        """Poll the data on the screen now, because the screen shows something else."""
+        """Poll the data on the screen now, because the screen shows something else.
+
+        While paused, the data is read this once.
+        """
         self._screen_clock.run_now()
+        self._once = True
         self._wake.set()
 
     def pause(self) -> bool:
@@ -304,12 +309,16 @@ class Session:
         if self.link is not Link.LIVE:
             await self._connect()
         forced, self._forced = self._forced, False
-        if self.paused and not forced:
+        once, self._once = self._once, False
+        if self.paused and not (forced or once):
             return
         error_text = ""
         if self._screen_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_screen, self._screen_clock)
             self.changed()
+        if self.paused and not forced:
+            self.error_text = error_text
+            return
         if self._findings_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
         if self._samples_clock.wait() <= 0:
@@ -469,7 +478,7 @@ class Session:
         """Seconds until the loop polls or connects again."""
         if self.link is not Link.LIVE:
             return self.retry_at - self._now()
-        if self.paused and not self._forced:
+        if self.paused and not (self._forced or self._once):
             return LONG
         return min(self.waits)
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Sequence
+from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -104,8 +106,63 @@ def due(seconds: float | None) -> str:
     return f"in {age(seconds, 1)}"
 
 
+class Times(StrEnum):
+    """Form of times: how long ago (pages: in UTC), in UTC, or in the local zone."""
+
+    RELATIVE = "relative"
+    UTC = "UTC"
+    LOCAL = "local"
+
+    @property
+    def following(self) -> Times:
+        """The form after this one."""
+        forms = list(Times)
+        return forms[(forms.index(self) + 1) % len(forms)]
+
+
+_times = Times.RELATIVE  # of the process, because it has one operator; the command line never changes it
+
+
+def show_times(times: Times) -> None:
+    """Choose the form of all times from now on."""
+    global _times
+    _times = times
+
+
+def since(at: float | None, now: float) -> str:
+    """Return a time in the past for a list: ``3m12s``, ``08:24:56Z``."""
+    if at is None or not math.isfinite(at) or (_times is Times.RELATIVE and now > 0):
+        return age(None if at is None else now - at)
+    return _stamp(at, now)
+
+
+def until(at: float | None, now: float) -> str:
+    """Return a time in the future for a list: ``in 4m``, ``12s late``, ``08:24:56Z``."""
+    if at is None or not math.isfinite(at) or (_times is Times.RELATIVE and now > 0):
+        return due(None if at is None else at - now)
+    return _stamp(at, now)
+
+
+def time_width(cells: int) -> int:
+    """Return the width of a column of times; ``cells`` if they are relative."""
+    return cells if _times is Times.RELATIVE else 14
+
+
+def _stamp(at: float, now: float) -> str:
+    """Return a time without the parts that are those of ``now``.
+
+    Examples: ``08:24:56Z``, ``11-21 08:24Z``, ``2025-11-21``.
+    """
+    whole, today = instant(at), instant(now)
+    if whole[:4] != today[:4]:
+        return whole.partition("T")[0]
+    date, _, clock = whole.partition("T")
+    zone = clock[8:].removesuffix(":00")
+    return clock[:8] + zone if date == today.partition("T")[0] else f"{date[5:]} {clock[:5]}{zone}"
+
+
 def instant(epoch: float | None) -> str:
-    """Return seconds since 1970 as ISO 8601 in UTC.
+    """Return seconds since 1970 as ISO 8601 with the zone.
 
     Accepts any year; years before 1 end in ``BC``.
     """
@@ -113,10 +170,23 @@ def instant(epoch: float | None) -> str:
         return NONE if epoch is None else "?"
     if math.isinf(epoch):
         return "infinity" if epoch > 0 else "-infinity"
-    days, second = divmod(math.floor(epoch), DAY)
+    offset, zone = _zone(epoch)
+    days, second = divmod(math.floor(epoch) + offset, DAY)
     year, month, day = _civil(days)
     era, year = (" BC", 1 - year) if year < 1 else ("", year)
-    return f"{year:04}-{month:02}-{day:02}T{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}Z{era}"
+    return f"{year:04}-{month:02}-{day:02}T{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}{zone}{era}"
+
+
+def _zone(epoch: float) -> tuple[int, str]:
+    """Return the offset of the chosen zone from UTC in seconds, and as text."""
+    if _times is not Times.LOCAL:
+        return 0, "Z"
+    try:
+        offset = time.localtime(epoch).tm_gmtoff
+    except (OverflowError, ValueError, OSError):  # a year that the system does not know
+        return 0, "Z"
+    minutes = abs(offset) // 60
+    return offset, f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
 
 
 def _civil(days: int) -> tuple[int, int, int]:

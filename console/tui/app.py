@@ -20,6 +20,8 @@ from textual.worker import WorkerFailed
 from console.config import Config
 from console.model.session import Link, Opener, Session
 from console.target import Target
+from console.text import formatting
+from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
@@ -98,6 +100,8 @@ class UnstickApp(App[None]):
         self.context = target.context
         self.ascii = target.ascii
         self.saved_filters: Mapping[str, str] = config.filters
+        self.times = Times.RELATIVE
+        formatting.show_times(self.times)
         self.starting = True
         self._greeting = greeting
         self._ascii_filter = AsciiFilter()
@@ -297,6 +301,18 @@ class UnstickApp(App[None]):
     def action_pause(self) -> None:
         paused = self.session.pause()
         self.say("Refresh paused. p resumes, r refreshes once." if paused else "Refresh resumed.")
+        self.renew()
+
+    def action_times(self) -> None:
+        """Show all times in the next form."""
+        self.times = self.times.following
+        formatting.show_times(self.times)
+        zones = {
+            Times.RELATIVE: "relative in lists, in UTC on pages",
+            Times.UTC: "in UTC",
+            Times.LOCAL: "in the local zone",
+        }
+        self.say(f"Times {zones[self.times]}.")
         self.renew()
 
     def action_slower(self) -> None:

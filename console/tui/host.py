@@ -7,6 +7,7 @@ from typing import Protocol
 
 from console.config import Context
 from console.model.session import Session
+from console.text.formatting import Times
 from console.tui.keymap import Key
 from queries.actions.plan import Plan
 from queries.model import Node
@@ -23,6 +24,8 @@ class Host(Protocol):
     """Keys that open a text field in the tree."""
     saved_filters: Mapping[str, str]
     """Saved filters by name, from the settings."""
+    times: Times
+    """Form of the times in lists and pages."""
     starting: bool
     """True until the first frame is painted."""
 

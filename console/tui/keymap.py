@@ -43,9 +43,11 @@ APP = (
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
+    Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
     Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Refresh less often"),
     Key("interval.down", "minus", "app.faster", "faster", "Refresh more often"),
     Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Command palette", 80),
+    Key("suspend", "ctrl+z", "app.suspend_process", "suspend", "Go to the shell; fg comes back", always=True),
     Key("quit", "q", "app.leave", "quit", "Quit", 3),
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
 )

@@ -24,6 +24,7 @@ from console.model.session import STEPS
 from console.tui import keymap
 from console.tui.app import UnstickApp
 from console.tui.screens.ask import AskScreen
+from console.tui.screens.list_screen import FilterScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.tree import TreeScreen
@@ -104,6 +105,12 @@ class Console:
         return screen
 
     @property
+    def lists(self) -> list[FilterScreen]:
+        """The first pages of the modes that can be filtered, as far as they were opened."""
+        pages = [stack[0] for stack in self.app._screen_stacks.values() if stack]
+        return [page for page in pages if isinstance(page, FilterScreen)]
+
+    @property
     def state(self) -> State:
         node_list = self.tree.node_list
         return State(
@@ -111,7 +118,7 @@ class Console:
             paused=self.app.session.paused,
             interval=self.app.session.interval,
             left=self.app.left,
-            filter="".join(line.value for line in self.tree.query("#filter").results(Input)),
+            filter="".join(line.value for page in self.lists for line in page.query("#filter").results(Input)),
             marks=frozenset(node_list.forest.marks if node_list else ()),
         )
 
@@ -137,8 +144,9 @@ class Console:
             await self.tui.handled()
             app.keyboard.put(NOTHING)  # dialogs that follow each other
             await self.tui.handled()
-        if tree.query("#filter") and tree.filtering:
-            tree.clear_filter()
+        for page in self.lists:
+            if page.query("#filter") and page.filtering:
+                page.clear_filter()
         if tree.node_list is not None and tree.node_list.forest.marks:
             tree.node_list.forest.marks.clear()
         if app.current_mode != mode:
@@ -220,7 +228,7 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
         for opener in ("/", "f", *it.app.action_keys, "Z"):
             for text in TEXTS if EVERY else chosen.sample(TEXTS, 2):
                 state = await it.burst(opener, *text.replace("\r", ""))
-                filtering = page == "tree" and opener == "/"
+                filtering = opener == "/" and page not in ("help", "detail")
                 assert state == before._replace(filter=text.replace("\r", "") if filtering else ""), (opener, text)
                 assert it.taking
                 if isinstance(it.app.screen, AskScreen | PromptScreen):

@@ -193,6 +193,16 @@ def test_a_filter_comes_before_the_limit(
     assert (len(found) < 10, complete) == (True, False)
 
 
+def test_a_filter_looks_at_all_levels(server: PostgresServer) -> None:
+    dsn = server.fresh("tasker", filled=True)
+    shown = unstick("tree", "kind:step", "--json", "--limit", "9999", dsn=dsn).json
+    everything = unstick("tree", "--json", "--limit", "9999", "--depth", "9", dsn=dsn).json
+    steps = {node["id"] for node in everything["nodes"] if node["kind"] == "step"}
+    assert steps == {node["id"] for node in shown["nodes"] if node["kind"] == "step"} != set()
+    assert shown["complete"]
+    server.drop(dsn)
+
+
 def test_a_filter_by_finding_reads_the_findings(demo: str) -> None:
     answer = unstick("tree", "finding:overdue_timer", "--json", dsn=demo)
     found = {f["node_id"] for f in unstick("stuck", "--json", dsn=demo).found if f["code"] == "overdue_timer"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,6 +113,39 @@ def test_a_limit(eternaltwin: str, fill: Fill) -> None:
     fill(5)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--limit", "2", "--yes")
     assert (answer.code, len(changed(answer)), len(blocked(eternaltwin))) == (0, 2, 3)
+
+
+def test_with_a_limit_unfinished_nodes_are_compared_first(
+    server: PostgresServer, eternaltwin: str, fill: Fill, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(20, status="Complete")
+    fill(2)
+    monkeypatch.setattr("console.model.selection.LOOKED", 10)
+    monkeypatch.setattr("console.model.selection.PAGE", 2)
+    answer = wake(eternaltwin, "--filter", "status:blocked", "--limit", "2", "--dry-run")
+    assert (answer.code, len(changed(answer))) == (0, 2)
+    assert wake(eternaltwin, "--filter", "status:blocked", "--limit", "3", "--dry-run").code == 1
+
+
+def test_live_nodes_do_not_hide_what_is_below_them(tasker: str) -> None:
+    """A job that was compared as unfinished still leads to its steps."""
+    found = unstick("tree", "--json", "--depth", "9", "--limit", "1000", dsn=tasker).json["nodes"]
+    kinds = {node["kind"] for node in found}
+    assert len(kinds) > 1
+    words = ["-r", "test", "--json", "--dry-run", "--filter", "age:>0s", "--limit", "9999"]
+    selected = unstick("do", "retry", *words, dsn=tasker).json["versions"]
+    assert selected.keys() >= {node["id"] for node in found if node["kind"] == "step" and node["created_at"]}
+
+
+def test_a_saved_filter(eternaltwin: str, fill: Fill, tmp_path: Path) -> None:
+    fill(1)
+    fill(2, "Rare")
+    settings = tmp_path / "config.toml"
+    settings.write_text('[filters]\nrare = "Rare status:blocked"\n')
+    answer = wake(eternaltwin, "--filter", "@rare", "--dry-run", "--config", str(settings))
+    assert (answer.code, len(changed(answer))) == (0, 2)
+    shown = unstick("tree", "--filter", "@rare", "--json", "--config", str(settings), dsn=eternaltwin).json["nodes"]
+    assert len([node for node in shown if node["kind"] == "task"]) == 2
 
 
 # Ids on stdin

@@ -16,7 +16,7 @@ from console.cli import commands
 from tests.command import ROOT, environment, unstick
 
 SHELLS = ("bash", "zsh", "fish")
-SETTINGS = "[contexts.prod]\nproduction = true\n[contexts.preview]\n[contexts.lab]\n"
+SETTINGS = '[contexts.prod]\nproduction = true\n[contexts.preview]\n[contexts.lab]\n[filters]\nlate = "age:>2h"\n'
 
 
 @pytest.fixture
@@ -109,6 +109,8 @@ def completed(home: Path, line: str) -> list[str]:
         ("unstick tree phase:b", ["blocked"]),
         ("unstick tree finding:overdue_t", ["overdue_timer"]),
         ("unstick tree !phase:do", ["done"]),
+        ("unstick tree --filter @la", ["@late"]),
+        ("unstick do wake --filter kind:dead", ["dead_letter"]),
         ("unstick completion z", ["zsh"]),
         ("unstick nonsense nonsense stu", ["stuck"]),
     ],

@@ -218,3 +218,23 @@ def test_a_number_at_the_end_of_a_title_stays(text: str, cells: int, shown: str)
 @given(st.text(max_size=60), st.integers(0, 80), st.booleans())
 def test_a_shortened_title_fits(text: str, cells: int, ascii: bool) -> None:
     assert formatting.width(formatting.shorten(safe_text(text), cells, ascii)) <= cells
+
+
+@pytest.mark.parametrize(
+    ("times", "past", "future"),
+    [
+        (formatting.Times.RELATIVE, ["3m12s", "9h00m", "1y"], "in 5m"),
+        (formatting.Times.UTC, ["08:56:48Z", "11-22 00:00Z", "2025-10-18"], "09:05:00Z"),
+    ],
+)
+def test_a_time_in_a_list(times: formatting.Times, past: list[str], future: str) -> None:
+    now = datetime(2026, 11, 22, 9, tzinfo=UTC).timestamp()
+    formatting.show_times(times)
+    try:
+        said = [formatting.since(now - seconds, now) for seconds in (192, 9 * HOUR, 400 * DAY)]
+        said[1] = said[1] if times is formatting.Times.RELATIVE else formatting.since(now - 9 * HOUR, now + DAY)
+        assert said == past
+        assert formatting.until(now + 300, now) == future
+        assert {formatting.since(None, now), formatting.until(None, now)} == {formatting.NONE}
+    finally:
+        formatting.show_times(formatting.Times.RELATIVE)

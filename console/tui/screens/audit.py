@@ -23,6 +23,8 @@ from queries.model import AuditLogEntry
 from queries.safe_text import safe_text
 from queries.write import audit_log
 
+WITHOUT_ROWS = audit_log.Filter(changes=False)
+
 
 class AuditLogScreen(ListScreen[AuditLogEntry]):
     """Shows the newest entries first; loads older pages when the cursor nears the end."""
@@ -47,7 +49,9 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def columns(self) -> list[Column[Row[AuditLogEntry]]]:
         return [
-            Column("when (UTC)", 20, self._when, value=lambda row: -max(entry.at for entry in row.records)),
+            Column(
+                "when", formatting.time_width(9), self._when, value=lambda row: -max(entry.at for entry in row.records)
+            ),
             Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
             Column("outcome", 18, _outcome),
             Column("target", 0, _cell(target), value=_value(target)),
@@ -77,7 +81,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         workspace = self.session.workspace
         if workspace is None:
             return
-        entries, cursor = await workspace.audit_entries()
+        entries, cursor = await workspace.audit_entries(wanted=WITHOUT_ROWS)
         if not self._read:
             self._cursor, self._read = cursor, True
         self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
@@ -106,7 +110,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     async def _more(self, cursor: str) -> None:
         try:
             if self.session.workspace is not None:
-                entries, self._cursor = await self.session.workspace.audit_entries(cursor)
+                entries, self._cursor = await self.session.workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
                 self._entries |= {entry.id: entry for entry in entries}
                 self.renew()
         except DatabaseError as error:
@@ -116,7 +120,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             self._fetching = False
 
     def open(self, record: AuditLogEntry) -> None:
-        self.app.push_screen(AuditEntryScreen(record))
+        self.app.push_screen(AuditEntryScreen(record, whole=False))
 
     def _when(self, row: Row[AuditLogEntry]) -> Content:
         fold = ""
@@ -124,7 +128,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
         elif row.above:
             fold = "  "
-        at = formatting.instant(max(entry.at for entry in row.records))
+        at = formatting.since(max(entry.at for entry in row.records), self.session.at)
         return Content.assemble(fold, (f"{row.group} " if row.foldable else at, "$faint"))
 
 

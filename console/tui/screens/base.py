@@ -11,6 +11,7 @@ from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console.model.session import Link, Session
+from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
@@ -43,6 +44,7 @@ class PageScreen(Screen[None]):
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
+    _times = Times.RELATIVE  # the form of times in which the page was painted
 
     @property
     def host(self) -> Host:
@@ -121,6 +123,9 @@ class PageScreen(Screen[None]):
     def show_body(self) -> None:
         """Paint the body from the session's current data."""
 
+    def times_changed(self) -> None:
+        """Fit the columns to the new form of times."""
+
     # the frame
 
     def compose(self) -> ComposeResult:
@@ -143,6 +148,8 @@ class PageScreen(Screen[None]):
         self._shown = True
         self.renew()
         self.session.run_now()
+        if self.session.paused:
+            self.say("Refresh is paused: the page is read once now. r reads it again.", "warn")
 
     def on_key(self, event: events.Key) -> None:
         """Refuse keys that open a field elsewhere.
@@ -168,6 +175,9 @@ class PageScreen(Screen[None]):
         if not self.alive or self.host.starting:
             return
         self.renew_header()
+        if self._times is not self.host.times:
+            self._times = self.host.times
+            self.times_changed()
         self.show_body()
         self.renew_place()
 

@@ -59,11 +59,11 @@ class ChangedScreen(ListScreen[Change]):
     def columns(self) -> list[Column[Row[Change]]]:
         return [
             Column("when (UTC)", 20, self._when, value=lambda row: -max(change.at for change in row.records)),
-            Column("engine", 12, _cell(lambda c: c.engine), 100, value=_value(lambda c: c.engine)),
+            Column("engine", 12, _cell(lambda c: c.engine), 110, value=_value(lambda c: c.engine)),
             Column("change", 13, _what, value=_value(lambda c: c.what)),
             Column("status", 24, _status, value=_value(lambda c: c.new or "")),
             Column("title", 0, _cell(pages.subject), value=_value(pages.subject)),
-            Column("by", 24, _cell(change_list.operator), 120, value=_value(change_list.operator)),
+            Column("by", 24, _cell(change_list.operator), 150, value=_value(change_list.operator)),
         ]
 
     def note(self) -> str:

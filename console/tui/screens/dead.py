@@ -60,8 +60,8 @@ class DeadScreen(ListScreen[Item]):
         return [
             Column("error", 0, self._what, value=_error),
             Column("count", 7, self._number, right=True, value=lambda row: -len(row.records)),
-            Column("first", 6, self._first, 50, right=True, value=_first),
-            Column("last", 6, self._last, 64, right=True, value=_last),
+            Column("first", formatting.time_width(6), self._first, 50, right=True, value=_first),
+            Column("last", formatting.time_width(6), self._last, 64, right=True, value=_last),
             Column("current state", 38, self._fate, 104, value=_state),
         ]
 
@@ -203,7 +203,7 @@ class DeadScreen(ListScreen[Item]):
     def _age(self, since: float | None, row: Row[Item]) -> Content:
         if not row.records or (since is None and row.group is None):
             return Content("")
-        return Content(formatting.age(self.session.at - since) if since is not None else formatting.NONE)
+        return Content(formatting.since(since, self.session.at))
 
     def _fate(self, row: Row[Item]) -> Content:
         if row.record is not None:

@@ -169,6 +169,9 @@ class ListScreen(FilterScreen, Generic[T]):
     def on_mount(self) -> None:
         self.table.focus()
 
+    def times_changed(self) -> None:
+        self.table.put_columns(self.columns())
+
     def put_rows(self, *, filling: bool = False) -> list[Row[T]]:
         """Show the records as last read, and return the rows."""
         self.list.put(self.records(), self.session.at)

@@ -67,7 +67,7 @@ class StuckScreen(ListScreen[Item]):
             Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
             Column("", 11, self._phase, 130),
             Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
-            Column("since", 6, self._since, right=True, value=_since),
+            Column("since", formatting.time_width(6), self._since, right=True, value=_since),
             Column("action", 10, self._action, 56, value=_action),
             Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104),
         ]
@@ -232,8 +232,7 @@ class StuckScreen(ListScreen[Item]):
         return Content.styled(safe_text(_engine(row) or ""), "$faint")
 
     def _since(self, row: Row[Item]) -> Content:
-        since = _since(row)
-        return Content(formatting.age(self.session.at - since) if since is not None else formatting.NONE)
+        return Content(formatting.since(_since(row), self.session.at))
 
     def _action(self, row: Row[Item]) -> Content:
         if row.record is not None and row.record.explained:

@@ -176,6 +176,10 @@ class TreeScreen(FilterScreen):
             self._apply_filter()
             self._codes = None
 
+    def times_changed(self) -> None:
+        if self.node_list is not None:
+            self.table.show(self.node_list.forest, self._columns())
+
     def _columns(self) -> Sequence[TreeColumn]:
         engine = self.engine
         return recorded(TASKS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else TASKS

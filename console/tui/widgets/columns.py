@@ -37,6 +37,7 @@ class TreeColumn(Record):
     priority: int = 0  # on a narrow screen the lowest is dropped first
     flex: int = 0  # share of the remaining width
     foreign: bool = False  # the text comes from the database and has to be escaped
+    absolute: str = ""  # title of a column of times, if they are not relative
 
 
 def recorded(columns: Sequence[TreeColumn], missing: Collection[str], statuses: Iterable[str] = ()) -> list[TreeColumn]:
@@ -47,10 +48,18 @@ def recorded(columns: Sequence[TreeColumn], missing: Collection[str], statuses: 
     empty = set(missing) - {"status"}  # a missing status is replaced by the phase
     long = max(map(formatting.width, statuses), default=0) + GLYPH
     return [
-        structs.replace(column, flex=2) if column.key == "status" and long > column.width else column
+        structs.replace(column, flex=2) if column.key == "status" and long > column.width else _timed(column)
         for column in columns
         if not column.fields & empty
     ]
+
+
+def _timed(column: TreeColumn) -> TreeColumn:
+    """Return a column with the width and the title for the chosen form of times."""
+    width = formatting.time_width(column.width)
+    if not column.absolute or width == column.width:
+        return column
+    return structs.replace(column, width=width, title=column.absolute)
 
 
 Layout = tuple[tuple[TreeColumn, int], ...]
@@ -103,14 +112,14 @@ def _share(node: Node, context: RenderContext) -> Cell:
 
 
 def _since(instant: float | None, context: RenderContext) -> Cell:
-    return formatting.age(None if instant is None else context.now - instant), "muted" if instant is None else ""
+    return formatting.since(instant, context.now), "muted" if instant is None else ""
 
 
 def _due(node: Node, context: RenderContext) -> Cell:
     if node.due_at is None:
         return formatting.NONE, "muted"
     left = node.due_at - context.now
-    return formatting.due(left), "late" if left < 0 else ""
+    return formatting.until(node.due_at, context.now), "late" if left < 0 else ""
 
 
 def _findings(node: Node, context: RenderContext) -> Cell:
@@ -169,6 +178,7 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"created_at"}),
         align="right",
         priority=50,
+        absolute="created",
     ),
     TreeColumn(
         key="changed",
@@ -178,8 +188,18 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"changed_at"}),
         align="right",
         priority=60,
+        absolute="changed",
     ),
-    TreeColumn(key="due", title="due", width=9, render=_due, fields=frozenset({"due_at"}), align="right", priority=70),
+    TreeColumn(
+        key="due",
+        title="due",
+        width=9,
+        render=_due,
+        fields=frozenset({"due_at"}),
+        align="right",
+        priority=70,
+        absolute="due",
+    ),
     TreeColumn(
         key="findings",
         title="findings",

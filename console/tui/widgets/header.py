@@ -10,6 +10,8 @@ from queries.model import Record
 from queries.safe_text import safe_text
 
 STALE = 3.0  # intervals after which the data counts as old
+NARROW = 60  # cells below which the age of fresh data is omitted
+FRESH = 5.0  # seconds of age that are not counted, so that a header does not change at every refresh
 
 
 class Header(Record):
@@ -57,7 +59,7 @@ class HeaderBar(TextBar):
         left: list[Part] = [_context_name(header), " ", *_warnings(header)]
         if header.server:
             left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
-        right: list[Part] = [*_state(header, wide=width >= 90), " "]
+        right: list[Part] = [*_state(header, width), " "]
         return spread(left, right, width)
 
 
@@ -91,10 +93,10 @@ def _warnings(header: Header) -> list[Part]:
     return parts
 
 
-def _state(header: Header, *, wide: bool) -> list[Part]:
+def _state(header: Header, width: int) -> list[Part]:
     parts: list[Part] = []
     plain = header.production
-    if wide and header.link == "live":
+    if width >= 90 and header.link == "live":
         throttled = header.pace > header.interval * 1.5
         every = f"every {_seconds(header.pace)}, throttled" if throttled else f"every {_seconds(header.interval)}"
         load = f"load {_percent(header.share)}  " if header.share is not None else ""
@@ -105,8 +107,15 @@ def _state(header: Header, *, wide: bool) -> list[Part]:
     elif header.link == "live" and header.page_failed:
         parts.append(("page not read", "bold" if plain else "bold $warning"))
     elif header.link == "live":
-        stale = header.age is not None and header.age > max(STALE * header.pace, 5.0)
-        parts.append((old, "bold" if plain else "bold $warning") if stale else ("● live", "" if plain else "$success"))
+        parts.append(("● live", "" if plain else "$success"))
+        stale = header.age is not None and header.age > max(STALE * header.interval, FRESH)
+        old = f"<{FRESH:g}s old" if header.age is not None and header.age < FRESH else old
+        parts.append(
+            (
+                f" {old}" if old and (width >= NARROW or stale) else "",
+                ("bold" if plain else "bold $warning") if stale else "" if plain else "$faint",
+            )
+        )
     elif header.age is None:
         again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
         parts.append((again, "bold" if plain else "$warning"))

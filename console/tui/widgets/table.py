@@ -108,6 +108,11 @@ class Table(RowView, Generic[T]):
         """The columns that are wide enough to be shown, and useful."""
         return [column for column, _, _ in self._places(self.size.width)]
 
+    def put_columns(self, columns: Sequence[Column[T]]) -> None:
+        """Show other columns of the same records."""
+        self._columns = columns
+        self.refresh()
+
     def around(self, rows: int = 50) -> Sequence[T]:
         """Return the records within this number of rows from the cursor."""
         return self._items[max(self._at - rows, 0) : self._at + rows]

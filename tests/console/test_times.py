@@ -1,0 +1,102 @@
+"""One form of times on every page, and the age of the data."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from console.text import formatting
+from console.text.formatting import Times
+from console.tui.widgets.header import HeaderBar
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+UTC = r"\d\d:\d\d:\d\dZ|\d\d-\d\d \d\d:\d\dZ"
+INDIA = r"\d\d:\d\d:\d\d\+05:30|\d\d-\d\d \d\d:\d\d\+05:30"
+RELATIVE = r"\b\d+[smh]\d*[ms]?\b"
+
+
+@pytest.fixture
+def india(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+    formatting.show_times(Times.RELATIVE)
+
+
+def rows(tui: TuiDriver) -> str:
+    return "\n".join(tui.text.splitlines()[3:-3])
+
+
+async def test_z_changes_the_times_of_every_list_and_page(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, audit_log_table: None, india: None
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-7200)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("right")
+        await tui.wait_for("└")
+        await tui.press("down")
+        await tui.action("W")
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Close")
+        await tui.press("escape")
+        await eternaltwin_db.task(status="Blocked", timer=-7200)
+        for form in (RELATIVE, UTC, INDIA):
+            for mode in ("1", "2", "4"):
+                await tui.press(mode, "r")
+                await tui.wait_for(lambda form=form: re.search(form, rows(tui)))  # type: ignore[misc]
+            await tui.press("1", "enter")
+            zone = "+05:30" if form is INDIA else "Z"
+            await tui.wait_for(
+                "created", lambda zone=zone: re.search(rf"\d\dT\d\d:\d\d:\d\d{re.escape(zone)}", tui.text)
+            )  # type: ignore[misc]
+            await tui.press("escape", "z")
+        await tui.wait_for(lambda: tui.app.times is Times.RELATIVE)
+
+
+async def test_the_header_always_says_how_old_the_data_is(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task()
+    clock = [1000.0]
+    async with run_tui(eternaltwin, tmp_path, interval=5, now=lambda: clock[0]) as tui:
+        await tui.wait_for("● live <5s old", "0/1")
+        tui.app.workers.cancel_group(tui.app, "session")  # nothing is read any more
+        read = clock[0] - (tui.app.session.age or 0)
+        for elapsed, amber in ((12.0, False), (17.0, True)):
+            clock[0] = read + elapsed
+            await tui.wait_for(lambda elapsed=elapsed: f"{elapsed:.0f}s old" in first(tui))  # type: ignore[misc]
+            spans = tui.app.screen.query_one(HeaderBar).render().spans
+            assert any(span.style == "bold $warning" and span.end - span.start == 8 for span in spans) is amber
+
+
+def first(tui: TuiDriver) -> str:
+    return tui.text.partition("\n")[0]
+
+
+async def test_a_page_opened_while_paused_is_read_once(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=-7200)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1", lambda: tui.app.session.incidents)
+        await tui.press("p")
+        await tui.wait_for("paused")
+        await eternaltwin_db.sql("UPDATE task SET revision = 77")
+        await tui.press("2")
+        await tui.wait_for("Refresh is paused", "SendEmail")
+        await tui.press("enter")
+        await tui.wait_for("Refresh is paused", "77", str(task))
+        await eternaltwin_db.sql("UPDATE task SET revision = 78")
+        polls = tui.app.session.polls
+        await asyncio.sleep(1)
+        assert tui.app.session.polls == polls, "it is read once only"
+        assert "78" not in tui.text
