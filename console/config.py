@@ -22,6 +22,8 @@ from queries.suggest import did_you_mean, quoted
 if TYPE_CHECKING:
     from queries.strict_toml import TomlFile
 
+PAGES = ("stuck", "tree", "dead", "audit")
+"""Pages that the console may start with."""
 Setting = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
@@ -70,6 +72,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     keys: dict[str, str] = {}
     filters: dict[str, str] = {}
     theme: str = ""
+    start: str = "stuck"
     ascii: bool = False
     interval: Any = 2
 
@@ -84,6 +87,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
     filters: dict[str, str] = {}  # saved filters by name
     theme: str | None = None
+    start: str = "stuck"  # page that is shown first
     ascii: bool = False
     interval: float = 2.0  # seconds
     source: TomlFile | None = None  # None: there is no settings file
@@ -200,6 +204,7 @@ def parse(text: str, path: Path) -> Config:
             keys=settings.keys,
             filters=settings.filters,
             theme=settings.theme or None,
+            start=_start(source, settings.start),
             ascii=settings.ascii,
             interval=_interval(source, settings.interval),
             source=source,
@@ -235,6 +240,12 @@ def _thresholds(source: TomlFile, engine: str, table: Mapping[str, Any]) -> dict
         name: values(value, (*setting, name)) if isinstance(value, dict) else _duration(source, value, (*setting, name))
         for name, value in table.items()
     }
+
+
+def _start(source: TomlFile, name: str) -> str:
+    if name not in PAGES:
+        raise source.error(("start",), f"{quoted(name)} is not a page{did_you_mean(name, PAGES)}")
+    return name
 
 
 def _interval(source: TomlFile, written: object) -> float:

@@ -91,6 +91,8 @@ class Session:
         self.skipped_findings: tuple[SkippedFinding, ...] = ()
         self.capped: dict[str, tuple[str, ...]] = {}
         self.findings_loaded = False  # True once findings were read
+        self.findings_first = False  # True if the first page shows findings
+        self.pending: tuple[str, ...] = ()  # what the first read of findings is still missing
         self.notice = ""  # message shown to the operator once
         self.page_trouble = ""  # error of the last read of the front page
         self.paused = False
@@ -313,6 +315,8 @@ class Session:
         if self.paused and not (forced or once):
             return
         error_text = ""
+        if self.findings_first and not self.begun.is_set():
+            error_text = await self._poll_step(self._poll_findings, self._findings_clock)
         if self._screen_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_screen, self._screen_clock)
             self.changed()
@@ -402,8 +406,10 @@ class Session:
     async def _poll_findings(self, errors: ErrorCollector) -> None:
         """Read the findings and the causes outside of the tables; show both in one step.
 
-        Otherwise the screen would show symptoms without their cause while the server answers slowly.
+        Otherwise the screen would show symptoms without their cause while the server answers slowly. Only the first
+        read shows each engine as soon as it answers, and `pending` says what is missing.
         """
+        self.pending = () if self.findings_loaded else (*self.engines, LABEL)
         skipped_findings: list[SkippedFinding] = []
         unread: dict[str, str] = {}
         if self.workspace is not None and self.workspace.locked:
@@ -417,6 +423,8 @@ class Session:
                 skipped_findings += findings.skipped_findings
                 unread |= {label: findings.unread} if findings.unread else {}
                 self.read(findings.at)
+            if self.pending:
+                await self._show_early(label)
         found: dict[str, Iterable[Finding]] = {
             label: (*self._read_found.get(label, ()), *reader.watched()) for label, reader in self.engines.items()
         }
@@ -426,9 +434,20 @@ class Session:
                 found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
                 self._sample_flow(self.workspace)
+        self.pending = ()
         self._put_findings(found)
         self._group()
         self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
+
+    async def _show_early(self, label: str) -> None:
+        """Show the first findings of an engine before the other engines have answered."""
+        self.pending = tuple(each for each in self.pending if each != label)
+        self._put_findings({label: self._read_found.get(label, ())})
+        self._group()
+        self.changed()
+        if self.incidents and not self.begun.is_set():
+            self.begun.set()
+            await asyncio.sleep(PAINT)
 
     def _sample_flow(self, workspace: Workspace) -> None:
         """Note the counters and counts of each engine; they have just been read."""
@@ -447,6 +466,8 @@ class Session:
         here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
         capped = {(label, code) for label, codes in self.capped.items() for code in codes}
         self.incidents = self.workspace.incidents(here, capped)
+        if self.pending:
+            return  # a part of them shows no trend
         self.history.add(self.at, self.incidents)
         self.load.add(self.at, {label: self.stuck(label) for label in self.engines})
 

@@ -74,7 +74,6 @@ class UnstickApp(App[None]):
         "changed": _screen("changed", "ChangedScreen"),
         "help": _screen("help", "HelpScreen"),
     }
-    DEFAULT_MODE = "tree"
     BINDINGS = bindings(keymap.APP)
     ENABLE_COMMAND_PALETTE = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]
@@ -95,6 +94,7 @@ class UnstickApp(App[None]):
         config = target.config
         _check(config)
         textual_compat.repair_style_cache()
+        self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = Session(open_, target.interval, now)
         self.context = target.context
@@ -152,6 +152,7 @@ class UnstickApp(App[None]):
     # start and end
 
     def on_mount(self) -> None:
+        self.session.findings_first = self.DEFAULT_MODE == "stuck"
         self.session.read_screen, self.session.changed = self._read_screen, self.renew
         self.run_worker(self.session.run(), group="session", exit_on_error=True)
         self.run_worker(self.keyboard.run(), group="keys", exit_on_error=True)

@@ -38,7 +38,6 @@ BITS = (
     "textual.app",
     "console.tui.screens.base",
     "console.tui.app",
-    "console.tui.screens.tree",
 )
 STEPS = 4  # turns of the event loop that an answer of the server takes to become the next question
 
@@ -55,7 +54,7 @@ def run(target: Target, greeting: str = "") -> int:
         workspace = await target.open(later=True)
         try:
             label = in_front(workspace.engines, target.context)
-            if label is not None:
+            if label is not None and target.config.start == "tree":
                 with contextlib.suppress(DatabaseError):  # the next read reports it
                     await workspace.engines[label].read_ahead()
         except BaseException:
@@ -66,7 +65,7 @@ def run(target: Target, greeting: str = "") -> int:
     async def start() -> int:
         ahead = EarlyConnect(open_)
         try:
-            make = await _app()
+            make = await _app(target.config.start)
             return await _run(make(ahead, target, greeting=greeting))
         finally:
             await ahead.drop()
@@ -97,12 +96,12 @@ class EarlyConnect:
                 await (await begun).close()
 
 
-async def _app() -> type[UnstickApp]:
+async def _app(start: str) -> type[UnstickApp]:
     """Import the app in parts, so that the connection can proceed in between.
 
     A thread would cost more.
     """
-    for bit in BITS:
+    for bit in (*BITS, f"console.tui.screens.{start}"):
         import_module(bit)
         for _ in range(STEPS):
             await asyncio.sleep(0)

@@ -123,6 +123,7 @@ async def run_tui(
     interval: float = 0.2,
     now: Callable[[], float] = monotonic,
     kind: type[UnstickApp] = UnstickApp,
+    start: str = "tree",
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``."""
 
@@ -131,7 +132,7 @@ async def run_tui(
         workspace.database.load = Load(now)
         return workspace
 
-    config = Config(path=folder / "config.toml", keys=dict(keys or {}))
+    config = Config(path=folder / "config.toml", keys=dict(keys or {}), start=start)
     app = kind(open_, Target(config=config, context=context, ascii=ascii, interval=interval), now=now)
     async with app.run_test(size=size) as pilot:
         try:

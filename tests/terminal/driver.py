@@ -60,7 +60,7 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 
 
 class Terminal:
-    """``python -m console ARGUMENTS`` in a terminal; ``home`` is its folder."""
+    """``python -m console ARGUMENTS`` in a terminal; ``home`` is its folder, ``start`` the first page."""
 
     def __init__(
         self,
@@ -69,8 +69,14 @@ class Terminal:
         size: tuple[int, int] = (120, 36),
         command: tuple[str, ...] = (sys.executable, "-m", "console"),
         ignored: Sequence[signal.Signals] = (),
+        start: str = "tree",
         **env: str,
     ) -> None:
+        settings = Path(environment(home)["XDG_CONFIG_HOME"], "unstick", "config.toml")
+        written = settings.read_text() if settings.exists() else ""
+        if "start =" not in written:
+            settings.parent.mkdir(parents=True, exist_ok=True)
+            settings.write_text(f'start = "{start}"\n{written}')
         columns, rows = size
         self.raw = bytearray()
         self._screen = pyte.Screen(columns, rows)

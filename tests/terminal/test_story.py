@@ -76,3 +76,9 @@ def the_audit_log_knows(demo: Terminal) -> None:
 def leave(demo: Terminal) -> None:
     assert demo.leave("q") == 0
     assert demo.modes == set()
+
+
+def test_it_starts_with_what_is_stuck(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, start="stuck") as terminal:
+        terminal.wait_for("lost wakeup", "incidents", "● live", lambda: terminal.at > 0)
+        assert terminal.leave("q") == 0

@@ -388,3 +388,10 @@ def test_options_are_text_or_tables_of_text() -> None:
         config.check({"parcels": {"late"}}, {"parcels": {"profiles", "names"}})
     with pytest.raises(ConfigError, match=r":2: options.parcels.profile must be"):
         read("[options.parcels]\nprofile = 3\n")
+
+
+def test_the_console_starts_with_what_is_stuck(tmp_path: Path) -> None:
+    assert config.parse("", tmp_path / "config.toml").start == "stuck"
+    assert config.parse('start = "tree"', tmp_path / "config.toml").start == "tree"
+    with pytest.raises(config.ConfigError, match=r"config.toml:1.*start.*did you mean"):
+        config.parse('start = "stuk"', tmp_path / "config.toml")

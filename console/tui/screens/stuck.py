@@ -80,6 +80,8 @@ class StuckScreen(ListScreen[Item]):
         return label if label in self.session.engines else None
 
     def note(self) -> str:
+        if self.session.pending and self.session.engines:
+            return f"reading {', '.join(self.session.pending)} …"
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
         number, resolved = len(self.session.incidents), len(self.session.history.resolved)
         notes = self.count() + [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
