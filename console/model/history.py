@@ -1,4 +1,4 @@
-"""Pages that the operator has visited, in order, with a way back and forward. UI-free."""
+"""Visited pages in order, with a way back and forward. UI-free."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class Place:
 
 
 class History:
-    """Visited places. The current one may be followed by places that the operator went back from."""
+    """Visited places.
+
+    The current one may be followed by places that the operator went back from.
+    """
 
     def __init__(self) -> None:
         self._places: list[Place] = []

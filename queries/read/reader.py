@@ -350,7 +350,10 @@ class Reader:
         )
 
     async def _few_children(self, node: Node) -> Page | None:
-        """Read the first children of a node, or why they cannot be read; None for kinds without children."""
+        """Read the first children of a node, or why they cannot be read.
+
+        None for kinds without children.
+        """
         known = self.engine.kind(node.kind)
         if known is None or not known.children:
             return None

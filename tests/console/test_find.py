@@ -56,10 +56,10 @@ async def test_hits_of_all_engines_are_one_list(server: PostgresServer, tmp_path
         await tui.press("enter")
         screen = tui.app.screen
         assert isinstance(screen, FindScreen)
-        await tui.wait_for(lambda: not screen._finder.waiting and screen._finder.ended, "Searched by id")
-        assert {answer.engine for answer in screen._finder.answers.values()} == set(tui.app.session.engines)
+        await tui.wait_for(lambda: screen.finder.ended, "Searched by id")
+        assert set(screen.finder.answers) == set(tui.app.session.engines)
         assert all(label in tui.text for label in tui.app.session.engines)
-        hit = screen.table.current
+        hit = screen.row.record if screen.row else None
         assert hit is not None
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == hit.node.id, "Recorded")
@@ -124,7 +124,7 @@ async def test_a_click_opens_an_id(eternaltwin_db: EternaltwinDb, eternaltwin: s
 async def test_escape_after_o_leads_back_to_stuck(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await eternaltwin_db.task(status="Blocked", age=4000)
+    await eternaltwin_db.task(status="Blocked", timer=-900)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("2")
         await tui.wait_for(lambda: isinstance(tui.app.screen, StuckScreen) and tui.app.screen.targets())

@@ -39,7 +39,7 @@ class FindScreen(ListScreen[Hit]):
     DEFAULT_CSS = "FindScreen Preview { height: 9; }"
 
     def __init__(self, text: str, mode: str) -> None:
-        self._finder = Finder(text)
+        self.finder = Finder(text)
         self._mode = mode
         self._begun = False
         super().__init__()
@@ -72,7 +72,7 @@ class FindScreen(ListScreen[Hit]):
         return self._mode
 
     def place(self) -> Place:
-        text, mode, app = self._finder.text, self._mode, self.app
+        text, mode, app = self.finder.text, self._mode, self.app
         return Place(mode, f"find {text}", lambda: app.push_screen(FindScreen(text, mode)))
 
     def label(self) -> str | None:
@@ -80,24 +80,24 @@ class FindScreen(ListScreen[Hit]):
         return row.records[0].node.engine if row and row.records else None
 
     def crumbs(self) -> Sequence[str]:
-        return [f"find: {' '.join(self._finder.text.split())}", *super().crumbs()]
+        return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
 
     def note(self) -> str:
-        number = len(self._finder.hits)
-        found = f"{number}{'+' if self._finder.capped else ''} found" + ("" if self._finder.ended else " so far")
+        number = len(self.finder.hits)
+        found = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
         return "  ".join([*self.count(), found])
 
     def more(self) -> bool:
-        return self._finder.capped
+        return self.finder.capped
 
     def node_id(self, record: Hit) -> str | None:
         return record.node.id
 
     def node(self, id_: str) -> Node | None:
-        return next((hit.node for hit in self._finder.hits if hit.node.id == id_), None)
+        return next((hit.node for hit in self.finder.hits if hit.node.id == id_), None)
 
     def records(self) -> Sequence[Hit]:
-        return self._finder.hits
+        return self.finder.hits
 
     def open(self, record: Hit) -> None:
         self.app.push_screen(DetailScreen(record.node, self._mode))
@@ -105,19 +105,19 @@ class FindScreen(ListScreen[Hit]):
     # reading
 
     async def load(self) -> None:
-        if self._finder.ended:
-            self.session.read(await self._finder.refresh(self.session.engines) or self.session.at)
+        if self.finder.ended:
+            self.session.read(await self.finder.refresh(self.session.engines) or self.session.at)
 
     async def _search(self) -> None:
         try:
-            await self._finder.run(self.session.engines, self._came)
+            await self.finder.run(self.session.engines, self._came)
         except DatabaseError as error:
             self._begun = False  # again after the reconnection
             self.session.failed(error)
             self.say(str(error), "bad")
             return
         self._came()
-        node = self._finder.certain
+        node = self.finder.certain
         if node is not None and self.is_current:
             self.app.push_screen(DetailScreen(node, self._mode))
 
@@ -130,20 +130,20 @@ class FindScreen(ListScreen[Hit]):
         if not self._begun and self.session.engines:
             self._begun = True
             self.run_worker(self._search(), group="read", exit_on_error=True)
-        rows = self.put_rows(filling=not self._finder.ended)
+        rows = self.put_rows(filling=not self.finder.ended)
         notice = self.query_one(Placeholder)
         if rows:
             notice.hide()
-        elif self._finder.hits:
+        elif self.finder.hits:
             notice.show("The filter hides all hits.", "esc clears the filter.")
-        elif self._finder.ended:
+        elif self.finder.ended:
             notice.show("Nothing was found.", "f searches for another text, esc goes back.")
         else:
             notice.show("Searching …", self.session.error_text)
         self.query_one(Preview).renew()
 
     def _notes(self, width: int) -> list[Spans]:
-        found, workspace = self._finder, self.session.workspace
+        found, workspace = self.finder, self.session.workspace
         if found.wanted is None or workspace is None:
             return []
         answers = list(found.answers.values())
