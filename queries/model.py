@@ -503,12 +503,16 @@ DRAWN = {
 
 
 class Detail(Record):
-    """One node with its detail sections and findings."""
+    """One node with its detail sections and findings.
+
+    ``children`` is the first page of its children; None for kinds without children.
+    """
 
     node: Node
     at: float
     sections: tuple[Section, ...] = ()
     findings: tuple[Finding, ...] = ()
+    children: Page | None = None
 
 
 class Verdict(StrEnum):

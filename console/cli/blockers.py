@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
@@ -20,5 +23,5 @@ async def blockers(target: Target, node_id: str | None) -> int:
                 say(f"{node_id} was not found. It may have been deleted.")
                 return 3
         found = await read(workspace.database, workspace.engines, ids)
-    output_for(target).page(found, lambda cells: pages.page(found, cells))
+    output_for(target).page(found, lambda cells: pages.page(found, cells, partial(tables.session_command, target)))
     return 0

@@ -35,7 +35,7 @@ CODES = {
     0: "done",
     1: "failed, for example no connection",
     2: "usage or settings",
-    3: "some or all nodes were skipped",
+    3: "some or all nodes were skipped, or not found",
     4: "something is stuck (stuck --exit-code)",
     5: "the outcome is unknown",
     6: "no node was selected, and nothing was changed",

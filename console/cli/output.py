@@ -35,9 +35,13 @@ class Output:
         self.closed = False  # the reader of the pipe is gone
 
     def clear(self) -> None:
-        """Make room for the next of repeated answers: an empty terminal."""
+        """Make room for the next of repeated answers: an empty terminal, or an empty line."""
         if not self.json and sys.stdout.isatty():
             self._write(("\x1b[H\x1b[2J",), end="")
+            self.width = _width()
+        elif not self.json and self.repeated:
+            self._write(("",))
+        self.repeated = True
 
     def answer(self, record: object, text: Callable[[], Iterable[str | Spans]]) -> None:
         """Write ``record`` as JSON, or the lines of ``text``."""

@@ -20,7 +20,6 @@ async def repeat(
     Return the last exit code.
     """
     clock = RefreshClock(interval, SHARE)
-    output.repeated = True
     code = 0
     while not output.closed:
         await asyncio.sleep(clock.wait())

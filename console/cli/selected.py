@@ -14,7 +14,7 @@ from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
 from console.model.filter import Filter
-from console.model.selection import select
+from console.model.selection import may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.errors import DatabaseError
@@ -122,7 +122,7 @@ async def _matching(
     """
     if not wanted.terms:
         raise click.UsageError("--filter is empty; it would select every node.")
-    readers = [r for r in select_readers(workspace, engine) if _may_match(wanted, r.label)]
+    readers = [r for r in select_readers(workspace, engine) if may_match(wanted, r.label)]
     kinds = {r.label: {k for a in r.engine.spec.actions if a.name == action for k in a.kinds} for r in readers}
     if readers and not any(kinds.values()):
         raise unknown_action(action, {a.name for r in readers for a in r.engine.spec.actions})
@@ -138,15 +138,6 @@ async def _matching(
             missing += [] if found.cut else found.missing
     _complete([] if limit is not None and len(versions) >= limit else missing)
     return Selected(ids=tuple(versions), guards=versions)
-
-
-def _may_match(wanted: Filter, label: str) -> bool:
-    """Return False if the filter names other engines."""
-    named = (term for term in wanted.terms if term.field == "engine" and not term.negated)
-    return all(
-        any(label == value.text if value.op == "=" else label.startswith(value.text) for value in term.values)
-        for term in named
-    )
 
 
 def _complete(missing: Sequence[str]) -> None:

@@ -67,6 +67,11 @@ def command(target: Target, of: Finding) -> str:
     return _do(target, of.action, of.node_id, *_given(of.arguments), *guard)
 
 
+def session_command(target: Target, session_id: str) -> str:
+    """Return the shell command that ends a session."""
+    return _do(target, "end_session", session_id)
+
+
 def resume_command(target: Target, bulk: str) -> str:
     """Return the shell command that continues an unfinished bulk."""
     return shlex.join(["unstick", "do", "--resume", bulk, *target.words])

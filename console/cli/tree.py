@@ -13,7 +13,7 @@ from console.cli.output import output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import access_warnings, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
-from console.model.selection import LOOKED, finding_terms, select, uses_findings, with_findings
+from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -100,6 +100,8 @@ async def tree(
         async def once() -> int:
             found = Rows()
             for reader in readers:
+                if not may_match(narrowed, reader.label):
+                    continue
                 try:
                     rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, found)
                     found.rows += rows
@@ -145,12 +147,13 @@ async def _rows(
     most = LOOKED if narrowed.terms else limit
     reading = _flat(reader, most, found) if live else _deep(reader, depth, most, allow_scan, found)
     if narrowed.terms:
-        return await _matching(reader, reading, narrowed, limit, found)
+        hint = "" if live else " --live compares the unfinished ones."
+        return await _matching(reader, reading, narrowed, limit, found, hint)
     return await _with_findings(reader, [row async for row in reading])
 
 
 async def _matching(
-    reader: Reader, reading: AsyncGenerator[Row], narrowed: Filter, limit: int, found: Rows
+    reader: Reader, reading: AsyncGenerator[Row], narrowed: Filter, limit: int, found: Rows, hint: str
 ) -> tuple[list[Row], str]:
     """Return the rows that match, with their ancestors.
 
@@ -180,7 +183,9 @@ async def _matching(
                 matched = max(matched, limit + 1)  # what is not read may match too
                 break
             if looked == LOOKED:
-                found.unread.append(f"Only the first {looked} nodes of {reader.label} were compared with the filter.")
+                found.unread.append(
+                    f"Only the first {looked} nodes of {reader.label} were compared with the filter.{hint}"
+                )
                 break
             looked += 1
             batch.append(row)

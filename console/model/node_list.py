@@ -1,6 +1,6 @@
 """Paging of a list of nodes into a forest.
 
-The list is a tree, the unfinished nodes, or search results. UI-free. Every method that reads may raise DatabaseError;
+The list is a tree or the unfinished nodes. UI-free. Every method that reads may raise DatabaseError;
 the forest then stays as it was. For each parent, and for the roots, a window of some pages is loaded. Pages far from
 the reading position are evicted, and read again by their key when the operator scrolls back.
 """
@@ -27,7 +27,6 @@ class ListKind(StrEnum):
 
     TREE = "tree"
     LIVE = "live"
-    FOUND = "found"
 
 
 class RefreshResult(Record):
@@ -42,13 +41,12 @@ class RefreshResult(Record):
 class NodeList:
     """One list of one engine's nodes.
 
-    ``reader`` returns the reader of the current connection, or None. ``text`` is the text of a search.
+    ``reader`` returns the reader of the current connection, or None.
     """
 
-    def __init__(self, reader: Callable[[], Reader | None], kind: ListKind, text: str = "") -> None:
+    def __init__(self, reader: Callable[[], Reader | None], kind: ListKind) -> None:
         self.forest = Forest()
         self.kind = kind
-        self.text = text
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
         self.read = False  # True once the first page was read
@@ -249,7 +247,7 @@ class NodeList:
         These are pages of the roots, and of the parents in turn. Add the ids of loaded nodes that these pages contain
         to ``fresh``.
         """
-        page = await self._roots(self._start(None, ids)) if self.kind is not ListKind.FOUND else None
+        page = await self._roots(self._start(None, ids))
         if page is not None and page.scan_required is None:
             self._merge_page(None, page, changes, fresh)
         parents = list(
@@ -292,9 +290,6 @@ class NodeList:
         reader = self._reader()
         if reader is None:
             return None
-        if self.kind is ListKind.FOUND:
-            found = await reader.find(self.text)
-            return Page(nodes=found.nodes, at=found.at)
         page = await (reader.roots(cursor, PAGE) if self.kind is ListKind.TREE else reader.live(cursor, PAGE))
         self.scope = page.scope or self.scope if cursor else page.scope
         return page

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 
 import msgspec
 
-from console.model.filter import Filter, Term, matches
+from console.model.filter import ANY, Filter, Term, Value, matches
 from queries.model import Finding, Findings, Node, Page, Record
 from queries.read.reader import Reader
 
@@ -64,6 +64,17 @@ def finding_terms(wanted: Filter) -> list[Term]:
         and not term.negated
         and all(value.text.casefold() != "none" for value in term.values)
     ]
+
+
+def may_match(wanted: Filter, label: str) -> bool:
+    """Return False if the filter names other engines."""
+    named = (term for term in wanted.terms if term.field == "engine" and not term.negated)
+    return all(any(_names(value, label) for value in term.values) for term in named)
+
+
+def _names(value: Value, label: str) -> bool:
+    text, label = value.text.casefold(), label.casefold()
+    return label == text if value.op == "=" else label.startswith(text) or text == ANY
 
 
 def uses_findings(wanted: Filter) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from console.text.spans import Spans
+from console.text.spans import Link, Spans
 
 CODES: Final = {
     "bold": "1",
@@ -36,5 +36,5 @@ def painted(line: Spans) -> str:
 
 
 def _span(text: str, style: str) -> str:
-    codes = ";".join(CODES[word] for word in style.split())
+    codes = "" if isinstance(style, Link) else ";".join(CODES[word] for word in style.split())
     return f"\x1b[{codes}m{text}\x1b[0m" if codes and not text.isspace() else text

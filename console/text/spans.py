@@ -16,6 +16,36 @@ Spans = list[tuple[str, str]]
 Make = Callable[[int], Sequence[Spans]]
 """Return the lines of a text for a width in cells."""
 
+LINKED = "underline"  # style of a link on a page that cannot be followed, or of one that is not chosen
+
+
+class Link(str):
+    """Style of a text that leads to a node or a session: its id."""
+
+    __slots__ = ()
+
+
+_ID = re.compile(
+    r"[\w@.-]+/[a-z_]+:\S+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{2}(?::[0-9a-f]{2}){7}", re.IGNORECASE
+)
+
+
+def link(value: object, style: str = "") -> str:
+    """Return the style of a value: a link if it is an id, else ``style``."""
+    return Link(value) if isinstance(value, str) and _ID.fullmatch(value) else style
+
+
+def drawn(spans: Sequence[tuple[str, str]], chosen: str | None = None) -> Spans:
+    """Return a line with the styles of its links; the ``chosen`` one is reversed."""
+    if not any(isinstance(style, Link) for _, style in spans):
+        return list(spans)
+    return [(part, _drawn(style, chosen) if isinstance(style, Link) else style) for part, style in spans]
+
+
+def _drawn(target: Link, chosen: str | None) -> str:
+    return "bold reverse" if target == chosen else LINKED
+
+
 UNLIMITED = 1_000_000  # a width for output that is neither wrapped nor cropped
 
 

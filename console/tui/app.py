@@ -18,6 +18,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from console.config import Config
+from console.model.history import History, Place
 from console.model.session import Link, Opener, Session
 from console.target import Target
 from console.text import formatting
@@ -32,6 +33,7 @@ from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
 from queries.actions.plan import Plan
 from queries.contract import loader
+from queries.errors import DatabaseError
 from queries.model import Node
 
 FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
@@ -108,6 +110,7 @@ class UnstickApp(App[None]):
         self.animation_level = "none"
         self._announced = (self.session.link, "")
         self._acting = False
+        self._history = History()
         self._bind_keys(config)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
@@ -274,7 +277,78 @@ class UnstickApp(App[None]):
         self._close_pages()
         screen = self.screen
         if isinstance(screen, TreeScreen):
+            self._history.add(screen.place())
             screen.reveal(node)
+
+    def action_find(self) -> None:
+        self.find()
+
+    def find(self, text: str = "") -> None:
+        from console.tui.screens.prompt import PromptScreen
+
+        question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
+        self.push_screen(PromptScreen("Find in all engines", question, text), self._find)
+
+    def _find(self, text: str | None) -> None:
+        from console.tui.screens.find import FindScreen
+
+        if text and self.front is not None:
+            self.push_screen(FindScreen(text, self.front.mode()))
+
+    def follow(self, text: str) -> None:
+        if self.front is not None:
+            self.run_worker(self._follow(self.front, text), group="open", exclusive=True, exit_on_error=True)
+
+    async def _follow(self, page: PageScreen, text: str) -> None:
+        """Open the node that an id names, or the list of nodes if it names several."""
+        from console.tui.screens.detail import DetailScreen
+        from console.tui.screens.find import FindScreen
+        from queries.read.search import search, sought, sure
+
+        engines = self.session.engines
+        try:
+            answers = [part async for part in search(engines, sought(text, engines.values()), texts=False)]
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        nodes = sure(answers)
+        if self.screen is not page:
+            return
+        if len(nodes) == 1:
+            self.open_place(DetailScreen(nodes[0], page.mode()))
+        elif nodes:
+            self.push_screen(FindScreen(text, page.mode()))
+        else:
+            self.say(f"{text} was not found; searched in {', '.join(part.engine for part in answers)}.", "warn")
+
+    def visited(self, place: Place) -> None:
+        self._history.visit(place)
+
+    def action_go(self, step: int) -> None:
+        place = self._history.go(step)
+        if place is None:
+            self.say("There is no earlier page." if step < 0 else "There is no later page.", "faint")
+            return
+        if self.current_mode != place.mode:
+            self.switch_mode(place.mode)
+        if not self._uncover(place):
+            place.show()
+
+    def open_place(self, page: PageScreen) -> None:
+        """Open a page, or uncover it if it is open already below others."""
+        self._history.add(page.place())
+        if not self._uncover(page.place()):
+            self.push_screen(page)
+
+    def _uncover(self, place: Place) -> bool:
+        """Close the pages above one that is open. Return False if it is not open."""
+        for above, screen in enumerate(reversed(self.screen_stack)):
+            if isinstance(screen, PageScreen) and screen.place() == place:
+                for _ in range(above):
+                    self.pop_screen()
+                return True
+        return False
 
     def action_blockers(self) -> None:
         """Open the page with the sessions that lock the node under the cursor."""

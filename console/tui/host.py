@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from console.config import Context
+from console.model.history import Place
 from console.model.session import Session
 from console.text.formatting import Times
 from console.tui.keymap import Key
@@ -50,3 +51,15 @@ class Host(Protocol):
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""
+
+    def find(self, text: str = "") -> None:
+        """Ask for a text to search for in all engines."""
+
+    def follow(self, text: str) -> None:
+        """Open the node that an id names."""
+
+    def visited(self, place: Place) -> None:
+        """Note in the history that a page is in front."""
+
+    def action_go(self, step: int) -> None:
+        """Go back (-1) or forward (1) in the history of pages."""

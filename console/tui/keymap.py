@@ -41,6 +41,11 @@ APP = (
     Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.changed", "5", "app.show_mode('changed')", "changed", "What engines and operators changed lately", 60),
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
+    Key(
+        "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
+    ),
+    Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the page before"),
+    Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
     Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
@@ -112,7 +117,6 @@ ROWS = (  # of every list except the tree
 TREE = (
     Key("tree.filter", "slash", "screen.filter", "filter", "Filter the loaded rows: words and field:value", 10),
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
-    Key("tree.find", "f", "screen.find", "find", "Find nodes in the database by id or text", 15),
     Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark all filtered rows, or clear the marks", 31),
     Key("tree.engine", "tab", "screen.step_system(1)", "engine", "The next engine", 12),
     Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "previous engine", "The previous engine"),
@@ -137,7 +141,16 @@ CHANGED = (
     *NODE,
 )
 
+FOUND = (
+    Key("found.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
+    Key("found.leave", "backspace", "screen.leave", "back", "Back to the previous page; escape does it, too", 1),
+    *NODE,
+)
+
 DETAIL = (
+    Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the page that can be opened", 6),
+    Key("detail.link_before", "shift+tab", "screen.link(-1)", "previous id", "The previous id on the page"),
+    Key("detail.follow", "enter", "screen.follow", "open id", "Open the chosen id: parent, child, owner, blocker", 7),
     Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
     Key("detail.more", "m", "screen.more", "more bytes", "Fetch more of the stored bytes", 20),
     Key("detail.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 25),
@@ -186,6 +199,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the stuck list": STUCK,
     "in the dead letters": DEAD,
     "in the changes": CHANGED,
+    "in the search results": FOUND,
     "in the detail page": DETAIL,
     "in the blockers page": BLOCKERS,
     "in an audit log entry": ENTRY,
@@ -199,7 +213,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
 }
 
 
-FIELDS = ("tree.filter", "tree.find")  # keys after which text is typed
+FIELDS = ("tree.filter",)  # keys after which text is typed
 
 
 def action_id(name: str) -> str:
@@ -248,6 +262,8 @@ _GLYPHS = {
     "escape": "esc",
     "backspace": "⌫",
     "equals_sign": "=",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
     "pageup": "pgup",
     "pagedown": "pgdn",
     "up": "↑",

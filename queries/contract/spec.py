@@ -63,6 +63,7 @@ class Kind(Record, forbid_unknown_fields=True):
     name: str
     title: str
     children: bool = False
+    owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     not_recorded: tuple[str, ...] = ()
 
 

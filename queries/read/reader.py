@@ -19,7 +19,7 @@ from queries.db.batched_query import BatchedQuery
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, UnreadableError, readable
+from queries.errors import DatabaseError, LostError, UnreachableError, UnreadableError, readable
 from queries.model import (
     OPEN,
     Availability,
@@ -50,6 +50,7 @@ from queries.statement import Statement
 PAGE = 100
 FINDINGS = 200
 FOUND = 50
+CHILDREN = 20  # children on a node's page
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
@@ -340,7 +341,28 @@ class Reader:
         found, _, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
         node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
-        return Detail(node=node, at=page.at, sections=tuple(s for s in sections if s), findings=tuple(found))
+        return Detail(
+            node=node,
+            at=page.at,
+            sections=tuple(s for s in sections if s),
+            findings=tuple(found),
+            children=await self._few_children(node),
+        )
+
+    async def _few_children(self, node: Node) -> Page | None:
+        """Read the first children of a node, or why they cannot be read.
+
+        None for kinds without children.
+        """
+        known = self.engine.kind(node.kind)
+        if known is None or not known.children:
+            return None
+        try:
+            return await self.children(node.id, page=CHILDREN)
+        except (LostError, UnreachableError):
+            raise
+        except DatabaseError as error:
+            return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=error.line, pages=0, ddl=""))
 
     # Actions
 

@@ -94,8 +94,11 @@ async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool =
 
 def only(answers: Iterable[Hits]) -> Node | None:
     """Return the only node with the id that was searched for, or None."""
+    answers = tuple(answers)
+    hits = [hit for answer in answers for hit in answer.hits]
     nodes = sure(answers)
-    return nodes[0] if len(nodes) == 1 else None
+    certain = len(hits) == 1 or any(hit.matched in SURE for hit in hits)
+    return nodes[0] if len(nodes) == 1 and certain else None
 
 
 def sure(answers: Iterable[Hits]) -> Sequence[Node]:

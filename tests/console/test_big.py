@@ -138,11 +138,9 @@ async def test_home_end_and_an_id_among_many_jobs(
         assert forest.loaded <= MAX_LOADED
         assert node_list(tui).has_after(None)
         assert forest.row(0).marked
-        await tui.press("f")
-        await tui.wait_for("Find in eternaltwin")
-        await tui.type(str(oldest))
+        await find(tui, eternaltwin_db.id(oldest, "job"))
         await tui.press("enter")
-        await tui.wait_for(lambda: node_list(tui).forest.cursor == eternaltwin_db.id(oldest, "job"))
+        await tui.wait_for("Recorded", eternaltwin_db.id(oldest, "job"))
 
 
 async def test_the_way_to_the_end_stops_at_a_key(
@@ -283,11 +281,8 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
         await find(tui, ids[10000])
         async with answering(tui, proxy):
             await tui.press("enter")
-        await tui.wait_for(lambda: node_list(tui).forest.cursor == ids[10000])
-        async with answering(tui, proxy):
-            await tui.press("enter")
-            await tui.wait_for("Reading …")
-        await tui.wait_for("Recorded values")
+            await tui.wait_for("Searching …")
+        await tui.wait_for("Recorded values", ids[10000])
         await tui.press("o")
         await tui.wait_for("levels so far")
         await tui.press("up")
@@ -295,9 +290,7 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
         assert ids[10000] not in forest, "a key has stopped the way there"
         await find(tui, ids[300])
         await tui.press("enter")
-        await tui.wait_for(lambda: node_list(tui).forest.cursor == ids[300])
-        await tui.press("enter")
-        await tui.wait_for("Recorded values")
+        await tui.wait_for("Recorded values", ids[300])
         await tui.press("o")
         await tui.wait_for(
             lambda: tree(tui).node_list and node_list(tui).forest is forest and forest.cursor == ids[300]

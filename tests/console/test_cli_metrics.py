@@ -35,19 +35,26 @@ def read(text: str) -> dict[str, Samples]:
     return {f.name: {tuple(s.labels.values()): float(s.value) for s in f.samples} for f in families}
 
 
+def counted(dsn: str) -> set[tuple[str, str, str, int]]:
+    """Return the numbers of `engines` and of `stuck`, by family and labels."""
+    counts = unstick("engines", "--json", dsn=dsn).json["engines"][0]["counts"]
+    stuck: dict[str, set[str]] = {}
+    for finding in unstick("stuck", "--json", dsn=dsn).found:
+        stuck.setdefault(finding["code"], set()).add(finding["node_id"])
+    nodes = {("unstick_nodes", count["phase"], count["precision"], count["n"]) for count in counts}
+    return nodes | {("unstick_stuck_nodes", code, "exact", len(found)) for code, found in stuck.items()}
+
+
 def test_the_numbers_are_those_of_the_other_commands(demo: str) -> None:
+    before = counted(demo)
     answer = unstick("metrics", dsn=demo)
     assert (answer.code, answer.err) == (0, "")
     found = read(answer.out)
-    for count in unstick("engines", "--json", dsn=demo).json["engines"][0]["counts"]:
-        assert found["unstick_nodes"]["tasker", count["phase"], count["precision"]] == count["n"]
-    stuck: dict[str, set[str]] = {}
-    for finding in unstick("stuck", "--json", dsn=demo).found:
-        stuck.setdefault(finding["code"], set()).add(finding["node_id"])
-    assert stuck
-    for code, nodes in stuck.items():
-        assert found["unstick_stuck_nodes"]["tasker", code, "exact"] == len(nodes)
-        assert found["unstick_stuck_oldest_age_seconds"]["tasker", code] > 0
+    steady = before & counted(demo)  # time passes in the demo too
+    assert {family for family, *_ in steady} == {"unstick_nodes", "unstick_stuck_nodes"}
+    for family, name, precision, n in steady:
+        assert found[family]["tasker", name, precision] == n
+        assert family == "unstick_nodes" or found["unstick_stuck_oldest_age_seconds"]["tasker", name] > 0
     dead = unstick("dead", "--json", dsn=demo).json["dead"][0]
     assert found["unstick_dead_letters"] == {("tasker", "exact"): len(dead["dead_letters"])}
     oldest = dead["at"] - min(each["since"] for each in dead["dead_letters"])

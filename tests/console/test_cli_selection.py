@@ -148,6 +148,16 @@ def test_a_saved_filter(eternaltwin: str, fill: Fill, tmp_path: Path) -> None:
     assert len([node for node in shown if node["kind"] == "task"]) == 2
 
 
+def test_a_filter_names_engines(eternaltwin: str, fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(1)
+    for named in ("engine:eternal", "engine:ETERNALTWIN", "engine:=eternaltwin", "engine:tasker,eternaltwin"):
+        assert wake(eternaltwin, "--filter", f"status:blocked {named}", "--dry-run").code == 0, named
+    monkeypatch.setattr("console.model.selection.LOOKED", 0)  # what is not read is not missing
+    for named in ("engine:tasker", "engine:=eternal"):
+        assert wake(eternaltwin, "--filter", f"status:blocked {named}", "--dry-run").code == EMPTY, named
+        assert unstick("tree", "--filter", named, "--json", dsn=eternaltwin).json["complete"]
+
+
 # Ids on stdin
 
 

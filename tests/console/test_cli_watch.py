@@ -97,6 +97,11 @@ def test_watch_streams_a_line_for_each_answer(eternaltwin: str, late: Late, tmp_
             assert list(validator.iter_errors(answer)) == []
 
 
+def test_watch_as_text(eternaltwin: str, tmp_path: Path) -> None:
+    with running(tmp_path, "stuck", "-w", "--interval", "200ms", "-d", eternaltwin) as process:
+        assert [line(process.stdout).strip() for _ in range(4)] == ["Nothing is stuck in eternaltwin.", ""] * 2
+
+
 def test_watch_samples(eternaltwin: str, tmp_path: Path) -> None:
     with running(tmp_path, "stuck", "-w", "--json", "-d", eternaltwin) as process:
         assert json.loads(line(process.stdout))["skipped_findings"] == []

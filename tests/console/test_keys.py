@@ -25,7 +25,7 @@ from queries.contract import loader
 
 def test_ids_are_unique_where_they_meet() -> None:
     ids = [key.id for table in keymap.TABLES.values() for key in table]
-    assert len(ids) - len(set(ids)) == len(keymap.NODE) * 4, "only keys that act on a node are in several tables"
+    assert len(ids) - len(set(ids)) == len(keymap.NODE) * 5, "only keys that act on a node are in several tables"
 
 
 def test_keys_do_not_collide_on_a_page() -> None:
@@ -33,6 +33,7 @@ def test_keys_do_not_collide_on_a_page() -> None:
         keymap.TREE + keymap.LIST,
         keymap.ROWS + keymap.STUCK,
         keymap.ROWS + keymap.DEAD,
+        keymap.ROWS + keymap.FOUND,
         keymap.DETAIL,
         keymap.ENTRY,
         keymap.BLOCKERS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import uuid
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
@@ -346,6 +347,22 @@ async def test_the_command_prints_the_chain_from_its_root(
     assert answer.json["root_ids"] == [f"server/backend:{root.get_server_pid()}"]
     answer = await asyncio.to_thread(unstick, "blockers", eternaltwin_db.id(uuid.uuid4()), dsn=eternaltwin)
     assert answer.code == 3
+
+
+async def test_the_printed_command_ends_the_session(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, sessions: Sessions, tmp_path: Path
+) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'[contexts.lab]\ndsn = "{eternaltwin}"\n')
+    root = await sessions.holding(await eternaltwin_db.task(), name="report")
+    answer = await asyncio.to_thread(unstick, "blockers", "@lab", "--config", str(settings))
+    (line,) = [each for each in answer.out.splitlines() if "to end it: " in each]
+    program, *words = shlex.split(line.partition("to end it: ")[2])
+    assert (program, words[-3:]) == ("unstick", ["@lab", "--config", str(settings)])
+    planned = await asyncio.to_thread(unstick, *words, "--dry-run", "--json")
+    assert [(r["id"].split("@")[0], r["outcome"]) for r in planned.json["results"]] == [
+        (f"server/backend:{root.get_server_pid()}", "changed")
+    ]
 
 
 async def test_without_locks_the_command_says_so(eternaltwin: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from console.text import formatting
 from console.text.pages.lines import BLANK, heading, plain, wrapped
@@ -13,8 +13,16 @@ MOST = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
-def page(found: Blockers, cells: int) -> list[Spans]:
-    """Return the chains of waits, and notes about what could not be seen."""
+def end_command(session_id: str) -> str:
+    """Return the shell command that ends a session."""
+    return f'unstick do end_session {session_id} --reason "..."'
+
+
+def page(found: Blockers, cells: int, command: Callable[[str], str] = end_command) -> list[Spans]:
+    """Return the chains of waits, and notes about what could not be seen.
+
+    ``command`` returns how to end a session.
+    """
     lines: list[Spans] = []
     for node_id in found.node_ids:
         lines += _node(found, node_id, cells)
@@ -23,7 +31,7 @@ def page(found: Blockers, cells: int) -> list[Spans]:
     shown: set[str] = set()
     for root_id in found.root_ids:
         if root_id not in shown:
-            lines += [BLANK, *_tree(found, root_id, cells, 0, shown)]
+            lines += [BLANK, *_tree(found, root_id, cells, 0, shown, command)]
     if not (found.root_ids or found.notes or found.node_ids):
         lines += wrapped(NONE, cells)
     if len(shown) > MOST:
@@ -53,19 +61,23 @@ MODES = {
 }
 
 
-def _tree(found: Blockers, session_id: str, cells: int, depth: int, shown: set[str]) -> Iterator[Spans]:
+def _tree(
+    found: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[[str], str]
+) -> Iterator[Spans]:
     """Yield a session and, indented, those that wait for it."""
     session = found.session(session_id)
     if session is None or session_id in shown:
         return
     shown.add(session_id)
     if len(shown) <= MOST:
-        yield from _session(found, session, cells, depth)
+        yield from _session(found, session, cells, depth, command)
     for waiting in found.waiting_for(session_id):
-        yield from _tree(found, waiting.id, cells, depth + 1, shown)
+        yield from _tree(found, waiting.id, cells, depth + 1, shown, command)
 
 
-def _session(found: Blockers, session: LockSession, cells: int, depth: int) -> Iterator[Spans]:
+def _session(
+    found: Blockers, session: LockSession, cells: int, depth: int, command: Callable[[str], str]
+) -> Iterator[Spans]:
     indent = 2 + 4 * min(depth, 8)
     root = not session.blocked_by
     mark = "root  " if root and found.waiting_for(session.id) else ""
@@ -78,11 +90,11 @@ def _session(found: Blockers, session: LockSession, cells: int, depth: int) -> I
         (f"  {formatting.scalar(state)}" if state else "", "$warning" if root else ""),
         (age, ""),
     ]
-    for line in _facts(found, session):
+    for line in _facts(found, session, command):
         yield from wrapped(line, cells, "$faint", indent + 2)
 
 
-def _facts(found: Blockers, session: LockSession) -> Iterator[str]:
+def _facts(found: Blockers, session: LockSession, command: Callable[[str], str]) -> Iterator[str]:
     holds = [h for h in found.holders if h.session_id == session.id]
     if holds:
         yield _holds(holds)
@@ -101,7 +113,7 @@ def _facts(found: Blockers, session: LockSession) -> Iterator[str]:
         )
         yield f"client {session.client or 'local'}{start}"
     if session.target:
-        yield f"to end it: unstick do end_session {session.target} --reason ..."
+        yield f"to end it: {command(session.target)}"
     if session.query:
         yield f"{'last ' if session.state.startswith('idle') else ''}statement: {session.query}"
 

@@ -8,9 +8,9 @@ from console.text import drawings, formatting, payload
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
-from console.text.spans import UNLIMITED, Spans, wrap
+from console.text.spans import UNLIMITED, Link, Spans, link, wrap
 from queries.contract.loader import Engine
-from queries.model import AuditLogEntry, Detail, Finding, Node, ScanRequired, Section
+from queries.model import AuditLogEntry, Detail, Finding, Node, Page, ScanRequired, Section
 from queries.safe_text import safe_text
 
 MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
@@ -24,6 +24,7 @@ def detail(
     now: float,
     engine: Engine | None,
     helps: Callable[[Finding], str],
+    others: Sequence[Finding] = (),
     entries: Sequence[AuditLogEntry],
     why_unread: str = "",
     actions: Sequence[tuple[str, str]] = (),
@@ -33,15 +34,18 @@ def detail(
     """Return the lines of a detail page.
 
     ``actions``: names, and effects or why they are not available. ``more``: how to load more of a stored value.
+    ``others``: findings of the server about the node. Ids that can be opened are links.
     """
     lines = [*_title(page.node, engine, cells, ascii), BLANK]
-    if page.findings:
-        lines += [heading("Why it is stuck"), *findings(page.findings, cells, now=now, helps=helps), BLANK]
+    if found := (*page.findings, *others):
+        lines += [heading("Why it is stuck"), *findings(found, cells, now=now, helps=helps), BLANK]
     else:
         lines += [plain("No problems detected.", "$faint", 0), BLANK]
     for section in filter(_graph, page.sections):
         lines += [*_section(section, cells, now, more, ascii), BLANK]
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, engine), cells), BLANK]
+    if page.children is not None:
+        lines += [*_children(page.children, cells, ascii), BLANK]
     for section in (s for s in page.sections if not _graph(s)):
         lines += [*_section(section, cells, now, more, ascii), BLANK]
     if actions:
@@ -68,6 +72,22 @@ def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[S
     return lines
 
 
+def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
+    """Return the first children, each with its phase, title and id."""
+    if children.scan_required is not None:
+        return [heading("Children"), *scan_required(children.scan_required, cells)]
+    note = (
+        f"the first {len(children.nodes)}; the tree shows more" if children.cursor else "" if children.nodes else "none"
+    )
+    lines = [heading("Children", note)]
+    for node in children.nodes:
+        ink = f"$phase-{node.phase}"
+        line: Spans = [(formatting.glyph(node.phase, ascii), ink), (" ", ""), (safe_text(node.title), ""), ("  ", "")]
+        line += [(node.phase.value, ink), ("  ", ""), (safe_text(node.id), Link(node.id))]
+        lines += [[("  ", ""), *part] for part in wrap(line, max(cells - 2, 8))]
+    return lines
+
+
 NAMES = {
     "kind": "kind",
     "status": "status",
@@ -90,11 +110,19 @@ def _columns(node: Node, now: float, engine: Engine | None) -> Iterable[tuple[st
     kind = engine.kind(node.kind) if engine else None
     missing = set(kind.not_recorded) if kind else set()
     for field, name in NAMES.items():
-        if field not in missing or field == "kind":
-            yield name, _value(node, field, now)
+        if (field not in missing or field == "kind") and not (field == "job_id" and node.job_id == node.parent_id):
+            yield name, _value(node, field, now) if field != "owner" else _owner(node, engine)
     if missing:
         names = ", ".join(NAMES[field] for field in NAMES if field in missing)
         yield "not recorded", [(f"{names}: not kept by this engine", "$faint")]
+
+
+def _owner(node: Node, engine: Engine | None) -> Spans:
+    """Return the owner, a link if the engine has owners as nodes."""
+    kind = next((kind.name for kind in engine.spec.kinds if kind.owner), "") if engine else ""
+    if node.owner is None or not kind or kind == node.kind:
+        return _value(node, "owner", 0.0)
+    return [(safe_text(node.owner), Link(f"{node.engine}/{kind}:{node.owner}"))]
 
 
 def _value(node: Node, field: str, now: float) -> Spans:
@@ -112,7 +140,7 @@ def _value(node: Node, field: str, now: float) -> Spans:
         return [(formatting.duration(value), ""), (note, "$faint")]
     if field == "attempts" and node.max_attempts is not None:
         return [(f"{value} of {node.max_attempts}", "")]
-    return [(safe_text(str(value)), "")]
+    return [(safe_text(str(value)), link(value) if field in ("parent_id", "job_id") else "")]
 
 
 def _graph(section: Section) -> bool:

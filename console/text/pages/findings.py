@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from console.text import formatting
 from console.text.pages.lines import BLANK, wrapped
-from console.text.spans import Spans
+from console.text.spans import Spans, link, wrap
 from queries.model import Finding, Proof
 from queries.safe_text import safe_text
 
@@ -64,5 +64,8 @@ def finding_lines(
 def reason(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
     """Return the sentence and the evidence of a finding."""
     lines = wrapped(finding.sentence, cells, "", indent)
-    evidence = "  ".join(f"{key}={value}" for key, value in finding.evidence.items())
-    return lines + (wrapped(evidence, cells, "$faint", indent) if evidence else [])
+    evidence: Spans = []
+    for key, value in finding.evidence.items():
+        blank = "  " if evidence else ""
+        evidence += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(f"{value}"), link(value, "$faint"))]
+    return lines + [[(" " * indent, ""), *line] for line in wrap(evidence, max(cells - indent, 8)) if evidence]

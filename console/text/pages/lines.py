@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from console.text import formatting
-from console.text.spans import Spans, width, wrap
+from console.text.spans import Spans, link, width, wrap
 from queries.safe_text import safe_text
 
 BLANK: Spans = []
@@ -33,7 +33,7 @@ def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) 
     lines: list[Spans] = []
     for name, value in items:
         left: Spans = [(" " * indent, ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
-        shown = [(safe_text(value), "")] if isinstance(value, str) else value
+        shown = [(safe_text(value), link(value))] if isinstance(value, str) else value
         for part in wrap(shown, max(cells - width(left), 8)):
             lines.append([*left, *part])
             left = [(" " * (indent + room + 2), "")]
@@ -52,5 +52,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, 
             lines += [*pairs(zip(columns, row, strict=True), cells, indent), BLANK]
         return lines[:-1]
     head = "  ".join(formatting.fit(safe_text(c), w) for c, w in zip(columns, widths, strict=True))
-    body = ["  ".join(formatting.fit(cell, w) for cell, w in zip(row, widths, strict=True)) for row in texts]
-    return [plain(head, "$faint", indent), *(plain(line, "", indent) for line in body)]
+    body = [_cells(row, widths, indent) for row in texts]
+    return [plain(head, "$faint", indent), *body]
+
+
+def _cells(row: Sequence[str], widths: Sequence[int], indent: int) -> Spans:
+    """Return a row of a table. Ids are links."""
+    line: Spans = [(" " * indent, "")]
+    for cell, room in zip(row, widths, strict=True):
+        space = room - formatting.width(cell)
+        line += [(cell, link(cell)), (" " * (space + 2), "")]
+    return line[:-1]

@@ -25,8 +25,9 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
     if node_list.scope:
         note = formatting.scope_note(node_list.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."
-    found = {ListKind.TREE: ("There are no jobs.", ""), ListKind.LIVE: ("Nothing is unfinished.", "esc goes back")}
-    return found.get(node_list.kind, (f"Nothing found for {node_list.text!r}.", "esc goes back"))
+    return (
+        ("There are no jobs.", "") if node_list.kind is ListKind.TREE else ("Nothing is unfinished.", "esc goes back")
+    )
 
 
 def _unconnected(session: Session) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from console.model.history import Place
 from console.text import formatting
 from console.text.pages.audit_entry import entry_page
 from console.tui import keymap
@@ -47,6 +48,10 @@ class AuditEntryScreen(PageScreen):
 
     def on_mount(self) -> None:
         self.query_one(LineView).focus()
+
+    def place(self) -> Place:
+        entry, app = self._entry, self.app
+        return Place(self.MODE, f"entry {entry.id}", lambda: app.push_screen(AuditEntryScreen(entry)))
 
     def crumbs(self) -> Sequence[str]:
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.events import ScreenResume
 from textual.screen import Screen
 
+from console.model.history import Place
 from console.model.session import Link, Session
 from console.text.formatting import Times
 from console.tui import keymap, theme
@@ -73,6 +74,10 @@ class PageScreen(Screen[None]):
     def mode(self) -> str:
         """Return the mode of the page."""
         return self.MODE
+
+    def place(self) -> Place:
+        """Return where the page is in the history."""
+        return Place(self.mode())
 
     def crumbs(self) -> Sequence[str]:
         """Return the path of the page inside its mode, for the tab line."""
@@ -146,6 +151,8 @@ class PageScreen(Screen[None]):
     def on_screen_resume(self, event: ScreenResume) -> None:
         event.refresh_styles = self._shown  # they are fresh the first time
         self._shown = True
+        if self.is_current:  # not if it is only passed on the way to another page
+            self.host.visited(self.place())
         self.renew()
         self.session.run_now()
         if self.session.paused:
@@ -164,8 +171,8 @@ class PageScreen(Screen[None]):
             self.host.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Ignore text pasted outside a field: it must not run as commands."""
-        self.say("Pasted text does nothing here. f in the tree finds it.", "warn")
+        """Search for text that is pasted outside a field: it must not run as commands."""
+        self.host.find(" ".join(event.text.split()))
 
     def on_resize(self) -> None:
         self.renew_footer()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from console.model.history import Place
 from console.text.pages import blockers as pages
 from console.text.pages.lines import BLANK, heading, wrapped
 from console.text.spans import Spans
@@ -42,6 +43,10 @@ class BlockersScreen(PageScreen):
 
     def label(self) -> str | None:
         return self._node_id.partition("/")[0]
+
+    def place(self) -> Place:
+        node_id, title, mode, app = self._node_id, self._title, self._mode, self.app
+        return Place(mode, f"blockers {node_id}", lambda: app.push_screen(BlockersScreen(node_id, title, mode)))
 
     def crumbs(self) -> Sequence[str]:
         return [self.label() or "", self._title, "blockers"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from textual import on
+
+from console.model.history import Place
 from console.text import payload
 from console.text.pages import detail as pages
 from console.text.pages.lines import BLANK, heading, wrapped
@@ -13,6 +16,7 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
+from queries.contract.server_spec import LABEL
 from queries.model import AuditLogEntry, Detail, Node
 from queries.read.reader import HEAD
 
@@ -44,6 +48,10 @@ class DetailScreen(PageScreen):
 
     def label(self) -> str | None:
         return self._node.engine
+
+    def place(self) -> Place:
+        node, mode, app = self._node, self._mode, self.app
+        return Place(mode, f"node {node.id}", lambda: app.push_screen(DetailScreen(node, mode)))
 
     def crumbs(self) -> Sequence[str]:
         return [self._node.engine, f"{self._node.kind} {self._node.title}"]
@@ -81,6 +89,7 @@ class DetailScreen(PageScreen):
             now=self.session.at,
             engine=reader.engine if reader else None,
             helps=lambda finding: helps.get(finding.action or "", finding.action or ""),
+            others=[f for f in self.session.findings_of(self._node.id) if f.engine == LABEL],
             entries=self._entries,
             why_unread=self._unread,
             more="m loads more",
@@ -93,7 +102,12 @@ class DetailScreen(PageScreen):
         self.dismiss()
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id != "detail.more" or min(self._largest(), pages.MOST) > self._bytes)
+        useless = {
+            "detail.more": min(self._largest(), pages.MOST) <= self._bytes,
+            "detail.link": not (self._ready and self.query_one(LineView).links),
+            "detail.follow": not (self._ready and self.query_one(LineView).chosen),
+        }
+        return super().offers(key) and not useless.get(key.id)
 
     def _largest(self) -> int:
         """The size of the largest stored value, in bytes."""
@@ -113,3 +127,29 @@ class DetailScreen(PageScreen):
 
     def action_reveal(self) -> None:
         self.host.reveal(self._node)
+
+    def action_link(self, step: int) -> None:
+        view = self.query_one(LineView)
+        if view.choose(step) is None:
+            self.say("There is no id on this page to open.", "faint")
+        self.renew_footer()
+
+    def action_follow(self) -> None:
+        chosen = self.query_one(LineView).chosen
+        if chosen is None:
+            self.say("tab chooses an id on the page, enter opens it.", "faint")
+        else:
+            self._follow(chosen)
+
+    @on(LineView.Clicked)
+    def _clicked(self, message: LineView.Clicked) -> None:
+        self._follow(message.target)
+
+    def _follow(self, target: str) -> None:
+        """Open a node, or the page with the sessions that lock this one."""
+        if not target.startswith(f"{LABEL}/"):
+            self.host.follow(target)
+            return
+        from console.tui.screens.blockers import BlockersScreen
+
+        self.app.push_screen(BlockersScreen(self._node.id, f"{self._node.kind} {self._node.title}", self._mode))

@@ -1,11 +1,11 @@
-"""Tree of one engine's nodes, its unfinished nodes, and search results."""
+"""Tree of one engine's nodes, and its unfinished nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from textual import events, on
+from textual import on
 
 from console.model.forest import EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
@@ -46,6 +46,7 @@ class TreeScreen(FilterScreen):
         self._lists: dict[tuple[str, ListKind], NodeList] = {}
         self._filter: Filter | None = None
         self._filter_pages = 0  # pages that the filter has loaded on its own
+        self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
         self._fetching: set[tuple[NodeList, str | None]] = set()
         self._codes: dict[str, tuple[str, ...]] | None = None
@@ -85,10 +86,9 @@ class TreeScreen(FilterScreen):
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
         live = formatting.scope_note(node_list.scope) if node_list and node_list.scope else "most urgent first"
-        kind = {ListKind.TREE: all_jobs, ListKind.LIVE: f"unfinished, {live}"}.get(self._kind)
-        found = f"found: {node_list.text}" if node_list else ""
+        kind = all_jobs if self._kind is ListKind.TREE else f"unfinished, {live}"
         filtered = [f"filter: {self._filter}"] if self._filter else []
-        return [self._label, kind or found, *filtered]
+        return [self._label, kind, *filtered]
 
     def offers(self, key: Key) -> bool:
         useless = {"tree.view": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
@@ -142,12 +142,12 @@ class TreeScreen(FilterScreen):
             return None
         key = (self._label, self._kind)
         if key not in self._lists:
-            self._put(key, "")
+            self._put(key)
         return self._lists[key]
 
-    def _put(self, key: tuple[str, ListKind], text: str) -> None:
+    def _put(self, key: tuple[str, ListKind]) -> None:
         label = key[0]
-        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1], text)
+        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1])
 
     def _paint(self, node_list: NodeList, result: RefreshResult) -> None:
         """Paint what a refresh of the list has changed."""
@@ -340,35 +340,7 @@ class TreeScreen(FilterScreen):
     def action_live(self) -> None:
         self._kind = ListKind.TREE if self._kind is ListKind.LIVE else ListKind.LIVE
         if self._kind is ListKind.LIVE and self._label is not None:
-            self._put((self._label, ListKind.LIVE), "")  # the order by urgency has changed since the last time
-        self._switched()
-
-    def action_find(self) -> None:
-        self._find("")
-
-    def on_paste(self, event: events.Paste) -> None:
-        """Search for pasted text."""
-        event.prevent_default()
-        self._find(" ".join(event.text.split()))
-
-    def _find(self, text: str) -> None:
-        from console.tui.screens.prompt import PromptScreen
-
-        question = "Searches the database for an id, the beginning of an id, or a kind."
-        title = f"Find in {self._label}" if self._label else "Find"
-        self.app.push_screen(PromptScreen(title, question, text), self._found)
-
-    def _found(self, text: str | None) -> None:
-        if not text:
-            return
-        if self._label is None:
-            self.say("No engine is known yet, so there is nothing to search.", "warn")
-            return
-        label = text.partition("/")[0]
-        if "/" in text and label in self.session.engines:
-            self._label = label
-        self._kind = ListKind.FOUND
-        self._put((self._label, ListKind.FOUND), text)
+            self._put((self._label, ListKind.LIVE))  # the order by urgency has changed since the last time
         self._switched()
 
     def _switched(self) -> None:
@@ -396,6 +368,9 @@ class TreeScreen(FilterScreen):
         elif self._kind is not ListKind.TREE:
             self._kind = ListKind.TREE
             self._switched()
+        elif self._revealed:
+            self._revealed = False
+            self.host.action_go(-1)
 
     # filter; its modules are imported at first use, so that the app starts sooner
 
@@ -448,7 +423,7 @@ class TreeScreen(FilterScreen):
 
     def reveal(self, node: Node) -> None:
         """Move the cursor to a node in its engine's tree. Reads all its ancestors."""
-        self._label, self._kind = node.engine, ListKind.TREE
+        self._label, self._kind, self._revealed = node.engine, ListKind.TREE, True
         self._switched()
         node_list = self._current()
         if node_list is not None:

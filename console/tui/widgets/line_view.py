@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from textual import events
 from textual.content import Content
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from console.text import spans
-from console.text.spans import Make, Spans
+from console.text import formatting, spans
+from console.text.spans import Link, Make, Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines that a function makes for the available width."""
+    """Lines that a function makes for the available width.
+
+    One of their links may be ``chosen``.
+    """
+
+    @dataclass
+    class Clicked(Message):
+        """The operator clicked on a link."""
+
+        target: str
 
     DEFAULT_CSS = """
     LineView { height: 1fr; width: 1fr; overflow-x: hidden; overflow-y: auto; scrollbar-size-vertical: 1; padding: 0 1;
@@ -28,6 +40,26 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self._make: Make = lambda _: ()
         self._lines: Sequence[Spans] = ()
+        self.chosen: str | None = None
+
+    @property
+    def links(self) -> list[str]:
+        """Targets of the links, each once, from top to bottom."""
+        return list(dict.fromkeys(style for line in self._lines for _, style in line if isinstance(style, Link)))
+
+    def choose(self, step: int) -> str | None:
+        """Choose the next (1) or previous (-1) link, and scroll to it. Return it."""
+        links = self.links
+        if not links:
+            return None
+        at = links.index(self.chosen) + step if self.chosen in links else (0 if step > 0 else -1)
+        self.chosen = links[at % len(links)]
+        line = next(n for n, each in enumerate(self._lines) if self.chosen in [s for _, s in each if type(s) is Link])
+        top = round(self.scroll_y)
+        if not top <= line < top + self.size.height:
+            self._scroll_to_line(line - self.size.height // 2)
+        self.refresh()
+        return self.chosen
 
     @property
     def text(self) -> str:
@@ -45,11 +77,23 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         if lines == self._lines:
             return
         self._lines = lines
+        self.chosen = self.chosen if self.chosen in self.links else None
         self.virtual_size = Size(width, len(lines))
         self.refresh(layout=self.styles.is_auto_height)
 
     def on_resize(self) -> None:
         self._update_lines()
+
+    def on_click(self, event: events.Click) -> None:
+        where = event.get_content_offset(self)
+        line = round(self.scroll_y) + where.y if where is not None else len(self._lines)
+        end = 0
+        for part, style in self._lines[line] if where is not None and line < len(self._lines) else ():
+            end += formatting.width(part)
+            if where is not None and where.x < end:
+                if isinstance(style, Link):
+                    self.post_message(self.Clicked(str(style)))
+                return
 
     def action_by(self, lines: int) -> None:
         """Scroll down (up, if negative) by lines."""
@@ -71,5 +115,6 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.scrollable_content_region.width
         if line >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        strip = Strip(Content.assemble(*self._lines[line]).render_segments(self.visual_style))
+        shown = spans.drawn(self._lines[line], self.chosen)
+        strip = Strip(Content.assemble(*shown).render_segments(self.visual_style))
         return strip.adjust_cell_length(width, self.rich_style)

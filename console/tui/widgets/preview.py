@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from console.text.spans import Make
+from console.text.spans import Make, drawn
 from console.tui.widgets.text_bar import TextBar
 
 
@@ -25,4 +25,4 @@ class Preview(TextBar):
 
     def compose_line(self, width: int) -> Content:
         lines = list(self._make(width)) if self._make is not None else []
-        return Content("\n").join(Content.assemble(*line) for line in lines[: max(self.content_size.height, 1)])
+        return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[: max(self.content_size.height, 1)])

@@ -1,0 +1,90 @@
+"""One search in all engines: what was found so far, and what still runs. UI-free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from console.model.filter import Fields
+from console.model.row_list import Grouping
+from queries.model import Hit, Hits, Node
+from queries.read.reader import RANKS, Reader
+from queries.read.search import Sought, only, search, sought
+
+FIELDS: Final[Fields[Hit]] = Fields(
+    lambda hit: (hit.node.title, hit.node.id, hit.node.status, hit.node.error, hit.node.owner),
+    prefixes={
+        "status": lambda hit: (hit.node.status,),
+        "phase": lambda hit: (hit.node.phase,),
+        "kind": lambda hit: (hit.node.kind,),
+        "engine": lambda hit: (hit.node.engine,),
+        "matched": lambda hit: (hit.matched,),
+    },
+    parts={"owner": lambda hit: (hit.node.owner,)},
+    times={
+        "age": lambda hit, now: None if hit.node.created_at is None else now - hit.node.created_at,
+        "idle": lambda hit, now: None if hit.node.changed_at is None else now - hit.node.changed_at,
+    },
+    numbers={"attempts": lambda hit: hit.node.attempts},
+)
+GROUPINGS: Final[tuple[Grouping[Hit], ...]] = (
+    Grouping("node"),
+    Grouping("engine", lambda hit: (f"engine {hit.node.engine}", hit.node.engine)),
+    Grouping("kind", lambda hit: (f"kind {hit.node.engine} {hit.node.kind}", f"{hit.node.engine} {hit.node.kind}")),
+    Grouping("match", lambda hit: (f"matched {hit.matched}", hit.matched)),
+)
+
+
+class Finder:
+    """A search for ``text``. Methods that read may raise DatabaseError."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.wanted: Sought | None = None
+        self.answers: dict[str, Hits] = {}
+        self.waiting: tuple[str, ...] = ()
+        self.ended = False
+
+    @property
+    def hits(self) -> list[Hit]:
+        """All hits, the surest first."""
+        hits = [hit for answer in self.answers.values() for hit in answer.hits]
+        return sorted(hits, key=lambda hit: RANKS[hit.matched])
+
+    @property
+    def capped(self) -> bool:
+        """True if an engine has more hits."""
+        return any(answer.capped for answer in self.answers.values())
+
+    @property
+    def certain(self) -> Node | None:
+        """The node that was searched for, if it is certain."""
+        return only(self.answers.values()) if self.ended else None
+
+    async def run(self, readers: Mapping[str, Reader], came: Callable[[], None]) -> None:
+        """Search once. ``came`` is called after each answer."""
+        self.wanted = sought(self.text, readers.values())
+        self.waiting, self.answers, self.ended = tuple(readers), {}, False
+        async for answer in search(readers, self.wanted):
+            self.answers[answer.engine] = answer
+            self.waiting = tuple(label for label in self.waiting if label != answer.engine)
+            came()
+        self.waiting, self.ended = (), True
+
+    async def refresh(self, readers: Mapping[str, Reader]) -> float:
+        """Read the found nodes again. Return the server time, 0 without hits.
+
+        Nodes that no longer exist keep their last state.
+        """
+        at = 0.0
+        for label, answer in list(self.answers.items()):
+            if label not in readers or not answer.hits:
+                continue
+            page = await readers[label].nodes([hit.node.id for hit in answer.hits])
+            nodes = {node.id: node for node in page.nodes}
+            hits = tuple(msgspec.structs.replace(h, node=nodes.get(h.node.id, h.node)) for h in answer.hits)
+            self.answers[label] = msgspec.structs.replace(answer, hits=hits)
+            at = max(at, page.at)
+        return at

@@ -1,0 +1,202 @@
+"""List of the nodes that a search in all engines has found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from textual import on
+from textual.content import Content
+
+from console.model import finder
+from console.model.finder import Finder
+from console.model.history import Place
+from console.model.row_list import Row, RowList
+from console.text import formatting
+from console.text.pages import search as pages
+from console.text.pages.lines import wrapped
+from console.text.spans import Spans
+from console.tui import keymap
+from console.tui.bindings import bindings
+from console.tui.screens.detail import DetailScreen
+from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.placeholder import Placeholder
+from console.tui.widgets.preview import Preview
+from console.tui.widgets.table import Column, Table
+from queries.errors import DatabaseError
+from queries.model import Hit, Node, split_id
+from queries.safe_text import safe_text
+
+
+class FindScreen(ListScreen[Hit]):
+    """Shows hits as the engines answer. A node that is certain is opened at the end.
+
+    ``mode`` is the mode from which it was opened.
+    """
+
+    KEYS = (*keymap.ROWS, *keymap.FOUND)
+    BINDINGS = bindings(keymap.ROWS, keymap.FOUND)
+    DEFAULT_CSS = "FindScreen Preview { height: 9; }"
+
+    def __init__(self, text: str, mode: str) -> None:
+        self.finder = Finder(text)
+        self._mode = mode
+        self._begun = False
+        super().__init__()
+
+    def make_list(self) -> RowList[Hit]:
+        return RowList(lambda hit: hit.node.id, finder.FIELDS, finder.GROUPINGS)
+
+    def body(self) -> Iterable[object]:
+        yield Placeholder(id="notice")
+        yield self.make_table()
+        yield Preview(id="preview")
+
+    def columns(self) -> list[Column[Row[Hit]]]:
+        return [
+            Column("phase", 13, self._phase, value=_value(lambda hit: hit.node.phase)),
+            Column("title", 0, self._title, value=_value(lambda hit: hit.node.title)),
+            Column("matched", 9, _cell(lambda hit: hit.matched, "$faint"), 60, value=_value(lambda hit: hit.matched)),
+            Column("age", 6, self._age, 70, right=True, value=_value(lambda hit: -(hit.node.created_at or 0.0))),
+            Column("engine", 12, _cell(lambda hit: hit.node.engine), 50, value=_value(lambda hit: hit.node.engine)),
+            Column("id", 46, _cell(_local, "$faint"), 120, value=_value(lambda hit: hit.node.id)),
+        ]
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.query_one(Preview).put(self._notes)
+
+    # description of the page
+
+    def mode(self) -> str:
+        return self._mode
+
+    def place(self) -> Place:
+        text, mode, app = self.finder.text, self._mode, self.app
+        return Place(mode, f"find {text}", lambda: app.push_screen(FindScreen(text, mode)))
+
+    def label(self) -> str | None:
+        row = self.row
+        return row.records[0].node.engine if row and row.records else None
+
+    def crumbs(self) -> Sequence[str]:
+        return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
+
+    def note(self) -> str:
+        number = len(self.finder.hits)
+        found = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
+        return "  ".join([*self.count(), found])
+
+    def more(self) -> bool:
+        return self.finder.capped
+
+    def node_id(self, record: Hit) -> str | None:
+        return record.node.id
+
+    def node(self, id_: str) -> Node | None:
+        return next((hit.node for hit in self.finder.hits if hit.node.id == id_), None)
+
+    def records(self) -> Sequence[Hit]:
+        return self.finder.hits
+
+    def open(self, record: Hit) -> None:
+        self.app.push_screen(DetailScreen(record.node, self._mode))
+
+    # reading
+
+    async def load(self) -> None:
+        if self.finder.ended:
+            self.session.read(await self.finder.refresh(self.session.engines) or self.session.at)
+
+    async def _search(self) -> None:
+        try:
+            await self.finder.run(self.session.engines, self._came)
+        except DatabaseError as error:
+            self._begun = False  # again after the reconnection
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return
+        self._came()
+        node = self.finder.certain
+        if node is not None and self.is_current:
+            self.app.push_screen(DetailScreen(node, self._mode))
+
+    def _came(self) -> None:
+        """Paint an engine's answer, unless the page is being closed."""
+        if self.alive:
+            self.renew()
+
+    def show_body(self) -> None:
+        if not self._begun and self.session.engines:
+            self._begun = True
+            self.run_worker(self._search(), group="read", exit_on_error=True)
+        rows = self.put_rows(filling=not self.finder.ended)
+        notice = self.query_one(Placeholder)
+        if rows:
+            notice.hide()
+        elif self.finder.hits:
+            notice.show("The filter hides all hits.", "esc clears the filter.")
+        elif self.finder.ended:
+            notice.show("Nothing was found.", "f searches for another text, esc goes back.")
+        else:
+            notice.show("Searching …", self.session.error_text)
+        self.query_one(Preview).renew()
+
+    def _notes(self, width: int) -> list[Spans]:
+        found, workspace = self.finder, self.session.workspace
+        if found.wanted is None or workspace is None:
+            return []
+        answers = list(found.answers.values())
+        lines = pages.notes(found.wanted, answers, workspace.declined, found.waiting)
+        return [line for text in lines for line in wrapped(text, width, "$faint", 0)]
+
+    # cells
+
+    def _phase(self, row: Row[Hit]) -> Content:
+        if row.record is None or row.foldable:
+            return Content.styled(str(len(row.records)), "bold")
+        phase = row.record.node.phase
+        ink = f"$phase-{phase}"
+        return Content.assemble((formatting.glyph(phase, self.host.ascii), ink), " ", (phase.value, ink))
+
+    def _title(self, row: Row[Hit]) -> Content:
+        if row.foldable:
+            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
+            return Content.assemble((fold, "$faint"), (safe_text(str(row.group)), "bold"))
+        return Content(safe_text(row.records[0].node.title))
+
+    def _age(self, row: Row[Hit]) -> Content:
+        if row.foldable:
+            return Content("")
+        created = row.records[0].node.created_at
+        return Content(formatting.age(self.session.at - created) if created is not None else formatting.NONE)
+
+    # keys
+
+    @on(Table.Highlighted)
+    def _highlighted(self) -> None:
+        self.renew_place()
+
+    def action_back(self) -> None:
+        """Clear the filter, or else the marks, or else leave the page."""
+        if self.filtering or self.list.marks:
+            super().action_back()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+
+def _local(hit: Hit) -> str:
+    _, kind, key = split_id(hit.node.id)
+    return f"{kind}:{key}"
+
+
+def _cell(text: Callable[[Hit], str], style: str = "") -> Callable[[Row[Hit]], Content]:
+    """Return a cell for the only hit of a row; empty for a group."""
+    return lambda row: Content.styled("" if row.foldable else safe_text(text(row.records[0])), style)
+
+
+def _value(get: Callable[[Hit], Any]) -> Callable[[Row[Hit]], Any]:
+    return lambda row: min((get(hit) for hit in row.records), default=None)

@@ -1,0 +1,160 @@
+"""Find anything, open the ids on a node's page, and go back and forward."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from console.tui.screens.blockers import BlockersScreen
+from console.tui.screens.detail import DetailScreen
+from console.tui.screens.find import FindScreen
+from console.tui.screens.prompt import PromptScreen
+from console.tui.screens.stuck import StuckScreen
+from console.tui.screens.tree import TreeScreen
+from console.tui.widgets.line_view import LineView
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer, all_engines_database
+
+
+def shown(tui: TuiDriver) -> str:
+    """Return the id of the node whose page is in front, or ""."""
+    screen = tui.app.screen
+    return screen.cursor().id if isinstance(screen, DetailScreen) and screen.cursor() else ""  # type: ignore[union-attr]
+
+
+def view(tui: TuiDriver) -> LineView:
+    return tui.app.screen.query_one(LineView)
+
+
+@pytest.mark.parametrize("mode", ["1", "2", "3", "4", "question_mark"])
+async def test_a_pasted_id_and_enter_open_the_node_from_every_mode(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, mode: str
+) -> None:
+    task = await eternaltwin_db.task(kind="Waits")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press(mode)
+        before = tui.app.screen
+        await tui.paste(f"ERROR https://ops.example/tasks/{task}?tab=log timed out\n")
+        assert isinstance(tui.app.screen, PromptScreen)
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(task), "Recorded")
+        await tui.press("escape")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, FindScreen), "eternaltwin", "1 found")
+        await tui.press("escape")
+        assert tui.app.screen is before
+
+
+async def test_hits_of_all_engines_are_one_list(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = await all_engines_database(server)
+    async with run_tui(dsn, tmp_path, size=(140, 45)) as tui:
+        await tui.wait_for("● live")
+        await tui.press("f")
+        await tui.type("42")
+        await tui.press("enter")
+        screen = tui.app.screen
+        assert isinstance(screen, FindScreen)
+        await tui.wait_for(lambda: screen.finder.ended, "Searched by id")
+        assert set(screen.finder.answers) == set(tui.app.session.engines)
+        assert all(label in tui.text for label in tui.app.session.engines)
+        hit = screen.row.record if screen.row else None
+        assert hit is not None
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == hit.node.id, "Recorded")
+    server.drop(dsn)
+
+
+async def test_nothing_found_says_where_it_was_searched(eternaltwin: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("f")
+        await tui.type("no such text")
+        await tui.press("enter")
+        await tui.wait_for("Nothing was found.", "Searched by id: eternaltwin", "all tasks")
+
+
+async def test_ids_on_the_page_are_chosen_with_tab_and_opened_with_enter(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    tasks = [await eternaltwin_db.task(job) for _ in range(3)]
+    job_id = eternaltwin_db.id(job, "job")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.paste(str(tasks[0]))
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(tasks[0]), job_id)
+        assert view(tui).links == [job_id]
+        await tui.press("tab", "enter")
+        await tui.wait_for(lambda: shown(tui) == job_id, "Children")
+        await tui.wait_for(lambda: len(view(tui).links) == 3)
+        assert set(view(tui).links) == {eternaltwin_db.id(task) for task in tasks}
+        await tui.press("shift+tab")
+        last = view(tui).chosen
+        assert last == view(tui).links[-1]
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == last)
+        await tui.press("left_square_bracket")
+        await tui.wait_for(lambda: shown(tui) == job_id)
+        await tui.press("alt+left")
+        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(tasks[0]))
+        await tui.press("right_square_bracket", "alt+right")
+        await tui.wait_for(lambda: shown(tui) == last)
+        await tui.press("escape")
+        await tui.wait_for(lambda: shown(tui) == job_id)
+
+
+async def test_a_click_opens_an_id(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    job = await eternaltwin_db.job()
+    task = await eternaltwin_db.task(job)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.paste(str(task))
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(task), eternaltwin_db.id(job, "job"))
+        y, line = next(
+            (n, line) for n, line in enumerate(tui.text.splitlines()) if eternaltwin_db.id(job, "job") in line
+        )
+        await tui.pilot.click(offset=(line.index("eternaltwin/job") + 5, y))
+        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(job, "job"))
+
+
+async def test_escape_after_o_leads_back_to_stuck(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-900)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("2")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, StuckScreen) and tui.app.screen.targets())
+        await tui.press("o")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen) and tui.app.screen.cursor())
+        await tui.press("escape")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, StuckScreen))
+        await tui.press("right_square_bracket")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
+        await tui.press("left_square_bracket")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, StuckScreen))
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui))
+        node = shown(tui)
+        await tui.press("o")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
+        await tui.press("escape")
+        await tui.wait_for(lambda: shown(tui) == node)
+        await tui.press("x")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, BlockersScreen))
+        await tui.press("left_square_bracket")
+        await tui.wait_for(lambda: shown(tui) == node)
+        await tui.press("right_square_bracket")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, BlockersScreen))
+
+
+async def test_the_ends_of_the_history_are_said(eternaltwin: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("left_square_bracket")
+        await tui.wait_for("There is no earlier page.")
+        await tui.press("right_square_bracket")
+        await tui.wait_for("There is no later page.")
