@@ -1,4 +1,4 @@
-"""Audit log entries as CSV and Markdown.
+"""Nodes and audit log entries as CSV and Markdown.
 
 Text of the database is neither a formula for a spreadsheet nor markup in a page.
 """
@@ -6,7 +6,7 @@ Text of the database is neither a formula for a spreadsheet nor markup in a page
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from console.text import formatting
 from console.text.pages.audit_entry import target, who
 from console.text.pages.row_diff import tally
 from console.text.spans import text
-from queries.model import AuditLogEntry
+from queries.model import AuditLogEntry, Finding, Node
 from queries.safe_text import safe_text
 
 CSV = (
@@ -34,6 +34,7 @@ CSV = (
     "transaction",
     "entry",
 )
+NODES = ("engine", "node", "status", "created (UTC)", "findings", "id")
 MARKDOWN = ("time", "who", "action", "target", "outcome", "reason")
 
 _FORMULA = tuple("=+-@|%＝＋－＠\t\r")
@@ -60,9 +61,32 @@ def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
         yield csv((*operator, *place, entry.reason, given, entry.xid or "", entry.id))
 
 
-def markdown_head() -> list[str]:
+def markdown_head(titles: Sequence[str] = MARKDOWN) -> list[str]:
     """Return the head of the table that `markdown_row` continues."""
-    return [markdown(MARKDOWN), "|" + " --- |" * len(MARKDOWN)]
+    return [markdown(titles), "|" + " --- |" * len(titles)]
+
+
+def markdown_entries(entries: Iterable[AuditLogEntry]) -> str:
+    """Return entries as a table."""
+    return "\n".join((*markdown_head(), *map(markdown_row, entries)))
+
+
+def markdown_nodes(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[Finding]]) -> str:
+    """Return nodes and their findings as a table."""
+    rows = [
+        markdown(
+            (
+                node.engine,
+                node.title,
+                node.status or formatting.NONE,
+                formatting.instant(node.created_at) if node.created_at is not None else formatting.NONE,
+                "; ".join(f"{finding.title}: {finding.sentence}" for finding in findings_of(node.id)),
+                node.id,
+            )
+        )
+        for node in nodes
+    ]
+    return "\n".join((*markdown_head(NODES), *rows))
 
 
 def markdown_row(entry: AuditLogEntry) -> str:

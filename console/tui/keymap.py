@@ -58,7 +58,14 @@ APP = (
 )
 
 NODE = (
-    Key("node.copy", "y", "screen.copy", "copy", "Copy its id, its row as JSON, or an action's SQL", 40),
+    Key(
+        "node.copy",
+        "y",
+        "screen.copy",
+        "copy",
+        "Copy its id, its row, an action's SQL, or marked nodes as Markdown",
+        40,
+    ),
     Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
 )
 
@@ -147,6 +154,8 @@ FOUND = (
     *NODE,
 )
 
+AUDIT_LOG = (Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),)
+
 DETAIL = (
     Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the page that can be opened", 6),
     Key("detail.link_before", "shift+tab", "screen.link(-1)", "previous id", "The previous id on the page"),
@@ -200,6 +209,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the dead letters": DEAD,
     "in the changes": CHANGED,
     "in the search results": FOUND,
+    "in the audit log": AUDIT_LOG,
     "in the detail page": DETAIL,
     "in the blockers page": BLOCKERS,
     "in an audit log entry": ENTRY,

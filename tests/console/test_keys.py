@@ -33,6 +33,7 @@ def test_keys_do_not_collide_on_a_page() -> None:
         keymap.TREE + keymap.LIST,
         keymap.ROWS + keymap.STUCK,
         keymap.ROWS + keymap.DEAD,
+        keymap.ROWS + keymap.AUDIT_LOG,
         keymap.ROWS + keymap.FOUND,
         keymap.DETAIL,
         keymap.ENTRY,

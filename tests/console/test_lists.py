@@ -275,3 +275,19 @@ async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None
         await tui.wait_for("kind:dead_letter")
         await tui.press("tab", "enter")
         await tui.wait_for("filter: kind:dead_letter")
+
+
+async def test_marked_rows_are_handed_over_as_a_table(database: str, tmp_path: Path) -> None:
+    async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+        for name, columns in (("dead", "| engine | node |"), ("audit", "| time | who |")):
+            at = ListDriver(tui, LISTS[name])
+            await at.open()
+            await tui.press("asterisk")
+            await at.until(lambda at=at: len(at.page.list.marks) > 1)  # type: ignore[misc]
+            await tui.press("y")
+            await tui.wait_for("Markdown", columns)
+            await tui.press("enter")
+            await tui.wait_for("Markdown.")
+            text = tui.app.clipboard
+            assert text.startswith(columns)
+            assert len(text.splitlines()) == len(at.page.list.marks) + 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.content import Content
@@ -25,13 +26,16 @@ from queries.write import audit_log
 
 WITHOUT_ROWS = audit_log.Filter(changes=False)
 
+if TYPE_CHECKING:
+    from console.tui.screens.copy import CopyChoice
+
 
 class AuditLogScreen(ListScreen[AuditLogEntry]):
     """Shows the newest entries first; loads older pages when the cursor nears the end."""
 
     MODE = "audit"
-    KEYS = keymap.ROWS
-    BINDINGS = bindings(keymap.ROWS)
+    KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
+    BINDINGS = bindings(keymap.ROWS, keymap.AUDIT_LOG)
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,6 +125,12 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, whole=False))
+
+    def copies(self) -> list[CopyChoice]:
+        from console.tui.screens.copy import entry_choices
+
+        entries = self.list.chosen(self.row)
+        return entry_choices(entries) if entries else []
 
     def _when(self, row: Row[AuditLogEntry]) -> Content:
         fold = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -26,6 +26,9 @@ from queries.contract.spec import Action
 from queries.db.database import Server
 from queries.model import Node
 from queries.workspace import Workspace
+
+if TYPE_CHECKING:
+    from console.tui.screens.copy import CopyChoice
 
 MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("5", "changed"), ("?", "help"))
 
@@ -248,14 +251,21 @@ class PageScreen(Screen[None]):
         return {action.name: f"{key} {action.title}" for key, action in self.actions()}
 
     def action_copy(self) -> None:
-        """Offer what can be copied of the node under the cursor."""
-        from console.tui.screens.copy import CopyScreen, choices
+        """Offer what can be copied of the marked nodes, or of the node under the cursor."""
+        from console.tui.screens.copy import CopyScreen
 
-        node = self.cursor()
-        if node is None:
-            self.say("There is no node here to copy from.", "warn")
-            return
-        self.app.push_screen(CopyScreen(choices(self.session, node)), self._copied)
+        found = self.copies()
+        if found:
+            self.app.push_screen(CopyScreen(found), self._copied)
+        else:
+            self.say("There is nothing here to copy from.", "warn")
+
+    def copies(self) -> list[CopyChoice]:
+        """Return what can be copied."""
+        from console.tui.screens.copy import choices
+
+        nodes = self.targets() or [node for node in (self.cursor(),) if node]
+        return choices(self.session, nodes) if nodes else []
 
     def _copied(self, said: str | None) -> None:
         if said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from textual import on
@@ -11,12 +11,13 @@ from textual.containers import Vertical
 from textual.content import Content
 
 from console.model.session import Session
+from console.text import export
 from console.tui import clipboard, keymap
 from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.table import Column, Table
 from queries.actions import perform
-from queries.model import Node, Record
+from queries.model import AuditLogEntry, Node, Record
 from queries.safe_text import safe_json, safe_text
 
 
@@ -27,8 +28,27 @@ class CopyChoice(Record):
     text: str
 
 
-def choices(session: Session, node: Node) -> list[CopyChoice]:
-    """Return everything that can be copied of a node."""
+def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
+    """Return everything that can be copied of nodes; of several, a table first."""
+    table = CopyChoice(title="Markdown", text=export.markdown_nodes(nodes, session.findings_of))
+    if len(nodes) == 1:
+        return [*_of_node(session, nodes[0]), table]
+    return [
+        table,
+        CopyChoice(title="ids", text="\n".join(node.id for node in nodes)),
+        CopyChoice(title="rows as JSON", text="\n".join(map(_json, nodes))),
+    ]
+
+
+def entry_choices(entries: Sequence[AuditLogEntry]) -> list[CopyChoice]:
+    """Return what can be copied of entries of the audit log."""
+    return [
+        CopyChoice(title="Markdown", text=export.markdown_entries(entries)),
+        CopyChoice(title="entries as JSON", text="\n".join(map(_json, entries))),
+    ]
+
+
+def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     found = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
     findings = session.findings_of(node.id)
     if findings:
