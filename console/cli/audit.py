@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain, repeat
 
 from click import UsageError
 
@@ -125,21 +127,29 @@ def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[S
 
 
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:
-    """Write all entries, each as soon as it is read."""
+    """Write all entries, each as soon as it is read, until the reader closes the pipe."""
+    lines: Callable[[AuditLogEntry], Iterable[str]]
     if format == "json":
         facts = {"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed}
         head = answered({**facts, "cursor": None})
-        output.lines([f'{head.removesuffix("}")},"entries":['])
-        separator = ""
-        async for entry in entries:
-            output.lines([separator + encoded(entry)])
-            separator = ","
-        output.lines(["]}"])
+        separators = chain([""], repeat(","))
+        begin, end = [f'{head.removesuffix("}")},"entries":['], ["]}"]
+        lines = partial(_json, separators)
     elif format == "csv":
-        output.lines([export.csv(export.CSV)])
-        async for entry in entries:
-            output.lines(export.csv_rows(entry))
+        begin, lines, end = [export.csv(export.CSV)], export.csv_rows, []
     else:
-        output.lines(export.markdown_head())
-        async for entry in entries:
-            output.lines([export.markdown_row(entry)])
+        begin, lines, end = export.markdown_head(), _markdown, []
+    output.lines(begin)
+    async for entry in entries:
+        output.lines(lines(entry))
+        if output.closed:
+            return
+    output.lines(end)
+
+
+def _json(separators: Iterator[str], entry: AuditLogEntry) -> list[str]:
+    return [next(separators) + encoded(entry)]
+
+
+def _markdown(entry: AuditLogEntry) -> list[str]:
+    return [export.markdown_row(entry)]

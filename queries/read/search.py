@@ -24,9 +24,10 @@ _UUID = r"(?<![0-9a-f-])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 _HEX = r"(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-z])"
 _MAC = r"(?<![0-9a-f:])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){6}(?![0-9a-f:])"
 _NUMBER = (
-    r"(?<![a-z])(?:(?!(?:p|u|g|t)id)[a-z_-]*id|job|task|step|cron|message|(?:jobs|tasks|steps|messages)(?=/))"
-    r"""["']?(?:\s*[=:#]\s*|\s+|/)["'#]?([0-9]{1,18})(?![\w.-]|:[0-9a-f]{2})"""
+    r"(?<![a-z])(?P<word>(?!(?:p|u|g|t)id)[a-z_-]*id|job|task|step|cron|message|(?:jobs|tasks|steps|messages)(?=/))"
+    r"""["']?(?:\s*[=:#]\s*|\s+|/)["'#]?(?P<number>[0-9]{1,18})(?![\w.-]|:[0-9a-f]{2})"""
 )  # the number of job_id=42, "task": 42, job #42, /jobs/42
+_OF_KIND = re.compile(r"([a-z_-]+):([0-9]+)")
 _KEY = re.compile("|".join((_UUID, _MAC, _HEX, _NUMBER)), re.IGNORECASE)
 
 
@@ -62,7 +63,7 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
         if any(reader.owns(full) for reader in readers):
             ids.append(full)
             rest = rest.replace(full, " ")
-    ids += [match[2] or match[0] for match in _KEY.finditer(rest)]
+    ids += [_found(match) for match in _KEY.finditer(rest)]
     ids = list(dict.fromkeys(ids))
     whole = not ids or ids == [text]
     long = len(text) > LONGEST
@@ -73,6 +74,14 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
         capped=len(ids) > MOST_IDS,
         unsearched=f"the text is longer than {LONGEST} characters" if long else "",
     )
+
+
+def _found(match: re.Match[str]) -> str:
+    """Return an id as in the text; a number with the kind that the word before it names."""
+    if match["number"] is None:
+        return match[0]
+    kind = re.sub(r"[_-]?id$|s$", "", match["word"].lower())
+    return f"{kind}:{match['number']}" if kind else match["number"]
 
 
 async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool = True) -> AsyncIterator[Hits]:
@@ -142,11 +151,13 @@ async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, 
 
 
 async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
-    if reader.owns(each):
+    of_kind = _OF_KIND.fullmatch(each) if exact else None
+    if reader.owns(each) or (of_kind is not None and reader.engine.kind(of_kind[1])):
         page = await reader.nodes([each])
-        hits = tuple(Hit(node=node, matched=Match.ID) for node in page.nodes)
-        return Hits(engine=reader.label, hits=hits, at=page.at)
-    found = await reader.find(each)
+        if page.nodes or of_kind is None:
+            hits = tuple(Hit(node=node, matched=Match.ID) for node in page.nodes)
+            return Hits(engine=reader.label, hits=hits, at=page.at)
+    found = await reader.find(each if of_kind is None else of_kind[2])
     if not exact:
         return found
     hits = tuple(hit for hit in found.hits if hit.matched in SURE)

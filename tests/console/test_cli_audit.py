@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import itertools
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import msgspec
 import pytest
 
 from console.cli.audit import Entries
+from console.cli.output import Output
 from console.text import export
 from queries.model import AuditLogEntry, Origin, Outcome, Result, RowChange
 from queries.workspace import Workspace
@@ -149,7 +151,6 @@ async def test_the_log_of_one_node_uses_its_index(eternaltwin_db: EternaltwinDb)
 
 def test_a_list_names_what_was_touched(eternaltwin: str, tmp_path: Path) -> None:
     """In the text: title and id of the first node that changed, and how many others."""
-    import asyncio
 
     async def write() -> None:
         db = await EternaltwinDb.open(eternaltwin)
@@ -220,9 +221,25 @@ async def test_an_export_has_all_entries_and_their_rows(
 
 
 async def _run(*words: str, dsn: str) -> Any:
-    import asyncio
-
     return await asyncio.to_thread(unstick, *words, dsn=dsn)
+
+
+async def test_an_export_ends_with_its_reader(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Close the pipe after the first entry; the export then reads no further pages."""
+    await eternaltwin_db.sql(audit_log.ddl())
+    await store(eternaltwin_db, entry(0, 0.0), 500)
+    pages, real = [], audit_log.statement
+
+    def closing(self: Output, text: Iterable[str]) -> None:
+        written = list(text)
+        self.closed = any(NODES[0] in line for line in written)
+
+    monkeypatch.setattr(audit_log, "statement", lambda name: pages.append(name) or real(name))
+    monkeypatch.setattr(Output, "lines", closing)
+    assert (await _run("audit", "--format", "csv", dsn=eternaltwin)).code == 0
+    assert pages.count("audit_log_page") == 1
 
 
 def test_hostile_text_is_only_text_in_a_spreadsheet_and_in_markdown() -> None:

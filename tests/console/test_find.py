@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+from console.demo.tasker.data import Data
 from console.tui.screens.blockers import BlockersScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.find import FindScreen
@@ -13,8 +15,11 @@ from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.stuck import StuckScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.line_view import LineView
+from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.db.tasker import TaskerDb
+from tests.db.uni2work import DEAD, Uni2workDb
 from tests.servers import PostgresServer, all_engines_database
 
 
@@ -26,6 +31,23 @@ def shown(tui: TuiDriver) -> str:
 
 def view(tui: TuiDriver) -> LineView:
     return tui.app.screen.query_one(LineView)
+
+
+async def open_node(tui: TuiDriver, node_id: str) -> None:
+    """Open the page of a node by its id, and wait for its links."""
+    await tui.wait_for("● live")
+    await tui.paste(node_id)
+    await tui.press("enter")
+    await tui.wait_for(lambda: shown(tui) == node_id, "Recorded")
+
+
+async def choose(tui: TuiDriver, target: str) -> None:
+    """Press tab until a link is chosen."""
+    for _ in view(tui).links:
+        await tui.press("tab")
+        if view(tui).chosen == target:
+            return
+    raise AssertionError(f"{target} is not among {view(tui).links}")
 
 
 @pytest.mark.parametrize("mode", ["1", "2", "3", "4", "question_mark"])
@@ -149,6 +171,53 @@ async def test_escape_after_o_leads_back_to_stuck(
         await tui.wait_for(lambda: shown(tui) == node)
         await tui.press("right_square_bracket")
         await tui.wait_for(lambda: isinstance(tui.app.screen, BlockersScreen))
+
+
+async def test_an_owner_is_a_link_to_what_it_holds(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("uni2work")
+    uni2work_db = await Uni2workDb.open(dsn)
+    job = await uni2work_db.job(held=5)
+    holder = uni2work_db.id(DEAD, "holder")
+    async with run_tui(dsn, tmp_path) as tui:
+        await open_node(tui, uni2work_db.id(job))
+        await choose(tui, holder)
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == holder, "Children")
+        assert holder not in view(tui).links, "a page has no link to itself"
+    await uni2work_db.connection.close()
+    server.drop(dsn)
+
+
+async def test_the_session_that_locks_a_node_is_a_link(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(await eternaltwin_db.job(), status="Blocked", timer=-600)
+    holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "report"})
+    await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
+    backend = f"server/backend:{holder.get_server_pid()}"
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await open_node(tui, eternaltwin_db.id(task))
+        await tui.wait_for(lambda: backend in view(tui).links)
+        await choose(tui, backend)
+        await tui.press("enter")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, BlockersScreen), "report", "idle in transaction")
+    await holder.close()
+
+
+async def test_dead_letters_and_their_tasks_are_links(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    data = Data(1)
+    (entry,) = dead(data, 1)
+    await tasker_db.write(data)
+    letter = tasker_db.dead_letter(entry)
+    async with run_tui(tasker, tmp_path) as tui:
+        await open_node(tui, letter)
+        task = next(link for link in view(tui).links if "/task:" in link)
+        await choose(tui, task)
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == task, lambda: str(entry) in view(tui).links)
+        await choose(tui, str(entry))
+        await tui.press("enter")
+        await tui.wait_for(lambda: shown(tui) == letter)
 
 
 async def test_the_ends_of_the_history_are_said(eternaltwin: str, tmp_path: Path) -> None:

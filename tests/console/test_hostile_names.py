@@ -84,7 +84,7 @@ def test_no_command_prints_a_name_raw(hostile: str, names: list[str]) -> None:
     assert len({*labels}) == len(names)
     ids = [unstick("tree", "--engine", label, "--json", dsn=hostile).json["nodes"][0]["id"] for label in labels]
     for form in ([], ["--json"]):
-        for command in ("engines", "tree", "stuck", "dead", "audit", "info", "grants"):
+        for command in ("engines", "tree", "stuck", "dead", "audit", "changed", "info", "grants"):
             assert unstick(command, *form, dsn=hostile).code in (0, 1)
         for node in ids[1:]:
             assert unstick("show", node, *form, dsn=hostile).code == 0

@@ -59,7 +59,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.mark.parametrize("command", [["engines"], ["tree"], ["stuck"], ["show", NODE], ["audit"], ["init", "--yes"]])
+@pytest.mark.parametrize(
+    "command", [["engines"], ["tree"], ["stuck"], ["show", NODE], ["audit"], ["changed"], ["init", "--yes"]]
+)
 def test_no_server(command: list[str]) -> None:
     port = free_port()
     answer = unstick(*command, dsn=f"postgresql://anna:secret@127.0.0.1:{port}/app")

@@ -169,7 +169,7 @@ class FindScreen(ListScreen[Hit]):
         if row.foldable:
             return Content("")
         created = row.records[0].node.created_at
-        return Content(formatting.age(self.session.at - created) if created is not None else formatting.NONE)
+        return Content(formatting.since(created, self.session.at))
 
     # keys
 
