@@ -77,7 +77,7 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
 
 
 def _found(match: re.Match[str]) -> str:
-    """Return an id as in the text; a number with the kind that the word before it names."""
+    """Return an id as in the text; a number gets the kind named before it."""
     if match["number"] is None:
         return match[0]
     kind = re.sub(r"[_-]?id$|s$", "", match["word"].lower())

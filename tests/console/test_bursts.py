@@ -12,12 +12,12 @@ import os
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from textual import events
 from textual.command import CommandPalette
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
 from console.model.session import STEPS
@@ -102,14 +102,17 @@ class Console:
 
     @property
     def tree(self) -> TreeScreen:
-        screen = self.app._screen_stacks["tree"][0]
+        screen = self.app.get_screen_stack("tree")[0]
         assert isinstance(screen, TreeScreen)
         return screen
 
     @property
     def lists(self) -> list[FilterScreen]:
         """The first pages of the modes that can be filtered, as far as they were opened."""
-        pages = [stack[0] for stack in self.app._screen_stacks.values() if stack]
+        pages: list[Screen[Any]] = []
+        for mode in self.app.MODES:
+            with contextlib.suppress(KeyError):  # a mode that was never shown
+                pages += self.app.get_screen_stack(mode)[:1]
         return [page for page in pages if isinstance(page, FilterScreen)]
 
     @property

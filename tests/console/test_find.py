@@ -208,16 +208,16 @@ async def test_dead_letters_and_their_tasks_are_links(tasker_db: TaskerDb, taske
     data = Data(1)
     (entry,) = dead(data, 1)
     await tasker_db.write(data)
-    letter = tasker_db.dead_letter(entry)
+    node_id = tasker_db.dead_letter(entry)
     async with run_tui(tasker, tmp_path) as tui:
-        await open_node(tui, letter)
+        await open_node(tui, node_id)
         task = next(link for link in view(tui).links if "/task:" in link)
         await choose(tui, task)
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == task, lambda: str(entry) in view(tui).links)
         await choose(tui, str(entry))
         await tui.press("enter")
-        await tui.wait_for(lambda: shown(tui) == letter)
+        await tui.wait_for(lambda: shown(tui) == node_id)
 
 
 async def test_the_ends_of_the_history_are_said(eternaltwin: str, tmp_path: Path) -> None:

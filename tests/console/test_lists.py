@@ -17,7 +17,7 @@ from tests.db.tasker import TaskerDb
 
 
 class Target(NamedTuple):
-    """A list: the key that shows it, a filter that matches all its rows, and one that matches some."""
+    """Key of a list, a filter for all its rows, and one for some."""
 
     key: str
     all: str
@@ -36,13 +36,13 @@ LISTS = {
 async def database(tasker_db: TaskerDb, tasker: str) -> str:
     """Database with incidents, dead letters, and four entries of the audit log."""
     data = Data(1)
-    letters = dead(data, 6)
+    resolved = dead(data, 6)
     dead(data, 3, error="no such card {n}")
     stalled = data.task("newsletter", state="waiting_for_dependencies")
     await tasker_db.write(data)
     await tasker_db.do("bury", tasker_db.task(stalled))
-    for letter in letters[:3]:
-        await tasker_db.do("resolve", tasker_db.dead_letter(letter), status="cancelled")
+    for each in resolved[:3]:
+        await tasker_db.do("resolve", tasker_db.dead_letter(each), status="cancelled")
     return tasker
 
 

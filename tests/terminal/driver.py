@@ -60,7 +60,10 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 
 
 class Terminal:
-    """``python -m console ARGUMENTS`` in a terminal; ``home`` is its folder, ``start`` the first page."""
+    """``python -m console ARGUMENTS`` in a terminal.
+
+    ``home`` is its folder, ``start`` the first page.
+    """
 
     def __init__(
         self,

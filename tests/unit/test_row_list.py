@@ -92,7 +92,7 @@ def test_an_order_sorts_groups_and_the_records_in_them() -> None:
     assert shown(rows) == ["green", "red", "red c", "red a", "red e", "blue"]
 
 
-def test_a_mark_of_a_group_leaves_out_what_is_only_shown() -> None:
+def test_a_mark_of_a_group_omits_what_is_only_shown() -> None:
     rows = things()
     rows.mark(rows.rows()[0])
     assert rows.marks == {"a", "c"}
