@@ -102,9 +102,7 @@ class Console:
 
     @property
     def tree(self) -> TreeScreen:
-        screen = self.app._screen_stacks["tree"][0]
-        assert isinstance(screen, TreeScreen)
-        return screen
+        return next(page for page in self.lists if isinstance(page, TreeScreen))
 
     @property
     def lists(self) -> list[FilterScreen]:
