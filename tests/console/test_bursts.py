@@ -12,12 +12,12 @@ import os
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from textual import events
 from textual.command import CommandPalette
-from textual.screen import ModalScreen, Screen
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from console.model.session import STEPS
@@ -102,17 +102,12 @@ class Console:
 
     @property
     def tree(self) -> TreeScreen:
-        screen = self.app.get_screen_stack("tree")[0]
-        assert isinstance(screen, TreeScreen)
-        return screen
+        return next(page for page in self.lists if isinstance(page, TreeScreen))
 
     @property
     def lists(self) -> list[FilterScreen]:
         """The first pages of the modes that can be filtered, as far as they were opened."""
-        pages: list[Screen[Any]] = []
-        for mode in self.app.MODES:
-            with contextlib.suppress(KeyError):  # a mode that was never shown
-                pages += self.app.get_screen_stack(mode)[:1]
+        pages = [stack[0] for stack in self.app._screen_stacks.values() if stack]
         return [page for page in pages if isinstance(page, FilterScreen)]
 
     @property
