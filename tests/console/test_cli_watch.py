@@ -115,6 +115,21 @@ def test_watch_ends_when_its_reader_leaves(eternaltwin: str, tmp_path: Path) -> 
     assert (len(done.stdout.splitlines()), done.stderr) == (2, "")
 
 
+def test_watch_continues_after_an_outage(own_server: PostgresServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    with running(tmp_path, "stuck", "-w", "--json", "--interval", "200ms", "-d", dsn) as process:
+        before = json.loads(line(process.stdout))["at"]
+        own_server.halt("immediate")
+        said = line(process.stderr)
+        own_server.start()
+        started = time.time()
+        deadline = time.monotonic() + 120
+        while json.loads(line(process.stdout))["at"] < started:
+            assert time.monotonic() < deadline
+        assert before < started
+        assert said
+
+
 # watch --on-new
 
 
