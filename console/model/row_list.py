@@ -19,6 +19,7 @@ class Row(Generic[T]):
         key: id of the row, independent of the rows around it.
         records: the records of the row that match the filter.
         group: what the records have in common, as the grouping returned it; None for a row below a group or without.
+        heading: True for a row above groups, which are always shown.
         above: key of the group below which a record is shown; "" for other rows.
     """
 
@@ -28,6 +29,7 @@ class Row(Generic[T]):
     above: str = ""
     open: bool = False
     marked: bool = False
+    heading: bool = False
 
     @property
     def record(self) -> T | None:
@@ -37,7 +39,7 @@ class Row(Generic[T]):
     @property
     def foldable(self) -> bool:
         """True if there is something to show below the row."""
-        return self.group is not None and len(self.records) > 1
+        return self.group is not None and len(self.records) > 1 and not self.heading
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,12 @@ class RowList(Generic[T]):
             if row.open:
                 rows += self._sorted([self._leaf(record, above=row.key) for record in row.records])
         return rows
+
+    def heading(self, key: str, group: object, below: Sequence[Row[T]]) -> Row[T]:
+        """Return a row above these rows for all their records."""
+        records = tuple(record for row in below if not row.above for record in row.records)
+        row = Row(key=key, records=records, group=group, heading=True)
+        return replace(row, marked=bool(records) and self._keys(row) <= self.marks)
 
     def _tops(self) -> list[Row[T]]:
         group_of = self.grouping.group_of

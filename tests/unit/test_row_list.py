@@ -129,6 +129,16 @@ def test_mark_all_marks_what_matches() -> None:
     assert not rows.marks
 
 
+def test_a_heading_is_about_all_rows_below_it() -> None:
+    rows = things()
+    rows.fold(rows.rows()[0], open=True)
+    heading = rows.heading("all", "ALL", rows.rows())
+    assert (heading.foldable, len(heading.records), heading.marked) == (False, 5, False)
+    rows.mark(heading)
+    assert rows.marks == {"a", "b", "c", "d"}
+    assert rows.heading("all", "ALL", rows.rows()).marked
+
+
 RECORDS = st.lists(
     st.builds(Thing, st.text("abcdef", min_size=1), st.sampled_from(["red", "blue"]), st.none() | st.integers(0, 9)),
     max_size=12,

@@ -101,7 +101,7 @@ class DeadScreen(ListScreen[Item]):
         for label in self._board.labels():
             below = [row for row in rows if _engine(row) == label]
             if below or not chosen.filter:
-                found += [Row(key=label, records=(), group=Section(engine=label)), *below]
+                found += [chosen.heading(label, Section(engine=label), below), *below]
         return found
 
     def cursor(self) -> Node | None:
@@ -201,11 +201,13 @@ class DeadScreen(ListScreen[Item]):
         return self._age(_last(row), row) if row.group is not None else Content("")
 
     def _age(self, since: float | None, row: Row[Item]) -> Content:
-        if not row.records or (since is None and row.group is None):
+        if row.heading or (since is None and row.group is None):
             return Content("")
         return Content(formatting.since(since, self.session.at))
 
     def _fate(self, row: Row[Item]) -> Content:
+        if row.heading:
+            return Content("")
         if row.record is not None:
             return _transition(row.record.dead_letter.was, row.record.dead_letter.is_now)
         if not isinstance(row.group, Group) or not row.group.fates:
@@ -223,7 +225,7 @@ class DeadScreen(ListScreen[Item]):
         self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
 
     def _lines(self, row: Row[Item], width: int) -> list[Spans]:
-        if row.record is not None:
+        if row.record is not None and not row.heading:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
             return _of_group(row.group, width)

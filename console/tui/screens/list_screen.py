@@ -247,7 +247,7 @@ class ListScreen(FilterScreen, Generic[T]):
             return
         if row.foldable:
             self._fold(row, open=not row.open)
-        elif row.record is not None:
+        elif row.record is not None and not row.heading:
             self.open(row.record)
 
     def action_unfold(self) -> None:
