@@ -78,7 +78,7 @@ class UnstickApp(App[None]):
     }
     BINDINGS = bindings(keymap.APP)
     ENABLE_COMMAND_PALETTE = True
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (160, "-broad")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
 
     def __init__(

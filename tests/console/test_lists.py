@@ -291,3 +291,13 @@ async def test_marked_rows_are_handed_over_as_a_table(database: str, tmp_path: P
             text = tui.app.clipboard
             assert text.startswith(columns)
             assert len(text.splitlines()) == len(at.page.list.marks) + 2
+
+
+async def test_a_broad_terminal_has_the_preview_beside_the_list(database: str, tmp_path: Path) -> None:
+    for width, beside in ((200, True), (120, False)):
+        async with run_tui(database, tmp_path, size=(width, 30)) as tui:
+            at = ListDriver(tui, LISTS["stuck"])
+            await at.open()
+            table, preview = at.page.table.region, at.page.query_one("#preview").region
+            assert (preview.x >= table.right, preview.y == table.y) == (beside, beside)
+            assert (preview.y >= table.bottom) == (not beside)

@@ -44,6 +44,8 @@ class PageScreen(Screen[None]):
     DEFAULT_CSS = """
     PageScreen.-low EnginesBar { max-height: 1; }
     PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
+    PageScreen.-broad Split { layout: horizontal; }
+    PageScreen.-broad Split Preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
     """
 
     _ready = False  # whether all widgets are there

@@ -20,7 +20,7 @@ from console.tui.pages import empty_state
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview
+from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.model import DeadLetter, Group, Node, Record, split_id
 from queries.safe_text import safe_text
@@ -53,8 +53,7 @@ class DeadScreen(ListScreen[Item]):
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield self.make_table()
-        yield Preview(id="preview")
+        yield Split(self.make_table(), Preview(id="preview"))
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [

@@ -65,7 +65,7 @@ class FilterScreen(PageScreen):
         if not self.query("#filter"):
             from console.tui.widgets.filter_line import FilterLine
 
-            await self.mount(FilterLine(Completion(self), id="filter"), after=self.view)
+            await self.mount(FilterLine(Completion(self), id="filter"), before=self.query_one("#status"))
         line = self.query_one("#filter")
         line.display = True
         line.focus()

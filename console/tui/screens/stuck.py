@@ -21,7 +21,7 @@ from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview
+from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.errors import DatabaseError
 from queries.model import Incident, Node, Proof, split_id
@@ -58,8 +58,7 @@ class StuckScreen(ListScreen[Item]):
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        yield self.make_table()
-        yield Preview(id="preview")
+        yield Split(self.make_table(), Preview(id="preview"))
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [

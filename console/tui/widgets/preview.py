@@ -1,7 +1,8 @@
-"""Preview of the record under the cursor, a few lines below a list."""
+"""Preview of the record under the cursor, below a list or beside it."""
 
 from __future__ import annotations
 
+from textual.containers import Container
 from textual.content import Content
 
 from console.text.spans import Make, drawn
@@ -26,3 +27,9 @@ class Preview(TextBar):
     def compose_line(self, width: int) -> Content:
         lines = list(self._make(width)) if self._make is not None else []
         return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[: max(self.content_size.height, 1)])
+
+
+class Split(Container):
+    """A list and its preview: one below the other, or side by side on a broad screen."""
+
+    DEFAULT_CSS = "Split { height: 1fr; layout: vertical; }"
