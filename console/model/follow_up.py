@@ -1,4 +1,4 @@
-"""What the engine does with nodes after a commit, as later reads show it. UI-free."""
+"""Watch on nodes after a commit: what the engine does with them. UI-free."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ class FollowUp:
             self._stopped = self.seconds
 
     def put(self, nodes: Mapping[str, Node], at: float) -> None:
-        """Compare the waiting nodes with a read at server time ``at``. A missing node is gone."""
+        """Compare the waiting nodes with a read at server time ``at``.
+
+        A node that is missing there no longer exists.
+        """
         for id_, before in list(self._waiting.items()):
             event = self._event(nodes.get(id_), id_, before, at)
             if event is not None:
@@ -89,7 +92,10 @@ class FollowUp:
 
     @property
     def summary(self) -> str:
-        """What happened so far, and what is still expected: ``taken by worker-3 after 12s``."""
+        """Events so far, and what is still expected.
+
+        Example: ``taken by worker-3 after 12s``.
+        """
         groups: dict[str, list[float | None]] = {}
         for event in self.events.values():
             groups.setdefault(event.what, []).append(event.after)

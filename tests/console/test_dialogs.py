@@ -1,4 +1,4 @@
-"""Dialogs of an action: what comes first, what a key does, and what happens after the commit."""
+"""Dialogs of an action: order of their parts, their keys, and the time after the commit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.console.test_action_path import on_task
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 
-PRODUCTION = Context(name="rb-prod", production=True)  # with letters that are keys of the dialog
+PRODUCTION = Context(name="rb-prod", production=True)  # r and b are keys of the dialog
 
 
 def page(tui: TuiDriver) -> str:
@@ -47,7 +47,7 @@ async def test_changes_come_first_and_skipped_nodes_are_counted_by_reason(
         await tui.wait_for(lambda: page(tui).partition("Skipped")[2].count("eternaltwin/job:") == 0)
 
 
-async def test_the_field_of_a_typed_confirmation_takes_every_letter(
+async def test_the_field_of_a_typed_confirmation_takes_every_key(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     task = await eternaltwin_db.task(status="Blocked", timer=60)

@@ -1,4 +1,4 @@
-"""What is said about nodes after a commit, from the reads that follow."""
+"""Messages about nodes after a commit, from the reads that follow."""
 
 from __future__ import annotations
 
