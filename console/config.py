@@ -27,6 +27,7 @@ PAGES = ("stuck", "tree", "dead", "audit")
 Setting = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
+NOTIFY = ("bell", "osc9")  # the terminal's bell, or a notification of the desktop
 INTERVALS = (0.2, 3600.0)  # shortest and longest time between two refreshes, in seconds
 
 _HEX_COLOR = r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
@@ -75,6 +76,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     start: str = "stuck"
     ascii: bool = False
     interval: Any = 2
+    notify: str = ""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +92,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     start: str = "stuck"  # page that is shown first
     ascii: bool = False
     interval: float = 2.0  # seconds
+    notify: str = ""  # how to report new incidents: one of NOTIFY; "" not at all
     source: TomlFile | None = None  # None: there is no settings file
 
     def context(self, name: str) -> Context:
@@ -207,6 +210,7 @@ def parse(text: str, path: Path) -> Config:
             start=_start(source, settings.start),
             ascii=settings.ascii,
             interval=_interval(source, settings.interval),
+            notify=_notify(source, settings.notify),
             source=source,
         )
     except TomlError as error:
@@ -253,6 +257,12 @@ def _interval(source: TomlFile, written: object) -> float:
     if not INTERVALS[0] <= seconds <= INTERVALS[1]:
         raise source.error(("interval",), 'must be between "200ms" and "1h"')
     return seconds
+
+
+def _notify(source: TomlFile, written: str) -> str:
+    if written not in ("", *NOTIFY):
+        raise source.error(("notify",), f"must be {' or '.join(map(quoted, NOTIFY))}")
+    return written
 
 
 def _duration(source: TomlFile, written: object, setting: Setting) -> float:

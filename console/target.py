@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from console.config import Config, Context
 from queries.db.redaction import redact
 from queries.model import Record
@@ -38,6 +40,25 @@ class Target(Record):
     def production(self) -> bool:
         """True if the context is a production database."""
         return bool(self.context and self.context.production)
+
+    def switched(self, name: str) -> Target:
+        """Return the database of another context of the same settings. Raises ConfigError.
+
+        A console that was started with ``--read-only`` stays so. Other options of the start do not apply.
+        """
+        context = self.config.context(name)
+        read_only = self.read_only and not (self.context and self.context.read_only)
+        at = self.words.index("--config") if "--config" in self.words else len(self.words)
+        return msgspec.structs.replace(
+            self,
+            dsn=context.dsn,
+            context=context,
+            schema=context.schema,
+            trusted=context.trusted_owners,
+            read_only=context.read_only or read_only,
+            override_read_only=context.override_read_only,
+            words=(f"@{name}", *self.words[at : at + 2]),
+        )
 
     async def open(self, *, later: bool = False) -> Workspace:
         """Connect to the database.

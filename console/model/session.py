@@ -154,6 +154,11 @@ class Session:
         return self._screen_clock.pace
 
     @property
+    def throttled(self) -> bool:
+        """True if refreshing at the chosen interval would load the server too much."""
+        return self.pace > self.interval * 1.5
+
+    @property
     def age(self) -> float | None:
         """Seconds since the last successful poll; None before the first."""
         return None if self._server_time is None else self._now() - self._read_at

@@ -11,13 +11,14 @@ from typing import Any
 
 from textual import events
 from textual.app import App, SystemCommand
+from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
-from console.config import Config
+from console.config import Config, ConfigError, Context
 from console.model.history import History, Place
 from console.model.session import Link, Opener, Session
 from console.target import Target
@@ -35,8 +36,10 @@ from queries.actions.plan import Plan
 from queries.contract import loader
 from queries.errors import DatabaseError
 from queries.model import Node
+from queries.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
+BETWEEN = "between"  # mode without a page, while all pages are replaced
 LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
@@ -64,6 +67,12 @@ def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
     return make
 
 
+def _places() -> type[Provider]:
+    from console.tui.palette import Places
+
+    return Places
+
+
 class UnstickApp(App[None]):
     """App around one session. Implements the ``Host`` protocol that the screens use."""
 
@@ -78,6 +87,7 @@ class UnstickApp(App[None]):
     }
     BINDINGS = bindings(keymap.APP)
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = App.COMMANDS | {_places}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (160, "-broad")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
 
@@ -94,6 +104,8 @@ class UnstickApp(App[None]):
         ``greeting`` is shown in the status line at first; ``now`` is a monotonic clock.
         """
         config = target.config
+        self._target = target
+        self._now = now
         _check(config)
         textual_compat.repair_style_cache()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
@@ -111,6 +123,7 @@ class UnstickApp(App[None]):
         self._announced = (self.session.link, "")
         self._acting = False
         self._history = History()
+        self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._bind_keys(config)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
@@ -128,6 +141,11 @@ class UnstickApp(App[None]):
 
     def _bound(self, keys: Iterable[Key]) -> set[str]:
         return {name for key in keys for name in keymap.split(self._remapped.get(key.id, key.keys))}
+
+    @property
+    def contexts(self) -> Mapping[str, Context]:
+        """The databases that the settings name."""
+        return self._target.config.contexts
 
     # appearance
 
@@ -149,20 +167,26 @@ class UnstickApp(App[None]):
     def key_shown(self, key: Key) -> str:
         return keymap.shown(self._remapped.get(key.id, key.keys))
 
+    def key_name(self, key: Key) -> str:
+        return next(iter(keymap.split(self._remapped.get(key.id, key.keys))), "")
+
     def keys_shown(self, key: Key) -> str:
         return keymap.all_shown(self._remapped.get(key.id, key.keys))
 
     # start and end
 
     def on_mount(self) -> None:
-        self.session.findings_first = self.DEFAULT_MODE == "stuck"
-        self.session.read_screen, self.session.changed = self._read_screen, self.renew
-        self.run_worker(self.session.run(), group="session", exit_on_error=True)
+        self._watch_session()
         self.run_worker(self.keyboard.run(), group="keys", exit_on_error=True)
         painting = contextlib.ExitStack()
         painting.enter_context(self.batch_update())
         self.run_worker(self._paint_first(painting), group="start", exit_on_error=True)
         self.set_interval(1.0, self._renew_header)
+
+    def _watch_session(self) -> None:
+        self.session.findings_first = self.DEFAULT_MODE == "stuck"
+        self.session.read_screen, self.session.changed = self._read_screen, self.renew
+        self.run_worker(self.session.run(), group="session", exit_on_error=True)
 
     async def _paint_first(self, painting: contextlib.ExitStack) -> None:
         """Paint the first frame with rows if the server is quick.
@@ -218,6 +242,7 @@ class UnstickApp(App[None]):
     def renew(self) -> None:
         """Let every screen show the new state of the session."""
         self._announce()
+        self._notify()
         for screen in self.screen_stack if self.is_running else ():
             if isinstance(screen, PageScreen | Dialog):
                 screen.renew()
@@ -240,6 +265,23 @@ class UnstickApp(App[None]):
         elif now[1] and now != before:
             self.say(now[1], "bad")
 
+    def _notify(self) -> None:
+        """Send the notification that the settings ask for if there are new incidents."""
+        how, session = self._target.config.notify, self.session
+        if not how or not session.findings_loaded:
+            return
+        new = [] if self._seen is None else [each for each in session.incidents if each.key not in self._seen]
+        # one that is found again within 15 minutes is not new
+        self._seen = {each.key for each in session.incidents} | set(session.history.resolved)
+        if not new:
+            return
+        if how == "bell":
+            self.bell()
+        else:
+            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+            place = f"@{self._target.name} " if self._target.name else ""
+            textual_compat.send(self, f"\x1b]9;{safe_text(f'unstick {place}{new[0].title}{more}')}\x07")
+
     def say(self, text: str, tone: str = "") -> None:
         if self.front is not None:
             self.front.say(text, tone)
@@ -257,6 +299,52 @@ class UnstickApp(App[None]):
     def _opening(self) -> bool:
         """Return True while an action is about to open its next dialog."""
         return self._acting and self.is_running and not isinstance(self.screen, ModalScreen)
+
+    def action_press(self, key: str) -> None:
+        """Handle a click on a key hint as if the key was pressed."""
+        self.keyboard.put(events.Key(key, key if len(key) == 1 else None))
+
+    def action_show_engine(self, place: int) -> None:
+        """Show the tree of an engine."""
+        from console.tui.screens.tree import TreeScreen
+
+        labels = list(self.session.engines)
+        self.action_show_mode("tree")
+        if isinstance(self.screen, TreeScreen) and place < len(labels):
+            self.screen.show_engine(labels[place])
+
+    # another database
+
+    def switch_context(self, name: str) -> None:
+        if any(not work.ended for work in self.session.works) or self._acting:
+            self.say("A change is running: wait for its end, or stop it, before you switch.", "warn")
+            return
+        try:
+            target = self._target.switched(name)
+        except ConfigError as error:
+            self.say(str(error), "warn")
+            return
+        self.say(f"Closing the connections; then @{name} …", "faint")
+        self.run_worker(self._switch(target), group="context", exclusive=True, exit_on_error=True)
+
+    async def _switch(self, target: Target) -> None:
+        """Close the session and all pages, and begin again with another database."""
+        old = self.session
+        old.read_screen, old.changed = None, lambda: None
+        await old.close()
+        self._target, self.context = target, target.context
+        self.session = Session(lambda: target.open(later=True), old.interval, self._now)
+        self._announced, self._seen = (self.session.link, ""), None
+        self._history = History()
+        self.add_mode(BETWEEN, Screen)
+        await self.switch_mode(BETWEEN)
+        for mode, make in self.MODES.items():
+            await self.remove_mode(mode)
+            self.add_mode(mode, make)
+        await self.switch_mode(self.DEFAULT_MODE)
+        await self.remove_mode(BETWEEN)
+        self._watch_session()
+        self.say(f"Switched to @{target.name}.")
 
     def action_show_mode(self, mode: str) -> None:
         if self.current_mode != mode:

@@ -31,11 +31,21 @@ class Host(Protocol):
     """True until the first frame is painted."""
 
     @property
+    def contexts(self) -> Mapping[str, Context]:
+        """The databases that the settings name."""
+
+    @property
     def session(self) -> Session:
         """The watched database."""
 
     def key_shown(self, key: Key) -> str:
         """Return the first key of a binding as printed on the keyboard, after remapping."""
+
+    def key_name(self, key: Key) -> str:
+        """Return the name of the first key of a binding, after remapping."""
+
+    def switch_context(self, name: str) -> None:
+        """Leave this database for that of another context of the settings."""
 
     def keys_shown(self, key: Key) -> str:
         """Return all keys of a binding as printed on the keyboard, after remapping."""

@@ -182,11 +182,12 @@ INPUT = (
 
 CONFIRM = (
     Key("confirm.again", "r", "screen.again", "repeat dry run", "Repeat the dry run on the current rows"),
+    Key("confirm.ids", "i", "screen.ids", "ids of skipped nodes", "Show or hide the ids of the skipped nodes"),
     Key("confirm.back", "b", "screen.back", "edit reason", "Back to the reason and the arguments"),
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
 )
 
-RESULT = (Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk"),)
+RESULT = (Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk, or stop watching"),)
 
 COPY = (
     Key("copy.copy", "enter", "screen.copy", "copy", "Copy to the clipboard"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from textual.app import App, SystemCommand
-from textual.command import CommandPalette
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 from textual.markup import escape
 
 from console.tui import keymap, theme
@@ -26,6 +27,39 @@ class Palette(CommandPalette):
     def _action_command_list(self, action: str) -> None:
         with contextlib.suppress(KeyError):
             super()._action_command_list(action)
+
+
+class Places(Provider):
+    """Contexts by ``@name``, nodes by id, and a search for any other text."""
+
+    @property
+    def _host(self) -> Host:
+        return cast(Host, self.app)
+
+    async def discover(self) -> Hits:
+        for name in self._contexts():
+            yield DiscoveryHit(f"@{name}", self._switch(name), help="Switch to this database")
+
+    async def search(self, query: str) -> Hits:
+        text = query.strip()
+        if text.startswith("@"):
+            matcher = self.matcher(text)
+            for name in self._contexts():
+                if score := matcher.match(f"@{name}"):
+                    yield Hit(score, Content(safe_text(f"@{name}")), self._switch(name), help="Switch to this database")
+            return
+        likely = 1.0 if any(map(str.isdigit, text)) else 0.01
+        open_ = partial(self.app.call_later, self._host.follow, text)
+        yield Hit(likely, Content(safe_text(f"open {text}")), open_, help="The node with this id, in any engine")
+        find = partial(self.app.call_later, self._host.find, text)
+        yield Hit(likely / 2, Content(safe_text(f"find {text}")), find, help="Nodes by id or text, in all engines")
+
+    def _contexts(self) -> list[str]:
+        current = self._host.context
+        return [name for name in self._host.contexts if current is None or name != current.name]
+
+    def _switch(self, name: str) -> Callable[[], object]:
+        return partial(self.app.call_later, self._host.switch_context, name)
 
 
 def commands(app: App[Any], host: Host, page: PageScreen | None) -> Iterable[SystemCommand]:

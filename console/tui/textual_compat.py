@@ -50,3 +50,9 @@ def fatal_error(app: App[Any]) -> BaseException | None:
 def end_after_error(app: App[Any]) -> None:
     """End the app after an exception without printing Textual's traceback."""
     app._close_messages_no_wait()
+
+
+def send(app: App[Any], sequence: str) -> None:
+    """Send a control sequence to the terminal."""
+    if app._driver is not None:
+        app._driver.write(sequence)

@@ -132,7 +132,7 @@ async def test_production_wants_its_name_for_what_destroys(
         await tui.type("d")
         await tui.wait_for(lambda: not tui.app.screen.query_one("#go", Button).disabled)
         assert (await eternaltwin_db.row(task))["status"] == "Blocked"
-        await tui.press("enter", "enter")  # to the button, and on it
+        await tui.press("enter")
         await tui.wait_for("1 changed", "Close")
     assert (await eternaltwin_db.row(task))["status"] == "Complete"
 

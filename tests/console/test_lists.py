@@ -10,6 +10,7 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.tui import keymap
+from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import ListScreen
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -22,6 +23,7 @@ class Target(NamedTuple):
     key: str
     all: str
     some: str
+    typed: str = ""  # text to type after the key
 
 
 LISTS = {
@@ -29,6 +31,7 @@ LISTS = {
     "dead": Target("3", "kind:dead_letter", "error:such"),
     "audit": Target("4", "action:resolve", "action:bury"),
     "changed": Target("5", "engine:tasker", "change:resolve"),
+    "found": Target("f", "engine:tasker", "kind:step", typed="e"),
 }
 
 
@@ -64,6 +67,10 @@ class ListDriver:
 
     async def open(self) -> None:
         await self.tui.press(self.target.key)
+        if self.target.typed:
+            await self.tui.type(self.target.typed)
+            await self.tui.press("enter")
+            await self.tui.wait_for(lambda: isinstance(self.page, FindScreen) and self.page.finder.ended)
         await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, ListScreen) and self.page.list.records)
 
     async def until(self, condition: Callable[[], object]) -> None:

@@ -124,6 +124,8 @@ async def run_tui(
     now: Callable[[], float] = monotonic,
     kind: type[UnstickApp] = UnstickApp,
     start: str = "tree",
+    contexts: Mapping[str, Context] | None = None,
+    notify: str = "",
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``."""
 
@@ -132,7 +134,9 @@ async def run_tui(
         workspace.database.load = Load(now)
         return workspace
 
-    config = Config(path=folder / "config.toml", keys=dict(keys or {}), start=start)
+    config = Config(
+        path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
+    )
     app = kind(open_, Target(config=config, context=context, ascii=ascii, interval=interval), now=now)
     async with app.run_test(size=size) as pilot:
         try:

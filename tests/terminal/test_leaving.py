@@ -126,3 +126,18 @@ def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path
         terminal.press("2").wait_for("incident", "lost wakeup").press("1")
         assert terminal.leave("q") == 0
         assert terminal.modes == set()
+
+
+def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        before = terminal.settings()
+        terminal.wait_for("● live", "C Cancel")
+        for open_, shown in (((), "all jobs"), (("C",), "Reason, for the audit log")):
+            terminal.press(*open_).wait_for(shown).press("ctrl+z")
+            terminal.wait_for(
+                lambda: terminal.process.status() == psutil.STATUS_STOPPED, lambda: terminal.modes == set()
+            )
+            assert terminal.settings()[:4] == before[:4]
+            terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes, shown)
+        terminal.press("escape").wait_for("Nothing was changed.")
+        assert terminal.leave("q") == 0

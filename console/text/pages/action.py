@@ -50,11 +50,12 @@ def dry_run_page(
     *,
     limit: int = ROWS,
     skipped_limit: int = 20,
+    ids_hint: str = "",
 ) -> list[Spans]:
     """Return the result of a dry run as lines.
 
-    They show what changes, what is skipped and why, and every row before and after.
-    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run.
+    They show every row before and after, then what is skipped and why. ``actions``: the action for each kind of the
+    nodes. ``skipped``: nodes that were not in the dry run. ``ids_hint``: how to see ids if ``skipped_limit`` is 0.
     """
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
@@ -66,12 +67,13 @@ def dry_run_page(
     if seen < total:
         note = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
         lines += [*wrapped(note, cells), BLANK]
-    if owned := owners(dry_run.results, cells, limit=skipped_limit):
+    if owned := owners(dry_run.results, cells, limit=skipped_limit or 20):
         lines += [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
-    if others or skipped:
-        lines += [heading("Skipped"), *outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))
     lines += [*(differences(dry_run.changes, cells, limit=limit) or [plain("none", "$faint")]), BLANK]
+    if others or skipped:
+        lines.append(heading("Skipped", ids_hint if skipped_limit == 0 else ""))
+        lines += [*outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     if following := [line for action in actions for line in then(action, cells)]:
         lines += [*following, BLANK]
     return lines + _audit_log(dry_run, cells)

@@ -112,7 +112,7 @@ def tally(results: Iterable[Result]) -> Spans:
 def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS) -> list[Spans]:
     """Return the nodes grouped by outcome and reason.
 
-    Changed nodes come last because they need no attention.
+    Changed nodes come last because they need no attention. At most ``limit`` ids are listed; 0 for the counts alone.
     """
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in results:
@@ -124,7 +124,7 @@ def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS) -> lis
         lines.append([("  ", ""), (f"{len(ids)} ", f"bold {style}"), (MEANINGS[outcome], style)])
         lines += wrapped(why, cells, "", 4) if why else []
         lines += [plain(node_id, "$faint", 4) for node_id in ids[:limit]]
-        if len(ids) > limit:
+        if limit and len(ids) > limit:
             lines.append(plain(f"… and {len(ids) - limit} more", "$faint", 4))
         limit = max(limit - len(ids), 0)
     return lines

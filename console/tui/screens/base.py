@@ -212,7 +212,8 @@ class PageScreen(Screen[None]):
         if self._ready:
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
             shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
-            hints = [Hint(key=name, title=key.title, rank=key.rank) for name, key in shown if name]
+            names = self.host.key_name
+            hints = [Hint(key=name, title=k.title, rank=k.rank, press=names(k)) for name, k in shown if name]
             self.query_one(FooterBar).show(self.action_hints(), hints, low=self.app.size.height < 16)
 
     def say(self, text: str, tone: str = "") -> None:
@@ -245,7 +246,8 @@ class PageScreen(Screen[None]):
         hints = []
         for rank, (key, action) in enumerate(self.actions()):
             available = reader.availability(action, node)
-            hints.append(Hint(key=key, title=action.title, why="" if available.ok else available.why, rank=rank))
+            why = "" if available.ok else available.why
+            hints.append(Hint(key=key, title=action.title, why=why, rank=rank, press=key))
         return hints
 
     def helps(self) -> dict[str, str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar, cast
 
+from textual import events
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Button, Input, Static
 
 from console.config import Context
 from console.model.session import Session
@@ -16,10 +17,12 @@ from console.tui import keymap, theme
 from console.tui.bindings import bindings
 from console.tui.host import Host
 from console.tui.keymap import Key
+from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
+SCROLL = {"up": (-1, 0), "down": (1, 0), "pageup": (0, -1), "pagedown": (0, 1)}  # key -> lines, screens
 MAX_HEIGHT = 0.92  # share of the screen's height
 
 R = TypeVar("R")
@@ -64,6 +67,19 @@ class Dialog(ModalScreen[R], Generic[R]):
                 rows = box.styles.gutter.height
                 rows += sum(_rows(child) for child in box.children if child is not page and child.display)
                 page.styles.max_height = max(int(self.size.height * MAX_HEIGHT) - rows, 3)
+
+    def on_key(self, event: events.Key) -> None:
+        """Scroll the page from a field or a button, which do not use these keys."""
+        scroll = SCROLL.get(event.key)
+        pages = self.query(LineView)
+        if scroll is None or not pages or not isinstance(self.focused, Button | Input | Checkbox):
+            return
+        event.stop()
+        lines, screens = scroll
+        if lines:
+            pages.first().action_by(lines)
+        else:
+            pages.first().action_page(screens)
 
     def action_leave(self) -> None:
         self.dismiss(None)

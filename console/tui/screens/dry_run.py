@@ -1,7 +1,7 @@
 """Dialog that shows a dry run and asks for confirmation.
 
 No lock is held while it is open. "Don't change" has the focus, and enter alone never commits. The action's own key or
-its button commits; a risky action also needs a text to be typed.
+its button commits. A risky action needs a text to be typed: its field has the focus, and enter commits once it matches.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from queries.read import guard_token
 from queries.safe_text import safe_text
 
 WAIT = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
+IDS = 200  # ids of skipped nodes that are listed
 WATCHED = 200  # nodes read again at each refresh while the dialog is open
 
 
@@ -68,6 +69,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._typed = to_type(plan, self.host.context)
         self._versions = self.session.seen(plan.action.name, plan.nodes)
         self._dry_run: DryRun | None = None
+        self._ids = False  # whether the ids of skipped nodes are listed
 
     def compose(self) -> ComposeResult:
         plan = self._plan
@@ -105,12 +107,28 @@ class DryRunScreen(Dialog[DryRun | Back]):
         except DatabaseError as error:
             self._failed(error)
             return
-        dry_run = self._dry_run
         if not self.is_current:
             return
         self._say(self._advice())
-        self.query_one(LineView).put(lambda width: pages.dry_run_page(dry_run, [plan.action], plan.skipped, width))
+        self._show()
         self._renew_buttons()
+
+    def _show(self) -> None:
+        dry_run, plan = self._dry_run, self._plan
+        if dry_run is None:
+            return
+        limit, hint = (IDS, "") if self._ids else (0, f"{self._key('confirm.ids')} lists the ids")
+        self.query_one(LineView).put(
+            lambda width: pages.dry_run_page(
+                dry_run, [plan.action], plan.skipped, width, skipped_limit=limit, ids_hint=hint
+            )
+        )
+
+    def action_ids(self) -> None:
+        """Show or hide the ids of the skipped nodes."""
+        self._ids = not self._ids
+        self._show()
+        self.call_after_refresh(self.fit)
 
     def _failed(self, error: DatabaseError) -> None:
         first_line = str(error).partition("\n")[0]
@@ -175,11 +193,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     # confirmation
 
     def _confirmable(self) -> bool:
-        typed = all(
-            self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected
-            for number, typed in enumerate(self._typed)
-        )
-        return typed and self._will_change() > 0
+        return all(self._matches(n, typed) for n, typed in enumerate(self._typed)) and self._will_change() > 0
 
     @on(Input.Changed)
     def _renew_buttons(self) -> None:
@@ -194,32 +208,31 @@ class DryRunScreen(Dialog[DryRun | Back]):
         button.refresh(layout=True)
         apply = f"{self._plan.key} apply to {nodes} · " if number and not self._typed else ""
         locked = bool(self._dry_run and self._dry_run.for_now)
-        keys = [key for key in keymap.CONFIRM if key.id != "confirm.wait" or locked]
+        others = any(result.outcome is not Outcome.CHANGED for result in self._dry_run.results) if self._dry_run else 0
+        useless = {"confirm.wait": not locked, "confirm.ids": not (others or self._plan.skipped)}
+        keys = [key for key in keymap.CONFIRM if not useless.get(key.id)]
         self.query_one("#keys", Static).update(apply + self.hints(*keys, *keymap.DIALOG))
 
     def on_key(self, event: events.Key) -> None:
         if event.key == self._plan.key and not self._typed and self._confirmable():
             event.stop()
             self._confirm()
-        elif event.key in ("up", "down", "pageup", "pagedown") and not isinstance(self.focused, LineView):
-            page = self.query_one(LineView)
-            steps = {"up": -1, "down": 1}
-            if event.key in steps:
-                page.action_by(steps[event.key])
-            else:
-                page.action_page(1 if event.key == "pagedown" else -1)
 
     @on(Input.Submitted)
     def _next_field(self, message: Input.Submitted) -> None:
-        """Move from a matching field to the next one, then to the button.
+        """Commit once all fields match; before that, go from a matching field to the next.
 
-        Enter in a field never commits.
+        In a field that does not match, Enter does nothing.
         """
-        for number, typed in enumerate(self._typed):
-            if self.query_one(f"#typed-{number}", Input).value.strip() != typed.expected:
-                self.query_one(f"#typed-{number}").focus()
-                return
-        self.query_one("#go").focus()
+        message.stop()
+        wrong = [n for n, typed in enumerate(self._typed) if not self._matches(n, typed)]
+        if not wrong:
+            self._confirm()
+        elif message.input.id not in {f"typed-{number}" for number in wrong}:
+            self.query_one(f"#typed-{wrong[0]}").focus()
+
+    def _matches(self, number: int, typed: Typed) -> bool:
+        return self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected
 
     @on(Button.Pressed, "#go")
     def _confirm(self) -> None:

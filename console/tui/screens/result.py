@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -9,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Button, Static
 
 from console.model.bulk_run import BulkRun
+from console.model.follow_up import FollowUp
 from console.text import formatting
 from console.text.pages import action as pages
 from console.text.pages.lines import plain
@@ -19,6 +22,10 @@ from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
+from queries.model import Outcome
+from queries.safe_text import safe_text
+
+READ = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
 class ResultScreen(Dialog[None]):
@@ -33,11 +40,15 @@ class ResultScreen(Dialog[None]):
         super().__init__()
         self._plan = plan
         self._work = work
+        self._follow: FollowUp | None = None
+        self._next = Content("")
+        self._asked = 0.0  # when the last read was requested
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
             yield Title(self._plan.title, self.host.context)
             yield text("", id="progress")
+            yield text("", id="next")
             yield LineView(id="page")
             with Horizontal(classes="buttons"):
                 yield Button("Stop", id="stop")
@@ -54,6 +65,7 @@ class ResultScreen(Dialog[None]):
         if not self.is_attached or not self.query(LineView):
             return
         work = self._work
+        self._renew_next()
         if work.seen:
             return
         self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
@@ -64,7 +76,42 @@ class ResultScreen(Dialog[None]):
         if work.ended:
             close.focus()
             work.seen = True
+            self._watch()
             self.query_one(LineView).put(self._lines)
+
+    # what happens next
+
+    def _watch(self) -> None:
+        """Watch the changed nodes until the engine has gone on with them."""
+        changed = {result.id for result in self._work.results if result.outcome is Outcome.CHANGED}
+        nodes = [node for node in self._plan.nodes if node.id in changed]
+        if nodes and self._plan.label in self.session.engines:
+            self._follow = FollowUp(nodes, monotonic)
+            self._renew_next()
+
+    async def read(self) -> None:
+        """Read the watched nodes again. Raises DatabaseError."""
+        follow, reader = self._follow, self.session.engines.get(self._plan.label)
+        if follow is None or reader is None or not follow.active:
+            return
+        page = await reader.nodes(follow.waiting)
+        follow.put({node.id: node for node in page.nodes}, page.at)
+        self._renew_next()
+
+    def _renew_next(self) -> None:
+        follow = self._follow
+        if follow is None or not self.is_attached:
+            return
+        if follow.active and monotonic() - self._asked >= max(READ, self.session.pace * self.session.throttled):
+            self._asked = monotonic()
+            self.session.run_now()
+        said = follow.summary or "reading"
+        hint = f" · {self.host.key_shown(keymap.RESULT[0])} stops watching" if follow.active else ""
+        shown = Content.assemble(("Next: ", "bold $primary"), safe_text(said), (hint, "$faint"))
+        if shown != self._next:
+            self._next = shown
+            self.query_one("#next", Static).update(shown)
+            self.call_after_refresh(self.fit)
 
     def _progress(self) -> Spans:
         work = self._work
@@ -95,16 +142,20 @@ class ResultScreen(Dialog[None]):
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
         results = [*work.results, *self._plan.skipped]
-        return pages.result_page(results, width, changes=total.changes, facts=facts)
+        following = pages.then(self._plan.action, width) if self._follow is not None else []
+        return [*following, *pages.result_page(results, width, changes=total.changes, facts=facts)]
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
-        """Start no further chunk and stop waiting for the server."""
+        """Start no further chunk, stop waiting for the server, and stop watching."""
+        if self._follow is not None:
+            self._follow.stop()
         self._work.stop()
         self.renew()
 
     @on(Button.Pressed, "#more")
     def _go_on(self) -> None:
+        self._follow = None
         self._work.go_on()
         self.query_one(LineView).put(lambda _: [])
         self.query_one("#stop").focus()

@@ -337,6 +337,12 @@ class TreeScreen(FilterScreen):
         else:
             self.say("This database has only one engine." if labels else "No engine was found.", "faint")
 
+    def show_engine(self, label: str) -> None:
+        """Show the list of another engine."""
+        if label != self._label:
+            self._label = label
+            self._switched()
+
     def action_live(self) -> None:
         self._kind = ListKind.TREE if self._kind is ListKind.LIVE else ListKind.LIVE
         if self._kind is ListKind.LIVE and self._label is not None:

@@ -9,7 +9,7 @@ from textual.content import Content
 from console.model.flow import Rates
 from console.text import formatting
 from console.text.pages.findings import severity_ink
-from console.tui.widgets.text_bar import TextBar, spread, squeeze
+from console.tui.widgets.text_bar import TextBar, clickable, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
 
@@ -82,9 +82,13 @@ class EnginesBar(TextBar):
             if fit or width >= WIDER:
                 break
         counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
+        places = [self._lines.index(line) for line in lines]
         return Content("\n").join(
-            spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width)
-            for head, parts, room, end in zip(heads, counts, rooms, ends, strict=True)
+            clickable(
+                spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width),
+                f"app.show_engine({place})",
+            )
+            for head, parts, room, end, place in zip(heads, counts, rooms, ends, places, strict=True)
         )
 
     def _visible_lines(self) -> Sequence[EngineLine]:

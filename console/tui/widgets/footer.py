@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import TextBar, squeeze
+from console.tui.widgets.text_bar import TextBar, clickable, squeeze
 from queries.model import Record
 
 
 class Hint(Record):
     """One key. A key with a reason ``why`` has no effect now and is painted grey."""
 
-    key: str
+    key: str  # as printed on the keyboard
     title: str
     why: str = ""
     rank: int = 0
+    press: str = ""  # name of the key, which a click presses
 
 
 class FooterBar(TextBar):
@@ -51,9 +52,13 @@ class FooterBar(TextBar):
 
 def _action(hint: Hint) -> Content:
     if hint.why:
-        return Content.styled(f"{hint.key} {hint.title}", "$faint 60%")
-    return Content.assemble((hint.key, "bold $accent"), " ", hint.title)
+        return _pressed(hint, Content.styled(f"{hint.key} {hint.title}", "$faint 60%"))
+    return _pressed(hint, Content.assemble((hint.key, "bold $accent"), " ", hint.title))
 
 
 def _read(hint: Hint) -> Content:
-    return Content.assemble((hint.key, "bold $primary"), " ", (hint.title, "$faint"))
+    return _pressed(hint, Content.assemble((hint.key, "bold $primary"), " ", (hint.title, "$faint")))
+
+
+def _pressed(hint: Hint, content: Content) -> Content:
+    return clickable(content, f"app.press('{hint.press}')") if hint.press else content

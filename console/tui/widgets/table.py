@@ -111,7 +111,8 @@ class Table(RowView, Generic[T]):
     def put_columns(self, columns: Sequence[Column[T]]) -> None:
         """Show other columns of the same records."""
         self._columns = columns
-        self.refresh()
+        self._widest.clear()
+        self.repaint()
 
     def around(self, rows: int = 50) -> Sequence[T]:
         """Return the records within this number of rows from the cursor."""

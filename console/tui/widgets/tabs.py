@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import TextBar, spread
+from console.tui.widgets.text_bar import TextBar, clickable, spread
 from queries.safe_text import safe_text
 
 
@@ -43,9 +43,10 @@ class TabsBar(TextBar):
     def _tab(self, key: str, name: str) -> Content:
         badge = self._badges.get(name, "")
         chosen = name == self._chosen
-        return Content.assemble(
+        tab = Content.assemble(
             (f" {key} ", "$faint"),
             (name, "bold underline $primary" if chosen else "$faint"),
             (f" {badge}" if badge else "", "bold $phase-blocked"),
             " ",
         )
+        return clickable(tab, f"app.show_mode('{name}')")

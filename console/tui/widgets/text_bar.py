@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from textual import events
 from textual.content import Content
+from textual.style import Style
 from textual.widget import Widget
+
+ACTION = "bar_action"  # not Textual's "@click", which underlines
 
 Part = str | Content | tuple[str, str]
 
@@ -34,6 +38,18 @@ class TextBar(Widget):
 
     def render(self) -> Content:
         return self._content
+
+    async def on_click(self, event: events.Click) -> None:
+        """Run the action of the part under the mouse."""
+        action = event.style.meta.get(ACTION)
+        if action is not None:
+            event.stop()
+            await self.app.run_action(action)
+
+
+def clickable(part: Content, action: str) -> Content:
+    """Return a part of a bar that runs an action of the app when it is clicked."""
+    return part.stylize(Style.from_meta({ACTION: action}))
 
 
 def spread(left: Iterable[Part], right: Iterable[Part], width: int) -> Content:

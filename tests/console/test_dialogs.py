@@ -1,0 +1,127 @@
+"""Dialogs of an action: order of their parts, their keys, and the time after the commit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import asyncpg
+import pytest
+from textual.widgets import Button, Input
+
+from console.config import Context
+from console.demo.eternaltwin.runner import Runner
+from console.tui.screens.result import ResultScreen
+from tests.console.test_action_path import on_task
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+PRODUCTION = Context(name="rb-prod", production=True)  # r and b are keys of the dialog
+
+
+def page(tui: TuiDriver) -> str:
+    return str(tui.app.screen.query_one("#page").text)  # type: ignore[attr-defined]
+
+
+async def test_changes_come_first_and_skipped_nodes_are_counted_by_reason(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    jobs = await eternaltwin_db.jobs(30)
+    await eternaltwin_db.task(jobs[0], status="Blocked", timer=60)
+    await eternaltwin_db.tasks(jobs[1:], status="Complete")
+    async with run_tui(eternaltwin, tmp_path, size=(80, 24)) as tui:
+        await tui.wait_for("30")
+        await tui.press("asterisk")
+        await tui.wait_for("30 marked")
+        await tui.action("C")
+        text = await tui.wait_for("Will change 1", "Blocked → Complete")
+        assert "not while it is done" not in text.partition("Rows before and after")[0]
+        skipped = page(tui).partition("Skipped")[2].partition("Then")[0]
+        assert "29 refused" in skipped
+        assert len(re.findall("not while it is done", skipped)) == 1
+        assert "eternaltwin/job:" not in skipped
+        await tui.press("i")
+        await tui.wait_for(lambda: page(tui).partition("Skipped")[2].count("eternaltwin/job:") == 29)
+        await tui.press("i")
+        await tui.wait_for(lambda: page(tui).partition("Skipped")[2].count("eternaltwin/job:") == 0)
+
+
+async def test_the_field_of_a_typed_confirmation_takes_every_key(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path, context=PRODUCTION) as tui:
+        await on_task(tui)
+        await tui.press("C")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.burst(*"why", "enter", *"rb", "enter", *"-pro", "enter")
+        await tui.wait_for("Will change 1", lambda: tui.app.screen.query_one("#typed-0", Input).value == "rb-pro")
+        assert tui.app.screen.query_one("#go", Button).disabled
+        assert tui.app.focused is tui.app.screen.query_one("#typed-0")
+        await tui.press("d", "enter")
+        await tui.wait_for("1 changed", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Complete"
+
+
+async def test_the_whole_text_is_readable_on_a_small_screen(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked")
+    async with run_tui(eternaltwin, tmp_path, size=(80, 24)) as tui:
+        await on_task(tui)
+        for action in [action for _, action in tui.app.front.actions() if action.writes]:  # type: ignore[union-attr]
+            key = next(k for k, names in tui.app.action_keys.items() if action.name in names)
+            await tui.press(key)
+            await tui.wait_for(lambda: tui.app.screen is not tui.app.front)
+            if tui.app.screen.query("#reason"):
+                seen = words(tui.text)
+                for _ in range(20):
+                    await tui.press("down")
+                    seen |= words(tui.text)
+                for text in [action.effect, action.next, *(each.title for each in action.arguments)]:
+                    assert words(text) <= seen, (action.name, words(text) - seen)
+            await tui.press("escape")
+            await tui.wait_for(lambda: tui.app.screen is tui.app.front)
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+async def test_what_happens_after_a_commit_is_watched(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=3600)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await tui.press("p")  # a key of the page does nothing here
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Next: not taken yet")
+        connection = await asyncpg.connect(eternaltwin)
+        runner = Runner(connection, Random(1))
+        while not runner.polls:
+            await runner.tick()
+        await connection.close()
+        await tui.wait_for(lambda: re.search(r"Next: \w+ after \d+s", tui.text))
+        assert isinstance(tui.app.screen, ResultScreen)
+        await tui.press("enter")
+        await tui.wait_for(lambda: tui.app.screen is tui.app.front)
+
+
+@pytest.mark.parametrize("paused", [True, False])
+async def test_the_watch_after_a_commit_can_be_stopped(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, paused: bool
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=3600)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        if paused:
+            await tui.press("p")
+            await tui.wait_for("paused")
+        await tui.action("W")
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Next: not taken yet", "s stops watching")
+        await tui.press("s")
+        await tui.wait_for("no longer watched")
