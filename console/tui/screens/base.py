@@ -11,6 +11,7 @@ from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console.model.session import Link, Session
+from console.text.pages.findings import levels
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
@@ -254,6 +255,7 @@ class PageScreen(Screen[None]):
                     stuck=self.session.stuck(label) if self.session.findings_loaded else None,
                     more_stuck=label in more,
                     worst=self.session.worst(label),
+                    levels=levels(self.session.severities(label)),
                     oldest=self.session.oldest(label),
                     history=self.session.load.samples(label),
                     rates=self.session.rates(label),
