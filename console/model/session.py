@@ -211,6 +211,13 @@ class Session:
         """Return the severity of an engine's worst finding; 0 without findings."""
         return max((f.severity for f in self._found.get(label, ())), default=0)
 
+    def severities(self, label: str) -> list[int]:
+        """Return the worst severity of each of an engine's nodes that have findings."""
+        worst: dict[str, int] = {}
+        for finding in self._found.get(label, ()):
+            worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
+        return list(worst.values())
+
     def oldest(self, label: str) -> float | None:
         """Return the seconds since an engine's oldest finding began."""
         since = [f.since for f in self._found.get(label, ()) if f.since is not None]

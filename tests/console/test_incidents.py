@@ -93,3 +93,12 @@ def test_do_acts_on_all_nodes_of_an_incident(eternaltwin: str) -> None:
 def test_an_incident_and_ids_exclude_each_other(eternaltwin: str) -> None:
     answer = unstick("do", "wake", "eternaltwin/task:1", "--incident", OVERDUE, "--reason", "x", dsn=eternaltwin)
     assert answer.code == 2
+
+
+async def test_the_header_shows_stuck_nodes_by_severity(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    await eternaltwin_db.job(age=7200)
+    async with run_tui(eternaltwin, tmp_path, size=(140, 30)) as tui:
+        await tui.wait_for("‼3 ·1  4 stuck")

@@ -16,7 +16,6 @@ from queries.model import Incident
 from queries.workspace import Workspace
 from tests.drills.console import shown
 from tests.drills.scene import Scene
-from tests.drills.todo import TODO
 from tests.servers import PostgresServer
 
 Cause = Callable[[Scene], Awaitable[str | tuple[str, ...] | None]]
@@ -50,11 +49,6 @@ class Drill:
     @property
     def key(self) -> str:
         return f"{self.engine}: {self.name}"
-
-    @property
-    def todo(self) -> str:
-        """Return why it may still fail, or ""."""
-        return TODO.get(self.key, "")
 
     @property
     def control(self) -> bool:

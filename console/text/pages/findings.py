@@ -13,6 +13,16 @@ from queries.safe_text import safe_text
 SEVERITIES = ((8, "$phase-failed"), (5, "$phase-blocked"), (0, "$phase-scheduled"))
 
 
+GLYPHS = (("‼", "!!"), ("!", "!"), ("·", "."))
+"""Sign of each level of `SEVERITIES`, and its ASCII form."""
+
+
+def levels(severities: Iterable[int]) -> tuple[int, ...]:
+    """Return how many of these severities are on each level of `SEVERITIES`."""
+    places = [next(n for n, (least, _) in enumerate(SEVERITIES) if severity >= least) for severity in severities]
+    return tuple(places.count(place) for place in range(len(SEVERITIES)))
+
+
 def severity_ink(severity: int) -> str:
     """Return the colour of a finding."""
     return next(ink for least, ink in SEVERITIES if severity >= least)

@@ -31,6 +31,7 @@ FILTER = (
 
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
+    ("‼3 !8 ·12", "stuck nodes of severity 8 and 9, of 5 to 7, and below"),
     ("▁▂█", "stuck nodes over the last 15 minutes"),
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
 )

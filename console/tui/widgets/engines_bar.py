@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console.model.flow import Rates
 from console.text import formatting
-from console.text.pages.findings import severity_ink
+from console.text.pages.findings import GLYPHS, SEVERITIES, severity_ink
 from console.tui.widgets.text_bar import TextBar, clickable, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
@@ -40,6 +40,7 @@ class EngineLine(Record):
     stuck: int | None  # number of nodes with findings; None: not read yet
     more_stuck: bool = False  # there may be more of them
     worst: int = 0  # severity of the worst finding
+    levels: tuple[int, ...] = ()  # numbers of stuck nodes by severity, the worst level first
     oldest: float | None = None  # seconds since the oldest finding began
     history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
     rates: Rates | None = None  # work per minute
@@ -124,8 +125,18 @@ class EnginesBar(TextBar):
             spark = "" if self._ascii else formatting.sparkline(line.history, 10)
             oldest = f"oldest {formatting.age(line.oldest)}  " if line.oldest is not None else ""
             badges += Content.assemble((f"{spark}  " if spark else "", severity_ink(line.worst)), (oldest, "$faint"))
+            badges += Content.assemble(*self._levels(line))
         number = f"{line.stuck}{'+' if line.more_stuck else ''} stuck"
         return badges + Content.styled(number, f"bold {severity_ink(line.worst)}")
+
+    def _levels(self, line: EngineLine) -> list[tuple[str, str]]:
+        """Return the stuck nodes by severity, if they differ in it."""
+        found = [
+            (f"{glyphs[self._ascii]}{number} ", ink)
+            for number, glyphs, (_, ink) in zip(line.levels, GLYPHS, SEVERITIES, strict=False)
+            if number
+        ]
+        return [*found, (" ", "")] if len(found) > 1 else []
 
     def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
         if line.counts is None:
