@@ -45,6 +45,7 @@ class StuckScreen(ListScreen[Item]):
     def __init__(self) -> None:
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
+        self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
         self._requested = ""  # row for which the last early refresh was requested
         super().__init__()
 
@@ -129,7 +130,8 @@ class StuckScreen(ListScreen[Item]):
         self._gone -= set(nodes)
 
     def show_body(self) -> None:
-        self._notice(bool(self.put_rows()))
+        self._notice(bool(self.put_rows(filling=not self._filled)))
+        self._filled = self.session.findings_loaded
         self._preview()
         self._read_unknown()
 
