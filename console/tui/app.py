@@ -183,6 +183,9 @@ class UnstickApp(App[None]):
         self.run_worker(self._paint_first(painting), group="start", exit_on_error=True)
         self.set_interval(1.0, self._renew_header)
 
+    def on_unmount(self) -> None:
+        formatting.show_times(Times.RELATIVE)  # for whatever this process prints next
+
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
         self.session.read_screen, self.session.changed = self._read_screen, self.renew

@@ -1,4 +1,4 @@
-"""Dialogs of an action: order of their parts, their keys, and the time after the commit."""
+"""Dialogs of an action: order of their parts, keys, and the result."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_wrong_settings_are_reported_before_anything_is_shown(text: str, tmp_pat
     file.parent.mkdir(parents=True)
     file.write_text(text)
     target = "@pord" if text == "[contexts.prod]" else "postgresql://127.0.0.1:1/app"
-    with Terminal(target, home=tmp_path, size=(200, 24)) as terminal:
+    with Terminal(target, home=tmp_path, size=(200, 24), start="") as terminal:
         assert terminal.ended() == 2
     said = terminal.raw.decode()
     assert SETTINGS[text] in said

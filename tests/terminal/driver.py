@@ -62,7 +62,7 @@ _RESTING = {7: True, 25: True}  # lines wrap, the cursor is seen; every other mo
 class Terminal:
     """``python -m console ARGUMENTS`` in a terminal.
 
-    ``home`` is its folder, ``start`` the first page.
+    ``home`` is its folder, ``start`` the first page ("": as set).
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Terminal:
     ) -> None:
         settings = Path(environment(home)["XDG_CONFIG_HOME"], "unstick", "config.toml")
         written = settings.read_text() if settings.exists() else ""
-        if "start =" not in written:
+        if start and "start =" not in written:
             settings.parent.mkdir(parents=True, exist_ok=True)
             settings.write_text(f'start = "{start}"\n{written}')
         columns, rows = size
