@@ -109,7 +109,8 @@ def test_every_action_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
         assert dry.json["changes"], action
         assert rows(dsn) == before
         done = unstick(*words, "--yes", dsn=dsn, home=home)
-        assert (done.code, done.json["results"]) == (0, [{"id": node, "outcome": "changed", "why": ""}]), (
+        (result,) = done.json["results"]
+        assert (done.code, result["id"], result["outcome"], result["why"]) == (0, node, "changed", ""), (
             action,
             done.err,
         )
