@@ -110,7 +110,10 @@ def test_every_action_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
         assert rows(dsn) == before
         done = unstick(*words, "--yes", dsn=dsn, home=home)
         (result,) = done.json["results"]
-        assert (done.code, result["id"], result["outcome"]) == (0, node, "changed"), (action, done.err)
+        assert (done.code, result["id"], result["outcome"], result["why"]) == (0, node, "changed", ""), (
+            action,
+            done.err,
+        )
         assert rows(dsn) != before
         (entry,) = unstick("audit", node, "--limit", "1", "--json", dsn=dsn, home=home).json["entries"]
         assert (entry["action"], entry["reason"], entry["engine"]) == (action, "to try it", name)
