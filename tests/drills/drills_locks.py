@@ -165,6 +165,15 @@ ALL_ROWS = {
 }
 
 
+async def script_holds_all_rows(scene: Scene) -> str:
+    """Let a script change all rows, start the workers, and return the script's pid."""
+    session, pid = await begun(scene, "script")
+    await session.execute(ALL_ROWS[scene.key])
+    await scene.start()
+    await scene.sleep(WAITS)
+    return pid
+
+
 async def script_updates_every_row(scene: Scene, minutes: float) -> str:
     """A script changes all rows in one transaction that does not end."""
     await scene.start()
@@ -172,11 +181,7 @@ async def script_updates_every_row(scene: Scene, minutes: float) -> str:
     for _ in range(4):
         await LATE[scene.key](scene)
     await scene.pass_time(minutes * MINUTE)
-    session, pid = await begun(scene, "script")
-    await session.execute(ALL_ROWS[scene.key])
-    await scene.start()
-    await scene.sleep(WAITS)
-    return pid
+    return await script_holds_all_rows(scene)
 
 
 for name in LATE:
@@ -195,11 +200,7 @@ async def many_rows_locked(scene: Scene) -> str:
         rows = await LATE[scene.key](scene)
     await scene.pass_time(90 * MINUTE)
     assert rows
-    session, pid = await begun(scene, "script")
-    await session.execute(ALL_ROWS[scene.key])
-    await scene.start()
-    await scene.sleep(WAITS)
-    return pid
+    return await script_holds_all_rows(scene)
 
 
 async def workers_give_up_waiting(scene: Scene) -> str:
@@ -211,11 +212,7 @@ async def workers_give_up_waiting(scene: Scene) -> str:
     for _ in range(4):
         await LATE[scene.key](scene)
     await scene.pass_time(40 * MINUTE)
-    session, pid = await begun(scene, "script")
-    await session.execute(ALL_ROWS[scene.key])
-    await scene.start()
-    await scene.sleep(WAITS)
-    return pid
+    return await script_holds_all_rows(scene)
 
 
 for name in LATE:

@@ -248,14 +248,19 @@ async def slot_of_a_lost_standby(scene: Scene) -> None:
     await scene.until("SELECT NOT active FROM pg_replication_slots")
 
 
-@drill("uni2work", "wal_kept", names=("etl",), alone=True, most=1, limits={"wal_kept": 1e6})
-async def logical_slot_without_a_reader(scene: Scene) -> None:
-    """The slot keeps WAL, but no rows of the engine."""
-    scene.server.sql("ALTER SYSTEM SET wal_level = logical")
+async def restart(scene: Scene) -> None:
+    """Restart the server, so that its settings apply."""
     await scene.hang_up()
     await asyncio.to_thread(scene.server.halt)
     await asyncio.to_thread(scene.server.start)
     await scene.connect()
+
+
+@drill("uni2work", "wal_kept", names=("etl",), alone=True, most=1, limits={"wal_kept": 1e6})
+async def logical_slot_without_a_reader(scene: Scene) -> None:
+    """The slot keeps WAL, but no rows of the engine."""
+    scene.server.sql("ALTER SYSTEM SET wal_level = logical")
+    await restart(scene)
     await scene.sql("SELECT pg_create_logical_replication_slot('etl', 'test_decoding')")
     await scene.sql("CREATE TABLE load AS SELECT repeat('x', 500) FROM generate_series(1, 20000)")
     await scene.start()
@@ -265,10 +270,7 @@ async def logical_slot_without_a_reader(scene: Scene) -> None:
 async def archive_command_fails(scene: Scene) -> None:
     for setting in ("archive_mode = on", "archive_command = 'false'"):
         scene.server.sql(f"ALTER SYSTEM SET {setting}")
-    await scene.hang_up()
-    await asyncio.to_thread(scene.server.halt)
-    await asyncio.to_thread(scene.server.start)
-    await scene.connect()
+    await restart(scene)
     await scene.sql("SELECT pg_switch_wal()")
     await scene.until("SELECT failed_count > 0 FROM pg_stat_archiver")
     await scene.start()
@@ -350,10 +352,7 @@ async def notify_queue_full(scene: Scene) -> None:
     The server keeps every notification for it.
     """
     scene.server.sql("ALTER SYSTEM SET max_notify_queue_pages = 64")
-    await scene.hang_up()
-    await asyncio.to_thread(scene.server.halt)
-    await asyncio.to_thread(scene.server.start)
-    await scene.connect()
+    await restart(scene)
     listener = await scene.session("listener")
     await listener.execute("LISTEN pgmq_message_ready")
     await listener.execute("BEGIN")
