@@ -80,7 +80,8 @@ async def test_a_key_that_changes_nothing_here_says_so(
 async def test_a_title_keeps_the_number_at_its_end(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    await eternaltwin_db.task(kind="ConfirmSubscriptionOfNewsletter", version=12, status="Blocked", timer=-900)
+    kind = "ConfirmSubscriptionOfNewsletter"
+    await eternaltwin_db.task(kind=kind, version=12, status="Blocked", polled=600, timer=-900)
     async with run_tui(eternaltwin, tmp_path, size=(76, 30)) as tui:
         await tui.wait_for("● live", "stuck")
         await tui.press("2")
