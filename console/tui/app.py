@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
 from typing import Any
@@ -32,7 +32,7 @@ from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
-from queries.actions.plan import Plan
+from queries.actions.plan import Plan, plan_selection
 from queries.contract import loader
 from queries.errors import DatabaseError
 from queries.model import Node
@@ -52,6 +52,12 @@ def _check(config: Config) -> None:
         keymap.ids(action for each in loader.builtin() for action in each.spec.actions),
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
+
+
+async def _perform(page: PageScreen, plan: Plan) -> None:
+    from console.tui.screens.action import perform
+
+    await perform(page, plan)
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
@@ -493,30 +499,38 @@ class UnstickApp(App[None]):
         self.renew()
 
     def action_perform(self, key: str) -> None:
-        from queries.actions.plan import plan_selection
+        self._act(lambda page: self._planned(page, key))
 
-        if self.front is None or self._acting:  # a key that repeats must not start the action twice
+    def start(self, plan: Plan) -> None:
+        self._act(lambda page: _perform(page, plan))
+
+    def _act(self, steps: Callable[[PageScreen], Awaitable[None]]) -> None:
+        """Run an action of the page in front, unless one is running: a key that repeats must not start it twice."""
+        if self.front is not None and not self._acting:
+            self._acting = True
+            self.run_worker(self._acted(steps(self.front)), group="actions", exit_on_error=True)
+
+    async def _acted(self, steps: Awaitable[None]) -> None:
+        try:
+            await steps
+        finally:
+            self._acting = False
+
+    async def _planned(self, page: PageScreen, key: str) -> None:
+        """Perform the action of a key on all targets, also on those that the page did not read yet."""
+        try:
+            await page.read_targets()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.refuse(f"The nodes could not be read. {error}")
             return
-        targets = self.front.targets()
+        targets = page.targets()
         reader = self.session.reader(targets[0].id) if targets else None
         plan = plan_selection(reader, targets, key, self.action_keys[key])
         if isinstance(plan, Plan):
-            self.start(plan)
+            await _perform(page, plan)
         else:
             self.refuse(plan)
-
-    def start(self, plan: Plan) -> None:
-        if self.front is not None and not self._acting:
-            self._acting = True
-            self.run_worker(self._perform(self.front, plan), group="actions", exit_on_error=True)
-
-    async def _perform(self, page: PageScreen, plan: Plan) -> None:
-        from console.tui.screens.action import perform
-
-        try:
-            await perform(page, plan)
-        finally:
-            self._acting = False
 
     def refuse(self, why: str) -> None:
         """Open a dialog that says why a key does nothing.

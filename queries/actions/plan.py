@@ -107,6 +107,8 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         return f"{key} changes a node. Move the cursor to a node first."
     by_kind: dict[str, Action] = {}
     for node in selected:
+        if not node.id.startswith(f"{reader.label}/"):
+            continue
         found = next((action for action in reader.actions(node.kind) if action.name in names), None)
         if found is not None:
             by_kind.setdefault(node.kind, found)
@@ -118,7 +120,9 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
     skipped: list[Result] = []
     for node in selected:
         action = by_kind.get(node.kind)
-        if action is None or action.name != first.name:
+        if not node.id.startswith(f"{reader.label}/"):
+            why = f"not a node of {reader.label}: act on one engine at a time"
+        elif action is None or action.name != first.name:
             why = f"{first.title} is not for a {node.kind}"
         else:
             available = reader.availability(action, node, bulk=len(selected) > 1)

@@ -82,7 +82,7 @@ async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_f
     async with run_tui(all_engines, tmp_path, size=(120, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         await tui.press("3")
-        await tui.wait_for("▌tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
+        await tui.wait_for("▌ tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
         assert lines(tui)["tasker"].startswith(" ▸ ")
         tui.app.session.pause()
         await tui.press("end")
@@ -155,3 +155,12 @@ async def test_work_per_minute_is_shown_if_there_is_room(
         assert rates.entered is not None
         assert rates.left is not None
         assert 1.2 < rates.entered / rates.left < 1.8, "60 tasks, of which 40 are complete"
+
+
+async def test_an_action_leaves_out_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
+    async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
+        await tui.wait_for(lambda: tui.app.session.engines and not tui.app.session.pending and "incidents" in tui.text)
+        await tui.press("asterisk")
+        await tui.wait_for("marked")
+        await tui.action("W")
+        await tui.wait_for("Will change", "not a node of tasker: act on one engine at a time")

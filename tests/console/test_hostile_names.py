@@ -95,7 +95,7 @@ def test_no_command_prints_a_name_raw(hostile: str, names: list[str]) -> None:
     assert done.code == 0
     assert unstick("audit", dsn=hostile, home=done.home).code == 0
     assert unstick("tree", "--engine", "no such\x1b[2J", dsn=hostile).code == 2
-    assert unstick("show", f"eternaltwin{HIDING}/job:1", dsn=hostile).code == 2
+    assert unstick("show", f"eternaltwin{HIDING}/job:1", dsn=hostile).code == 3
 
 
 def test_nothing_stuck_names_the_schemas_on_one_line(server: PostgresServer, database: str, names: list[str]) -> None:

@@ -53,7 +53,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     keys = CountedKeys(terminal)
     terminal.wait_for("● live")
     keys.press("2")
-    terminal.wait_for(re.compile(rf"^▌[▸ ] \d {title[:20]}.* {key} ", re.MULTILINE))
+    terminal.wait_for(re.compile(rf"^▌.*{title[:20]}.* {key} ", re.MULTILINE))
     keys.press(key)
     terminal.wait_for("Reason, for the audit log")
     terminal.type("as the drill says")

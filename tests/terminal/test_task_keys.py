@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from console.demo.tasker.data import Data
+from tests.command import environment
 from tests.console.test_dead import dead
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
@@ -17,7 +18,7 @@ MOST = {
     "see the worst": 0,
     "wake it": 3,
     "cancel all of a kind": 4,
-    "resolve the dead letters of one cause": 6,
+    "resolve the dead letters of one cause": 5,
     "find by the id of an alert": 2,
     "what changed": 1,
     "who did what": 1,
@@ -86,6 +87,9 @@ def tasks(terminal: Terminal, node: str) -> dict[str, int]:
 
 
 async def test_keys_for_tasks(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    settings = Path(environment(tmp_path)["XDG_CONFIG_HOME"], "unstick", "config.toml")
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[thresholds.eternaltwin]\nrunner_silent = "1h"\n')  # no runner polls while the keys are counted
     await eternaltwin_db.task(polled=0.5)
     found = [await eternaltwin_db.task(status="Blocked", timer=-6000) for _ in range(3)]
     for _ in range(4):
@@ -99,9 +103,7 @@ def resolve(terminal: Terminal) -> int:
     operator = Operator(terminal)
     terminal.wait_for("● live", lambda: terminal.at > 0)
     operator.press("3", "43 dead letters in 2 groups")
-    operator.press("/", "words, field:value")
-    terminal.type("such").wait_for("40 of 43")
-    operator.press("enter", lambda: terminal.at > 0)
+    operator.press("down", lambda: "no such card" in terminal.under)
     operator.act("E", 40)
     return operator.keys
 

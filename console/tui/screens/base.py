@@ -110,6 +110,9 @@ class PageScreen(Screen[None]):
         """
         return []
 
+    async def read_targets(self) -> None:
+        """Read the target nodes that were not read yet. Raises DatabaseError."""
+
     def cursor(self) -> Node | None:
         """Return the node under the cursor, as last read."""
         targets = self.targets()

@@ -115,9 +115,18 @@ class StuckScreen(ListScreen[Item]):
         return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._known and id_ not in self._gone))
 
     async def load(self) -> None:
-        wanted: dict[str, list[str]] = {}
         more = self._unread()[:MOST] if self.filter else []
-        for node_id in dict.fromkeys([*self._wanted(), *more]):
+        await self._read(dict.fromkeys([*self._wanted(), *more]))
+
+    async def read_targets(self) -> None:
+        ids = dict.fromkeys(id_ for record in self.list.chosen(self.row) if (id_ := record.node_id))
+        unread = [id_ for id_ in ids if id_ not in self._known]
+        for start in range(0, len(unread), MOST):
+            await self._read(unread[start : start + MOST])
+
+    async def _read(self, node_ids: Iterable[str]) -> None:
+        wanted: dict[str, list[str]] = {}
+        for node_id in node_ids:
             wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
         nodes: dict[str, Node] = {}
         for label, ids in wanted.items():
