@@ -123,10 +123,9 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     before = fetch(eternaltwin, SNAPSHOT)
     answer = do(eternaltwin, "wake", node, other, "--dry-run")
     assert answer.code == 3
-    will_change, skipped = answer.out.split("Skipped")
-    assert "Will change 1 task" in will_change
-    assert skipped.index("1 refused") < skipped.index(other) < skipped.index("Rows before and after")
-    assert skipped.index("Rows before and after") < skipped.index(node)
+    changes, skipped = answer.out.split("Skipped")
+    assert changes.index("Will change 1 task") < changes.index("Rows before and after") < changes.index(node)
+    assert skipped.index("1 refused") < skipped.index(other)
     exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
     assert do(eternaltwin, "wake", node, "--dry-run").code == 0

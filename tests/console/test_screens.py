@@ -80,10 +80,9 @@ async def test_the_detail_of_a_node_that_vanishes(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
-    async with run_tui(eternaltwin, tmp_path) as tui:
+    async with run_tui(eternaltwin, tmp_path, size=(140, 36)) as tui:
         await tui.press("2")
-        await tui.wait_for("overdue timer", "W wake")
-        await tui.wait_for("◷ scheduled")
+        await tui.wait_for("overdue timer", "W wake", "◷ scheduled")
         await tui.press("enter")
         await tui.wait_for("Why it is stuck")
         await eternaltwin_db.sql("DELETE FROM task")
@@ -221,7 +220,7 @@ async def test_the_palette_knows_actions_and_keys(
         await tui.press("ctrl+p")
         await tui.type("live")
         await tui.wait_for("live list (l)")
-        await tui.press("down", "enter")
+        await tui.press("enter")
         await tui.wait_for("unfinished, most urgent first")
 
 
@@ -251,9 +250,9 @@ async def test_copying(
 
 async def test_hostile_data_is_text(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600, state=HOSTILE, output=HOSTILE[:40])
-    async with run_tui(eternaltwin, tmp_path, size=(100, 70)) as tui:
+    async with run_tui(eternaltwin, tmp_path, size=(150, 70)) as tui:
         await tui.press("2")
-        await tui.wait_for("W wake", "◷ scheduled")
+        await tui.wait_for("W wake", "SendEmail v1")
         await tui.press("enter")
         await tui.wait_for("State", "Output")
         for line in tui.text.splitlines():
@@ -414,7 +413,7 @@ async def test_large_values_are_read_in_parts(eternaltwin_db: EternaltwinDb, ete
     await eternaltwin_db.task(status="Blocked", timer=-600, state=b"x" * 300_000)
     async with run_tui(eternaltwin, tmp_path, size=(120, 60)) as tui:
         await tui.press("2")
-        await tui.wait_for("◷ scheduled")
+        await tui.wait_for("overdue timer", "SendEmail v1")
         await tui.press("enter")
         await tui.wait_for("text, 293 kB (the first 64 kB)", "m more bytes")
         await tui.press("m")

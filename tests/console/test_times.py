@@ -90,13 +90,13 @@ async def test_a_page_opened_while_paused_is_read_once(
         await tui.wait_for("0/1", lambda: tui.app.session.incidents)
         await tui.press("p")
         await tui.wait_for("paused")
-        await eternaltwin_db.sql("UPDATE task SET revision = 77")
+        await eternaltwin_db.sql("UPDATE task SET revision = 77777")
         await tui.press("2")
         await tui.wait_for("Refresh is paused", "SendEmail")
         await tui.press("enter")
-        await tui.wait_for("Refresh is paused", "77", str(task))
-        await eternaltwin_db.sql("UPDATE task SET revision = 78")
+        await tui.wait_for("Refresh is paused", "77777", str(task))
+        await eternaltwin_db.sql("UPDATE task SET revision = 88888")
         polls = tui.app.session.polls
         await asyncio.sleep(1)
         assert tui.app.session.polls == polls, "it is read once only"
-        assert "78" not in tui.text
+        assert "88888" not in tui.text

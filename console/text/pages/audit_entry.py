@@ -19,7 +19,7 @@ def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
         (formatting.instant(entry.at), "$faint"),
         (f"  {safe_text(entry.engine)}  ", ""),
         (safe_text(entry.action), "bold $accent"),
-        (safe_text(f"{arguments}  {target(entry) if result is None else ''}: "), ""),
+        (safe_text(f"{arguments}{f'  {target(entry)}' if result is None else ''}: "), ""),
         *(tally(entry.results) if result is None else [(result.outcome.value, f"bold {STYLES[result.outcome]}")]),
         (safe_text(f"  by {who(entry)}: {entry.reason}"), "$faint"),
         (f"  on {safe_text(formatting.place(entry.origin))}" if entry.origin else "", "$faint"),
