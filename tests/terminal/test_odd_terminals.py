@@ -71,7 +71,7 @@ def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.wait_for("● live", JOB, re.compile(r"\d\d stuck"), lambda: terminal.at > 0).settled()
         picture = shown(terminal)
-        terminal.type("zZX0;~&|^§äß漢🙂").press(
+        terminal.type("ñZX0;~&|^§äß漢🙂").press(
             "\x1bOS", "\x1b[1;5D", "\x1b[1;9D", "\x1b[57442;5u", "\x1b[M !!", "\x00"
         )
         terminal.wait_for("Not possible").press("escape").without("Not possible").settled()
@@ -102,7 +102,7 @@ def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path)
         terminal.wait_for("● live", JOB, "■ blocked", lambda: terminal.at > 0)
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
         go_to_finding(terminal, "lost wakeup")
-        terminal.press("enter").wait_for("■ blocked").press("C").wait_for("Reason, for the audit log")
+        terminal.press("enter").wait_for("▾").press("C").wait_for("Reason, for the audit log")
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
 
 
