@@ -114,6 +114,7 @@ class UnstickApp(App[None]):
         self._now = now
         _check(config)
         textual_compat.repair_style_cache()
+        textual_compat.send_spans_only()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = Session(open_, target.interval, now)

@@ -1,10 +1,10 @@
-"""Measure the time from exec to live rows, and the cost of an open console.
+"""Measure the time from exec to the first incident, and the cost of an open console.
 
     python -m tests.bench.bench_console [ROUNDS]
 
-Each program runs in its own pseudo-terminal until a certain text appears: rows of the tree in unstick, a running query
-in pg_activity, a word in the smallest app of Textual. The programs take turns, so that other load affects all of them
-alike. The figures are medians of the rounds, and of the ratio within each round.
+Each program runs in its own pseudo-terminal until a certain text appears: the first incident in unstick, a running
+query in pg_activity, a word in the smallest app of Textual. The programs take turns, so that other load affects all
+of them alike. The figures are medians of the rounds, and of the ratio within each round.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ ROUNDS = 9
 WATCHED = 20.0  # seconds that an open console is watched for
 DEADLINE = 30.0
 SIZE = (36, 120)
-GOAL = 1.2  # times pg_activity
+GOAL = 1.0  # times pg_activity
+SENT_GOAL = 1500.0  # bytes a second to the terminal, on the demo at work
 IDLE_GOAL = 1.0  # per cent of one CPU, on a database where nothing happens
 ROOT = Path(__file__).parents[2]
 BASE, UNSTICK, OTHER = "a minimal Textual app", "unstick", "pg_activity"
@@ -67,8 +68,8 @@ class Program(NamedTuple):
     sign: bytes
 
 
-def programs(dsn: str, sign: str = "SendEmail v2") -> dict[str, Program]:
-    """Return the programs to compare. ``sign`` appears with the rows of the tree."""
+def programs(dsn: str, sign: str = "W wake") -> dict[str, Program]:
+    """Return the programs to compare. ``sign`` appears with the first rows, here with an incident's action."""
     python = sys.executable
     chosen = {
         BASE: Program([python, "-c", SMALLEST], b"here it is"),
@@ -169,12 +170,15 @@ def started(program: Program, environment: Mapping[str, str]) -> float:
 
 
 @contextlib.contextmanager
-def settings() -> Iterator[dict[str, str]]:
+def settings(start: str = "stuck") -> Iterator[dict[str, str]]:
     """Return an environment with its own home, a terminal and cached bytecode.
 
-    The bytecode is kept as in an installation.
+    The bytecode is kept as in an installation. ``start``: first page of the console.
     """
     with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
+        config = Path(folder, "unstick", "config.toml")
+        config.parent.mkdir()
+        config.write_text(f'start = "{start}"\n')
         kept = {n: v for n, v in os.environ.items() if n not in ("PYTHONDONTWRITEBYTECODE", "NO_COLOR")}
         yield kept | {
             "PYTHONPYCACHEPREFIX": folder,
@@ -206,7 +210,7 @@ def ratio(times: Mapping[str, Sequence[float]], one: str, other: str) -> float:
 def start_report(times: Mapping[str, Sequence[float]]) -> list[str]:
     """A line for each program."""
     base = OTHER if OTHER in times else BASE
-    lines = [f"from exec to live rows{'':10}{'median':>9}{'least':>9}  times {base}"]
+    lines = [f"from exec to first rows{'':10}{'median':>9}{'least':>9}  times {base}"]
     for name, seconds in times.items():
         median, least = statistics.median(seconds) * 1000, min(seconds) * 1000
         goal = f"  (goal: at most {GOAL})" if name == UNSTICK and base == OTHER else ""
@@ -260,7 +264,8 @@ def idle_report(costs: Sequence[Idle]) -> list[str]:
     """A line for each."""
     lines = [f"an open console, over {WATCHED:.0f} s{'':5}{'CPU':>11}{'to the terminal':>18}{'server time':>14}"]
     for number, cost in enumerate(costs):
-        goal = f"  (goal: CPU under {IDLE_GOAL:.0f} %)" if number == 0 else ""
+        goals = {0: f"  (goal: CPU under {IDLE_GOAL:.0f} %)", 2: f"  (goal: at most {SENT_GOAL:.0f} B/s)"}
+        goal = goals.get(number, "")
         lines.append(f"  {cost.name:28}{cost.cpu:7.2f} %{cost.sent:14.0f} B/s{cost.load:>14}{goal}")
     return lines
 

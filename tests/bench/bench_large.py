@@ -155,7 +155,7 @@ async def bench_consoles(server: PostgresServer, parts: Sequence[str]) -> list[F
     """Real consoles on the large table: until rows show, what they take while open."""
     places = await _filled(server, ENGINE)
     figures = []
-    with bench_console.settings() as environment:
+    with bench_console.settings("tree") as environment:
         if not parts or "start" in parts:
             figures += await asyncio.to_thread(_starts, places, environment)
         if not parts or "memory" in parts:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import inspect
 from importlib import metadata
 
+from rich.console import Console
+from rich.segment import Segment
+from textual._compositor import ChopsUpdate
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.screen import Screen
+from textual.strip import Strip
 
 from console.tui import textual_compat
 
@@ -22,6 +26,14 @@ def test_the_private_parts_are_still_there() -> None:
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
     assert "_exception" in vars(App[None]())
+
+
+def test_only_the_span_that_changed_is_sent() -> None:
+    textual_compat.send_spans_only()
+    console = Console(color_system=None, width=10)
+    strips = [{0: Strip([Segment("abcdef")]), 6: None, 8: Strip([Segment("gh")])}]
+    update = ChopsUpdate(strips, [(0, 2, 4), (0, 5, 9)], [[6, 8, 10]])
+    assert update.render_segments(console) == "\x1b[1;3Hcd\x1b[1;6Hf\x1b[1;9Hg"
 
 
 def test_the_style_cache_has_the_repaired_signature() -> None:

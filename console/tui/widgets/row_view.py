@@ -5,9 +5,11 @@ from __future__ import annotations
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 from console.tui import keymap
 from console.tui.bindings import bindings
+from console.tui.widgets.changed_cells import changed_cells
 
 
 class RowView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -99,8 +101,17 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
         return max(self.size.height - 1, 1)
 
     def fit_rows(self) -> None:
-        """Adapt the scroll range to the number of rows."""
-        self.virtual_size = Size(self.size.width, self.row_count + 1)
+        """Adapt the scroll range to the number of rows.
+
+        The page is laid out, and sent as a whole, only if the scrollbar comes or goes.
+        """
+        before, after, room = self.virtual_size, Size(self.size.width, self.row_count + 1), self.size.height
+        if before.width == after.width and (before.height > room) == (after.height > room):
+            self.set_reactive(RowView.virtual_size, after)
+            if self.show_vertical_scrollbar:
+                self.vertical_scrollbar.window_virtual_size = after.height
+        else:
+            self.virtual_size = after
 
     def scroll_to_row(self, index: int) -> None:
         """Scroll so that this row is the first on the screen."""
@@ -113,7 +124,12 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
         if target != top:
             self.scroll_to_row(target)
 
-    def send_line(self, y: int) -> None:
-        """Send one line of rows to the terminal again."""
+    def send_line(self, y: int, start: int = 0, cells: int | None = None) -> None:
+        """Send one line of rows to the terminal again, or a part of it."""
         if 0 < y <= self.page_rows:
-            self.refresh(Region(0, y, self.size.width, 1))
+            self.refresh(Region(start, y, self.size.width if cells is None else cells, 1))
+
+    def send_difference(self, y: int, before: Strip, after: Strip) -> None:
+        """Send the cells of a line that differ."""
+        if part := changed_cells(before, after):
+            self.send_line(y, *part)

@@ -84,6 +84,7 @@ class Table(RowView, Generic[T]):
         self._positions: dict[str, int] = {}
         self._at = 0
         self._widest: dict[str, int] = {}  # cells of the widest value of each column since the last resize
+        self._painted: dict[int, Strip] = {}  # lines as they were last sent to the terminal
 
     @property
     def row_count(self) -> int:
@@ -134,8 +135,7 @@ class Table(RowView, Generic[T]):
         self._at = self._positions.get(old, min(self._at, max(len(items) - 1, 0))) if old is not None else 0
         self.fit_rows()
         self.scroll_to_row(self._at - offset)
-        self._measure()
-        self.refresh()
+        self.repaint()
         self.post_message(self.Highlighted(self._current_key()))
 
     def select(self, key: str) -> None:
@@ -150,9 +150,12 @@ class Table(RowView, Generic[T]):
         self.refresh()
 
     def repaint(self) -> None:
-        """Paint the same records again, for example because their ages changed."""
-        self._measure()
-        self.refresh()
+        """Paint the lines that differ again, for example because the ages of their records changed."""
+        if self._measure():
+            self.refresh()
+            return
+        for y, before in self._painted.items():
+            self.send_difference(y, before, self._line(y))
 
     # keys and mouse
 
@@ -199,6 +202,7 @@ class Table(RowView, Generic[T]):
 
     def on_resize(self) -> None:
         self.fit_rows()
+        self._painted.clear()
         self._widest.clear()
         self._measure()
 
@@ -216,6 +220,10 @@ class Table(RowView, Generic[T]):
         return self._widest != before
 
     def render_line(self, y: int) -> Strip:
+        self._painted[y] = strip = self._line(y)
+        return strip
+
+    def _line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
             titles = [self._title(column) for column in self._columns]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual import events
 from textual.content import Content
+from textual.geometry import Region
 from textual.style import Style
 from textual.widget import Widget
+
+from console.tui.widgets.changed_cells import changed_cells
 
 ACTION = "bar_action"  # not Textual's "@click", which underlines
 
@@ -29,9 +32,20 @@ class TextBar(Widget):
         """Make the content again and paint it if it differs."""
         content = self.compose_line(self.content_size.width or self.app.size.width)
         if not content.is_same(self._content):
-            lines = self._content.plain.count("\n")
-            self._content = content
-            self.refresh(layout=content.plain.count("\n") != lines)
+            before, self._content = self._content, content
+            self._send(before.split(), content.split())
+
+    def _send(self, before: Sequence[Content], after: Sequence[Content]) -> None:
+        """Send the cells that differ to the terminal, or everything if the number of lines does."""
+        if len(before) != len(after):
+            self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
+            return
+        style, width = self.visual_style, self.content_size.width
+        for y, (old, new) in enumerate(zip(before, after, strict=True)):
+            part = changed_cells(old.render_segments(style), new.render_segments(style))
+            if part is not None:
+                start, cells = part if new.cell_length <= width else (0, width)
+                self.refresh(Region(start, y, cells, 1))
 
     def on_resize(self) -> None:
         self.renew()

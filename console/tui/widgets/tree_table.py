@@ -480,9 +480,8 @@ class TreeTable(RowView):
         self._strips.clear()
         for y, before in [(y, strip) for y, strip in self._painted.items() if y]:
             fresh = self._line(self.top_row + y - 1)
-            if fresh != before:
-                self._painted[y] = fresh
-                self.send_line(y)
+            self._painted[y] = fresh
+            self.send_difference(y, before, fresh)
 
     def _paint_line(self, y: int) -> None:
         self._painted.pop(y, None)
