@@ -506,7 +506,10 @@ class UnstickApp(App[None]):
         self._act(lambda page: _perform(page, plan))
 
     def _act(self, steps: Callable[[PageScreen], Awaitable[None]]) -> None:
-        """Run an action of the page in front, unless one is running: a key that repeats must not start it twice."""
+        """Run an action of the page in front, unless one is running.
+
+        A key that repeats must not start it twice.
+        """
         if self.front is not None and not self._acting:
             self._acting = True
             self.run_worker(self._acted(steps(self.front)), group="actions", exit_on_error=True)
@@ -518,7 +521,7 @@ class UnstickApp(App[None]):
             self._acting = False
 
     async def _planned(self, page: PageScreen, key: str) -> None:
-        """Perform the action of a key on all targets, also on those that the page did not read yet."""
+        """Perform the action of a key on all targets, read or not."""
         try:
             await page.read_targets()
         except DatabaseError as error:

@@ -51,12 +51,12 @@ def _render_segments(update: ChopsUpdate, console: Console) -> str:
 
 
 def send_spans_only() -> None:
-    """Send no more of a line than the span that changed. Calling it again has no effect.
+    """Send only the span of a line that changed. Calling it again has no effect.
 
     ``ChopsUpdate.render_segments`` cuts a widget's line after the span, but starts with the line's first cell: a
     number that changes at the right end of the header costs 600 bytes instead of 20.
     """
-    ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign]
+    ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign, assignment]
 
 
 def paint_now(screen: Screen[Any]) -> None:

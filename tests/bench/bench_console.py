@@ -1,4 +1,4 @@
-"""Measure the time from exec to the first incident, and the cost of an open console.
+"""Measure the time to the first incident, and the cost of an open console.
 
     python -m tests.bench.bench_console [ROUNDS]
 
@@ -69,7 +69,10 @@ class Program(NamedTuple):
 
 
 def programs(dsn: str, sign: str = "W wake") -> dict[str, Program]:
-    """Return the programs to compare. ``sign`` appears with the first rows, here with an incident's action."""
+    """Return the programs to compare.
+
+    ``sign`` appears with the first rows, here with an incident's action.
+    """
     python = sys.executable
     chosen = {
         BASE: Program([python, "-c", SMALLEST], b"here it is"),

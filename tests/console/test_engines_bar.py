@@ -157,7 +157,7 @@ async def test_work_per_minute_is_shown_if_there_is_room(
         assert 1.2 < rates.entered / rates.left < 1.8, "60 tasks, of which 40 are complete"
 
 
-async def test_an_action_leaves_out_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
+async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
     async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
         await tui.wait_for(lambda: tui.app.session.engines and not tui.app.session.pending and "incidents" in tui.text)
         await tui.press("asterisk")

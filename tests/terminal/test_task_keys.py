@@ -1,4 +1,4 @@
-"""Number of keys for the common tasks of an operator; texts that are typed are not counted."""
+"""Number of keys for the common tasks of an operator, without typed texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST = {
 
 
 class Operator:
-    """Somebody at a terminal whose keys are counted."""
+    """A person at a terminal whose keys are counted."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal

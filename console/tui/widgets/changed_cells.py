@@ -12,7 +12,10 @@ Cell = tuple[str, Style | None]
 
 
 def changed_cells(before: Iterable[Segment], after: Iterable[Segment]) -> tuple[int, int] | None:
-    """Return the first cell that differs and the number of cells up to the last one, or None if no cell differs."""
+    """Return the first cell that differs, and the number of cells up to the last.
+
+    None if no cell differs.
+    """
     old, new = list(_cells(before)), list(_cells(after))
     length = max(len(old), len(new))
     blank: Cell = (" ", None)

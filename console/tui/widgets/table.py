@@ -150,7 +150,7 @@ class Table(RowView, Generic[T]):
         self.refresh()
 
     def repaint(self) -> None:
-        """Paint the lines that differ again, for example because the ages of their records changed."""
+        """Paint the lines that differ, for example because ages have changed."""
         if self._measure():
             self.refresh()
             return

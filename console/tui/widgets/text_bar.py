@@ -36,7 +36,7 @@ class TextBar(Widget):
             self._send(before.split(), content.split())
 
     def _send(self, before: Sequence[Content], after: Sequence[Content]) -> None:
-        """Send the cells that differ to the terminal, or everything if the number of lines does."""
+        """Send the cells that differ, or everything if the number of lines does."""
         if len(before) != len(after):
             self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
             return
