@@ -479,7 +479,10 @@ async def instances_killed_beside_a_role_without_privileges(scene: Scene) -> Non
 
 @drill("tasker", ("no_orchestrator", "no_worker", "not_picked_up"), most=4)
 async def workers_killed_beside_a_policy_that_shows_all_rows(scene: Scene) -> None:
-    """Two kinds of programs die, and what they had in hand is lost: claims of a worker, and a message that was read."""
+    """Two kinds of programs die.
+
+    What they had in hand is lost: the claims of a worker, and a message that an orchestrator has read.
+    """
     await scene.sql("ALTER TABLE task_transitions ENABLE ROW LEVEL SECURITY")
     await scene.sql("CREATE POLICY everyone ON task_transitions USING (true) WITH CHECK (true)")
     await killed(scene, "tasker")
