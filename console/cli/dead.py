@@ -10,7 +10,7 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.model.dead_letter_board import PAGE, fate, number
 from console.target import Target
 from console.text import formatting
-from console.text.pages.findings import severity_ink
+from console.text.severity import band, named
 from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
 from queries.model import DeadLetter, DeadLetterReport, Group, Record
@@ -85,7 +85,7 @@ def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
     rest = iter(part.dead_letters)
     for group in part.groups:
         yield [
-            (f"  {group.severity}", severity_ink(group.severity)),
+            (f"  {named(group.severity)}", band(group.severity).ink),
             (f"  {number(group)}  {group.fingerprint}", "bold"),
             (_span(group, at), ""),
             (f"  {group.key}", "$faint"),

@@ -29,6 +29,9 @@ _SIGNS: Final = {
     "⊘": "/",
     "≈": "~",
     "µ": "u",
+    "‼": "!",
+    "▲": "^",
+    "▼": "v",
 }
 _CONTROL_PICTURES: Final = {chr(0x2400 + number): "?" for number in range(0x22)}
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
@@ -50,16 +51,16 @@ async def test_an_incident_unfolds_to_its_nodes(
     await three_overdue(eternaltwin_db)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("2")
-        await tui.wait_for("▸ 8 overdue timer")
+        await tui.wait_for("▸ ‼ overdue timer")
         await tui.press("right")
-        await tui.wait_for("▾ 8 overdue timer", lambda: tui.text.count("SendEmail v1") >= 3)
+        await tui.wait_for("▾ ‼ overdue timer", lambda: tui.text.count("SendEmail v1") >= 3)
         await tui.press("down", "enter")
         await tui.wait_for("Why it is stuck")
         await tui.press("escape")
-        await tui.wait_for("▾ 8 overdue timer")
+        await tui.wait_for("▾ ‼ overdue timer")
         await tui.press("left")
-        await tui.wait_for("▸ 8 overdue timer", lambda: "SendEmail v1" not in tui.text)
-        assert next(line for line in tui.text.splitlines() if line.startswith("▌")).startswith("▌ ▸ 8 overdue timer")
+        await tui.wait_for("▸ ‼ overdue timer", lambda: "SendEmail v1" not in tui.text)
+        assert next(line for line in tui.text.splitlines() if line.startswith("▌")).startswith("▌ ▸ ‼ overdue timer")
 
 
 async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
@@ -74,7 +75,7 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         await tui.wait_for("row locked", "forgotten psql", "explains 3 × overdue timer", "1 incident")
         assert "W wake" not in tui.text
         await holder.execute("ROLLBACK")
-        await tui.wait_for("8 overdue timer", "W wake", lambda: "row locked" not in tui.text)
+        await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
     await holder.close()
 
 
@@ -102,3 +103,28 @@ async def test_the_header_shows_stuck_nodes_by_severity(
     await eternaltwin_db.job(age=7200)
     async with run_tui(eternaltwin, tmp_path, size=(140, 30)) as tui:
         await tui.wait_for("‼3 ·1  4 stuck")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+async def test_severity_has_a_sign_and_a_word_and_no_cause_is_cut(
+    columns: int, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    await eternaltwin_db.job(age=7200)
+    async with run_tui(eternaltwin, tmp_path, size=(columns, 24), start="stuck") as tui:
+        await tui.wait_for("‼ overdue timer  ", "· empty job  ", "3 tasks", "‼ critical  ")
+        await tui.press("end")
+        await tui.wait_for("· minor  ")
+
+
+async def test_a_wide_list_has_the_word_in_each_row(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    async with run_tui(eternaltwin, tmp_path, size=(150, 24), start="stuck") as tui:
+        await tui.wait_for("severity", "‼ overdue timer", "critical 8")
+
+
+def test_the_command_names_the_severity(eternaltwin: str) -> None:
+    asyncio.run(in_database(eternaltwin, three_overdue))
+    assert "‼ critical severity 8" in unstick("stuck", dsn=eternaltwin).out

@@ -22,7 +22,7 @@ def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, 
         terminal.press("down").wait_for(lambda: terminal.at == at + 1)
         go_to_finding(terminal, "lost wakeup")
         at = terminal.at
-        terminal.press("enter").wait_for("▾ 7 lost").press("down").wait_for(lambda: terminal.at == at + 1)
+        terminal.press("enter").wait_for("▾ ! lost").press("down").wait_for(lambda: terminal.at == at + 1)
         terminal.press("enter").wait_for("eternaltwin/task:", "W Wake")
         terminal.press("C").wait_for("Cancel: Arch", "Reason").type("why not").wait_for("why not")
         terminal.press("enter").wait_for("Will change 1")

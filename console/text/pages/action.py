@@ -13,13 +13,15 @@ from queries.actions.plan import count_nodes
 from queries.contract.spec import Action
 from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange
 
-INK = {Risk.LOW: "$success", Risk.MEDIUM: "$warning", Risk.HIGH: "bold $error"}
+RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
+"""Sign and colour of each risk, with the signs of the severities."""
 
 
 def effect(action: Action, cells: int) -> list[Spans]:
     """Return the action's effect, its risk, and whether its behaviour was verified."""
     sure = "behaviour inferred" if action.proof is Proof.ASSUMED else "behaviour verified"
-    marks: Spans = [(f"risk: {action.risk.value}", INK[action.risk]), (f"  ·  {action.support.value}  ·  ", "")]
+    sign, ink = RISKS[action.risk]
+    marks: Spans = [(f"{sign} risk: {action.risk.value}", ink), (f"  ·  {action.support.value}  ·  ", "")]
     return [*wrapped(action.effect, cells, "", 0), [*marks, (sure, "italic $faint")]]
 
 

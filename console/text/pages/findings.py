@@ -6,26 +6,10 @@ from collections.abc import Callable, Iterable
 
 from console.text import formatting
 from console.text.pages.lines import BLANK, wrapped
+from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
 from queries.model import Finding, Proof
 from queries.safe_text import safe_text
-
-SEVERITIES = ((8, "$phase-failed"), (5, "$phase-blocked"), (0, "$phase-scheduled"))
-
-
-GLYPHS = (("‼", "!!"), ("!", "!"), ("·", "."))
-"""Sign of each level of `SEVERITIES`, and its ASCII form."""
-
-
-def levels(severities: Iterable[int]) -> tuple[int, ...]:
-    """Return how many of these severities are on each level of `SEVERITIES`."""
-    places = [next(n for n, (least, _) in enumerate(SEVERITIES) if severity >= least) for severity in severities]
-    return tuple(places.count(place) for place in range(len(SEVERITIES)))
-
-
-def severity_ink(severity: int) -> str:
-    """Return the colour of a finding."""
-    return next(ink for least, ink in SEVERITIES if severity >= least)
 
 
 def findings(
@@ -57,9 +41,10 @@ def finding_lines(
     lines: list[Spans] = [
         [
             (" " * indent, ""),
-            (safe_text(finding.title), f"bold {severity_ink(finding.severity)}"),
+            (safe_text(finding.title), f"bold {band(finding.severity).ink}"),
             (f"  {since}", ""),
-            (f"  severity {finding.severity}", "$faint"),
+            ("  ", ""),
+            *marked(finding.severity),
             (inferred, "italic $faint"),
             (f"  {safe_text(finding.node_id)}" if ids else "", ""),
         ],
@@ -73,9 +58,13 @@ def finding_lines(
 
 def reason(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
     """Return the sentence and the evidence of a finding."""
-    lines = wrapped(finding.sentence, cells, "", indent)
-    evidence: Spans = []
+    return wrapped(finding.sentence, cells, "", indent) + evidence(finding, cells, indent)
+
+
+def evidence(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
+    """Return the evidence of a finding."""
+    line: Spans = []
     for key, value in finding.evidence.items():
-        blank = "  " if evidence else ""
-        evidence += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(f"{value}"), link(value, "$faint"))]
-    return lines + [[(" " * indent, ""), *line] for line in wrap(evidence, max(cells - indent, 8)) if evidence]
+        blank = "  " if line else ""
+        line += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(f"{value}"), link(value, "$faint"))]
+    return [[(" " * indent, ""), *part] for part in wrap(line, max(cells - indent, 8)) if line]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from console.text import formatting
-from console.text.pages.findings import finding_lines, severity_ink
+from console.text.pages.findings import finding_lines
 from console.text.pages.lines import BLANK, wrapped
+from console.text.severity import band, marked
 from console.text.spans import Spans
 from queries.model import Finding, Incident, Proof
 from queries.safe_text import safe_text
@@ -69,10 +70,11 @@ def _incident(incident: Incident, cells: int, now: float, command: Callable[[Inc
     since = f"  for {formatting.age(now - incident.since)}" if incident.since is not None else ""
     lines: list[Spans] = [
         [
-            (safe_text(incident.title), f"bold {severity_ink(incident.severity)}"),
+            (safe_text(incident.title), f"bold {band(incident.severity).ink}"),
             (f"  {size(incident)}" if incident.n else "", "bold"),
             (since, ""),
-            (f"  severity {incident.severity}", "$faint"),
+            ("  ", ""),
+            *marked(incident.severity),
             ("  behaviour inferred" if incident.proof is Proof.ASSUMED else "", "italic $faint"),
             (f"  {safe_text(incident.key)}", "$faint"),
         ],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from console.text import formatting
-from console.text.pages.findings import severity_ink
 from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.severity import band, marked
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
@@ -31,7 +31,7 @@ FILTER = (
 
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
-    ("‼3 !8 ·12", "stuck nodes of severity 8 and 9, of 5 to 7, and below"),
+    ("‼3 !8 ·12", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below)"),
     ("▁▂█", "stuck nodes over the last 15 minutes"),
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
 )
@@ -131,5 +131,6 @@ def _action(action: Action, key: str, width: int) -> list[Spans]:
 def _finding(finding: FindingSpec, width: int) -> list[Spans]:
     sure = "inferred" if finding.proof is Proof.ASSUMED else "verified"
     helps = f", suggested action: {finding.action}" if finding.action else ""
-    head = [(finding.title, severity_ink(finding.severity)), (f"  {finding.code}, {sure}{helps}", "$faint")]
+    ink = band(finding.severity).ink
+    head = [(f"{finding.title}  ", ink), *marked(finding.severity), (f"  {finding.code}, {sure}{helps}", "$faint")]
     return [[("  ", ""), *head], *wrapped(finding.sentence, width, "", 4)]

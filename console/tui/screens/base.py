@@ -12,8 +12,8 @@ from textual.screen import Screen
 
 from console.model.history import Place
 from console.model.session import Link, Session
+from console.text import severity
 from console.text.formatting import Times
-from console.text.pages.findings import levels
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
@@ -289,7 +289,7 @@ class PageScreen(Screen[None]):
                     stuck=self.session.stuck(label) if self.session.findings_loaded else None,
                     more_stuck=label in more,
                     worst=self.session.worst(label),
-                    levels=levels(self.session.severities(label)),
+                    levels=severity.sums(self.session.severities(label)),
                     oldest=self.session.oldest(label),
                     history=self.session.load.samples(label),
                     rates=self.session.rates(label),

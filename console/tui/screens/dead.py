@@ -10,9 +10,9 @@ from textual.content import Content
 from console.model.dead_letter_board import FIELDS, GROUPINGS, DeadLetterBoard, Item, fate, number
 from console.model.row_list import Row, RowList
 from console.text import formatting
-from console.text.pages.findings import severity_ink
 from console.text.pages.lines import wrapped
-from console.text.spans import Spans
+from console.text.severity import band, marked, sign
+from console.text.spans import Spans, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
@@ -163,8 +163,8 @@ class DeadScreen(ListScreen[Item]):
         fold = "  "
         if row.foldable:
             fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        ink = f"bold {severity_ink(max(record.dead_letter.severity for record in row.records))}"
-        return Content.assemble((fold, "$faint"), (safe_text(_error(row)), ink))
+        text = f"{sign(_severity(row), self.host.ascii)} {safe_text(_error(row))}"
+        return Content.assemble((fold, "$faint"), (text, f"bold {band(_severity(row)).ink}"))
 
     def _engine(self, label: str) -> Content:
         part = self._board.parts[label]
@@ -227,7 +227,7 @@ class DeadScreen(ListScreen[Item]):
         if row.record is not None and not row.heading:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
-            return _of_group(row.group, width)
+            return _of_group(row.group, _severity(row), width)
         if not isinstance(row.group, Section):
             return wrapped(_error(row), width, "", 0)
         label = row.group.engine
@@ -269,6 +269,10 @@ def _error(row: Row[Item]) -> str:
     return str(row.group) if row.group is not None else row.records[0].group.fingerprint
 
 
+def _severity(row: Row[Item]) -> int:
+    return max(record.dead_letter.severity for record in row.records)
+
+
 def _first(row: Row[Item]) -> float | None:
     return min((r.dead_letter.since for r in row.records if r.dead_letter.since is not None), default=None)
 
@@ -293,7 +297,8 @@ def _transition(was: str | None, is_now: str | None) -> Content:
     return Content.assemble((safe_text(was), "$faint"), " → ", (now, "bold"))
 
 
-def _of_group(group: Group, width: int) -> list[Spans]:
+def _of_group(group: Group, severity: int, width: int) -> list[Spans]:
     fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES]]
     more = [f"{sum(each.n for each in group.fates[FATES:])} others"] if len(group.fates) > FATES else []
-    return wrapped(group.fingerprint, width, "", 0) + wrapped("; ".join(fates + more), width, "$faint", 0)
+    head: Spans = [*marked(severity)[:1], (f"  {safe_text(group.fingerprint)}", "")]
+    return wrap(head, width) + wrapped("; ".join(fates + more), width, "$faint", 0)

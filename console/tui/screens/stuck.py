@@ -13,9 +13,10 @@ from console.model.incident_list import Item, Trend
 from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages import incidents as pages
-from console.text.pages.findings import reason, severity_ink
+from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
-from console.text.spans import Spans
+from console.text.severity import band, marked, named, sign
+from console.text.spans import Spans, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
@@ -63,12 +64,13 @@ class StuckScreen(ListScreen[Item]):
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [
-            Column("incident", 24, self._title, value=_title),
+            Column("incident", 30, self._title, value=_title),
+            Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
             Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
             Column("", 11, self._phase, 130),
             Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
             Column("since", formatting.time_width(6), self._since, right=True, value=_since),
-            Column("action", 10, self._action, 56, value=_action),
+            Column("action", 13, self._action, 72, value=_action),
             Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104),
         ]
 
@@ -185,10 +187,10 @@ class StuckScreen(ListScreen[Item]):
 
     def _lines(self, row: Row[Item], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
+        head: Spans = [*marked(_severity(row))[:1], ("  ", "")]
+        lines = wrap([*head, (safe_text(_sentence(row)), "")], width)
         if row.record is not None and not (incident and incident.symptoms):
-            lines = reason(row.record.finding, width)
-        else:
-            lines = wrapped(_sentence(row), width, "", 0)
+            lines += evidence(row.record.finding, width)
         if incident is not None:
             lines += pages.explanation(incident, width, 0) + self._history(incident)
         inferred = any(record.incident.proof is Proof.ASSUMED for record in row.records)
@@ -205,13 +207,17 @@ class StuckScreen(ListScreen[Item]):
     # cells
 
     def _title(self, row: Row[Item]) -> Content:
+        of = f"{sign(_severity(row), self.host.ascii)} "
+        ink = band(_severity(row)).ink
         if row.above:
-            return Content.assemble("    ", (safe_text(_title(row)), severity_ink(_severity(row))))
+            return Content.assemble("  ", (of, f"bold {ink}"), (safe_text(_title(row)), ink))
         fold = "  "
         if row.foldable:
             fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        ink = f"bold {severity_ink(_severity(row))}"
-        return Content.assemble((fold, "$faint"), (f"{_severity(row)} ", ink), (safe_text(_title(row)), ink))
+        return Content.assemble((fold, "$faint"), (of + safe_text(_title(row)), f"bold {ink}"))
+
+    def _word(self, row: Row[Item]) -> Content:
+        return Content.styled(named(_severity(row)), band(_severity(row)).ink)
 
     def _named(self, row: Row[Item]) -> Content:
         if row.record is None:

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console.model.flow import Rates
 from console.text import formatting
-from console.text.pages.findings import GLYPHS, SEVERITIES, severity_ink
+from console.text.severity import BANDS, band
 from console.tui.widgets.text_bar import TextBar, clickable, spread, squeeze
 from queries.model import Count, Phase, Precision, Record
 from queries.safe_text import safe_text
@@ -124,16 +124,16 @@ class EnginesBar(TextBar):
         if width >= WIDE:
             spark = "" if self._ascii else formatting.sparkline(line.history, 10)
             oldest = f"oldest {formatting.age(line.oldest)}  " if line.oldest is not None else ""
-            badges += Content.assemble((f"{spark}  " if spark else "", severity_ink(line.worst)), (oldest, "$faint"))
+            badges += Content.assemble((f"{spark}  " if spark else "", band(line.worst).ink), (oldest, "$faint"))
             badges += Content.assemble(*self._levels(line))
         number = f"{line.stuck}{'+' if line.more_stuck else ''} stuck"
-        return badges + Content.styled(number, f"bold {severity_ink(line.worst)}")
+        return badges + Content.styled(number, f"bold {band(line.worst).ink}")
 
     def _levels(self, line: EngineLine) -> list[tuple[str, str]]:
         """Return the stuck nodes by severity, if they differ in it."""
         found = [
-            (f"{glyphs[self._ascii]}{number} ", ink)
-            for number, glyphs, (_, ink) in zip(line.levels, GLYPHS, SEVERITIES, strict=False)
+            (f"{of.plain if self._ascii else of.sign}{number} ", of.ink)
+            for number, of in zip(line.levels, BANDS, strict=False)
             if number
         ]
         return [*found, (" ", "")] if len(found) > 1 else []
