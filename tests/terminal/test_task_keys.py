@@ -89,7 +89,7 @@ def tasks(terminal: Terminal, node: str) -> dict[str, int]:
 async def test_keys_for_tasks(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     settings = Path(environment(tmp_path)["XDG_CONFIG_HOME"], "unstick", "config.toml")
     settings.parent.mkdir(parents=True)
-    settings.write_text('[thresholds.eternaltwin]\nrunner_silent = "1h"\n')  # no runner polls while the keys are counted
+    settings.write_text('[thresholds.eternaltwin]\nrunner_silent = "1h"\n')  # no runner polls
     await eternaltwin_db.task(polled=0.5)
     found = [await eternaltwin_db.task(status="Blocked", timer=-6000) for _ in range(3)]
     for _ in range(4):
