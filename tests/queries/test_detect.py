@@ -211,7 +211,15 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
 INVALID = (
     "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'i'::regclass"  # as a failed CONCURRENTLY leaves it
 )
-NEEDS = {"task_by_job", "timer_by_task", "job_by_created", "task_by_status", "task_scan", "timer_scan"}
+NEEDS = {
+    "task_by_job",
+    "timer_by_task",
+    "job_by_created",
+    "task_by_polled",
+    "task_by_status",
+    "task_scan",
+    "timer_scan",
+}
 
 
 async def test_a_small_table_meets_every_need(open_with: Open) -> None:
