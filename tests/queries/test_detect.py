@@ -227,7 +227,8 @@ async def test_a_small_table_meets_every_need(open_with: Open) -> None:
     assert found.met_needs == NEEDS
     assert found.indexed == set()
     assert {n.ddl.split()[3] for n in found.missing()} == {
-        "task__job_id__created_at__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__status__idx"
+        "task__job_id__created_at__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__polled_at__idx",
+        "task__status__idx",
     }  # fmt: skip
 
 
