@@ -17,6 +17,7 @@ from console import garbage
 from console.model.session import Opener, in_front
 from console.target import Target
 from queries.errors import DatabaseError
+from queries.read.reader import Reader
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
 
@@ -39,6 +40,7 @@ BITS = (
     "console.tui.screens.base",
     "console.tui.app",
 )
+AHEAD = {"tree": Reader.read_ahead, "stuck": Reader.read_findings_ahead}  # first page -> what it shows first
 STEPS = 4  # turns of the event loop that an answer of the server takes to become the next question
 
 
@@ -54,9 +56,9 @@ def run(target: Target, greeting: str = "") -> int:
         workspace = await target.open(later=True)
         try:
             label = in_front(workspace.engines, target.context)
-            if label is not None and target.config.start == "tree":
+            if label is not None and target.config.start in AHEAD:
                 with contextlib.suppress(DatabaseError):  # the next read reports it
-                    await workspace.engines[label].read_ahead()
+                    await AHEAD[target.config.start](workspace.engines[label])
         except BaseException:
             await workspace.close()
             raise

@@ -78,6 +78,7 @@ class Reader:
         self.variant = EngineVariant(database, found, settings or {})
         self.read_only = read_only
         self._first_page: Page | None = None
+        self._first_findings: Findings | None = None
         self._labels = frozenset((found.label, found.full, found.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
@@ -109,6 +110,13 @@ class Reader:
         Raises DatabaseError.
         """
         self._first_page = await self.roots()
+
+    async def read_findings_ahead(self) -> None:
+        """Read the findings and keep them for the next call of `findings`.
+
+        Raises DatabaseError.
+        """
+        self._first_findings = await self.findings()
 
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
@@ -248,6 +256,9 @@ class Reader:
 
     async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS) -> Findings:
         """Run the findings that need one read, for all nodes or for ``ids``."""
+        ahead, self._first_findings = self._first_findings, None
+        if ahead is not None and (ids, page) == (None, FINDINGS):
+            return ahead
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             at = await _now(transaction)
