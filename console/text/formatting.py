@@ -327,11 +327,15 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(numbers: Sequence[int], cells: int) -> str:
-    """Return numbers as bars, the newest last; "" for fewer than two."""
-    if len(numbers) < 2:
+    """Return numbers as bars, the newest last; "" if they do not differ.
+
+    Equal bars would look like one block, as large as that of a disaster.
+    """
+    shown = numbers[-cells:]
+    if len(set(shown)) < 2:
         return ""
-    most = max(numbers) or 1
-    return "".join(BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:])
+    most = max(shown)
+    return "".join(BARS[round(number / most * (len(BARS) - 1))] for number in shown)
 
 
 def plain(text: str) -> str:

@@ -17,8 +17,8 @@ _DARK = {
     Phase.READY: "#86c976",
     Phase.SCHEDULED: "#8fa9c4",
     Phase.UNKNOWN: "#b5aa84",
-    Phase.CANCELLED: "#77808c",
-    Phase.DONE: "#66717d",
+    Phase.CANCELLED: "#8e97a3",
+    Phase.DONE: "#84909c",
 }
 _LIGHT = {
     Phase.FAILED: "#b3261e",
@@ -28,8 +28,8 @@ _LIGHT = {
     Phase.READY: "#2c7a1f",
     Phase.SCHEDULED: "#44607d",
     Phase.UNKNOWN: "#6b6030",
-    Phase.CANCELLED: "#6c747d",
-    Phase.DONE: "#7b848d",
+    Phase.CANCELLED: "#5f6770",
+    Phase.DONE: "#68717a",
 }
 # Okabe and Ito's palette: distinguishable with every common colour vision.
 _CLEAR = {
