@@ -327,15 +327,13 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(numbers: Sequence[int], cells: int) -> str:
-    """Return numbers as bars, the newest last; "" if they do not differ.
+    """Return numbers as bars, the newest last; "" if all bars would be equal.
 
-    Equal bars would look like one block, as large as that of a disaster.
+    Equal bars look like one block, as large as that of a disaster.
     """
-    shown = numbers[-cells:]
-    if len(set(shown)) < 2:
-        return ""
-    most = max(shown)
-    return "".join(BARS[round(number / most * (len(BARS) - 1))] for number in shown)
+    most = max(numbers[-cells:], default=0) or 1
+    bars = [BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:]]
+    return "".join(bars) if len(set(bars)) > 1 else ""
 
 
 def plain(text: str) -> str:

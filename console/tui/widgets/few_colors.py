@@ -57,7 +57,7 @@ class FewColors(LineFilter):
 
 
 def filter_for(color_system: str | None) -> list[LineFilter]:
-    """Return the filter for a terminal's colours, as Rich names them; none for all others."""
+    """Return the filter for a terminal with few colours, as Rich names them, if any."""
     number = {"standard": 16, "256": 256}.get(color_system or "")
     return [FewColors(number)] if number else []
 
@@ -107,7 +107,7 @@ def _nearest(color: Rgb) -> int:
 
 
 def readability(text: int, background: int) -> float:
-    """Return the contrast of two of the sixteen colours in the palette in which it is worst."""
+    """Return the contrast of two of the sixteen colours in the worst palette."""
     return min(ratio(palette[text], palette[background]) for palette in PALETTES)
 
 
