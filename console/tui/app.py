@@ -136,7 +136,7 @@ class UnstickApp(App[None]):
         self._bind_keys(config)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
-            self.register_theme(each)
+            self.register_theme(theme.without_hue(each) if self.no_color else each)
         self.theme = config.theme or theme.DEFAULT
 
     def _bind_keys(self, config: Config) -> None:

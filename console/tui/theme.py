@@ -5,6 +5,8 @@ Meaning never rests on a hue: each phase also has its glyph and its word.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual.theme import Theme
 
 from queries.model import Phase
@@ -122,6 +124,15 @@ CONTEXT_COLORS = {
     "purple": "#7a4bb0",
     "grey": "#6b7480",
 }
+
+
+def without_hue(theme: Theme) -> Theme:
+    """Return a theme for ``NO_COLOR``, which turns each colour to a grey as bright.
+
+    A red would be as dark as text that matters least.
+    """
+    loud = theme.foreground or ""
+    return replace(theme, error=loud, variables={**theme.variables, f"phase-{Phase.FAILED}": loud})
 
 
 def defaults(*, dark: bool) -> dict[str, str]:

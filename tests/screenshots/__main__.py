@@ -91,7 +91,7 @@ def pages(camera: Camera) -> None:
     camera.go("right", "down", shows=("▾ ‼ overdue timer", "W Wake"))
     camera.keep("stuck")
     camera.go("o", shows=("age", "overdue timer", "W Wake"))
-    camera.go(*["up"] * 9, *["down"] * 9)  # with its job above it
+    camera.go("up", shows=("▾",))  # to its job
     camera.keep("tree")
     camera.go("2", "enter", shows=("Why it is stuck", "Initial state"))
     camera.keep("detail")

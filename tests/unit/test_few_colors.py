@@ -105,3 +105,13 @@ def test_the_cursor_differs_from_the_other_rows(of: Theme) -> None:
 def test_colours_of_the_terminal_stay() -> None:
     assert reduced(Style(bold=True)) == Style(bold=True)
     assert reduced(Style(color="red")) == Style(color="red")
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_without_colour_the_worst_is_not_the_faintest(of: Theme) -> None:
+    grey = theme.without_hue(of)
+    below = Color.parse(of.background or "").monochrome.rgb
+    critical, major, faint = (
+        ratio(color(grey, name).monochrome.rgb, below) for name in ("phase-failed", "phase-blocked", "faint")
+    )
+    assert critical > major >= faint
