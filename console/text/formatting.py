@@ -327,11 +327,13 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(numbers: Sequence[int], cells: int) -> str:
-    """Return numbers as bars, the newest last; "" for fewer than two."""
-    if len(numbers) < 2:
-        return ""
-    most = max(numbers) or 1
-    return "".join(BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:])
+    """Return numbers as bars, the newest last; "" if all bars would be equal.
+
+    Equal bars look like one block, as large as that of a disaster.
+    """
+    most = max(numbers[-cells:], default=0) or 1
+    bars = [BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:]]
+    return "".join(bars) if len(set(bars)) > 1 else ""
 
 
 def plain(text: str) -> str:

@@ -32,6 +32,7 @@ from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
+from console.tui.widgets.few_colors import filter_for
 from queries.actions.plan import Plan, plan_selection
 from queries.contract import loader
 from queries.errors import DatabaseError
@@ -126,6 +127,7 @@ class UnstickApp(App[None]):
         self.starting = True
         self._greeting = greeting
         self._ascii_filter = AsciiFilter()
+        self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
         self._announced = (self.session.link, "")
         self._acting = False
@@ -134,7 +136,7 @@ class UnstickApp(App[None]):
         self._bind_keys(config)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
-            self.register_theme(each)
+            self.register_theme(theme.without_hue(each) if self.no_color else each)
         self.theme = config.theme or theme.DEFAULT
 
     def _bind_keys(self, config: Config) -> None:
@@ -161,7 +163,7 @@ class UnstickApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
-        return [*filters, self._ascii_filter] if self.ascii else filters
+        return [*filters, *[self._ascii_filter] * self.ascii, *self._color_filters]
 
     def get_driver_class(self) -> type[Driver]:
         return Terminal

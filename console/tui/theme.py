@@ -5,6 +5,8 @@ Meaning never rests on a hue: each phase also has its glyph and its word.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual.theme import Theme
 
 from queries.model import Phase
@@ -17,8 +19,8 @@ _DARK = {
     Phase.READY: "#86c976",
     Phase.SCHEDULED: "#8fa9c4",
     Phase.UNKNOWN: "#b5aa84",
-    Phase.CANCELLED: "#77808c",
-    Phase.DONE: "#66717d",
+    Phase.CANCELLED: "#8e97a3",
+    Phase.DONE: "#84909c",
 }
 _LIGHT = {
     Phase.FAILED: "#b3261e",
@@ -28,8 +30,8 @@ _LIGHT = {
     Phase.READY: "#2c7a1f",
     Phase.SCHEDULED: "#44607d",
     Phase.UNKNOWN: "#6b6030",
-    Phase.CANCELLED: "#6c747d",
-    Phase.DONE: "#7b848d",
+    Phase.CANCELLED: "#5f6770",
+    Phase.DONE: "#68717a",
 }
 # Okabe and Ito's palette: distinguishable with every common colour vision.
 _CLEAR = {
@@ -122,6 +124,15 @@ CONTEXT_COLORS = {
     "purple": "#7a4bb0",
     "grey": "#6b7480",
 }
+
+
+def without_hue(theme: Theme) -> Theme:
+    """Return a theme for ``NO_COLOR``, which turns each colour to a grey as bright.
+
+    A red would be as dark as text that matters least.
+    """
+    loud = theme.foreground or ""
+    return replace(theme, error=loud, variables={**theme.variables, f"phase-{Phase.FAILED}": loud})
 
 
 def defaults(*, dark: bool) -> dict[str, str]:

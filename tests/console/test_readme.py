@@ -14,6 +14,8 @@ from console.cli import commands
 from console.tui import keymap
 from queries.contract import loader
 from tests.command import ROOT, unstick
+from tests.screenshots.__main__ import MOVING, PICTURES, SIZE
+from tests.screenshots.picture import CELL, MARGIN
 
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?m)(?:^ {4}\S.*\n)+", README)
@@ -78,7 +80,23 @@ def test_every_engine_and_action_is_named() -> None:
         assert writing <= set(re.findall(r"\w+", changes)), each.name
 
 
-def test_every_picture_is_there() -> None:
-    pictures = re.findall(r"\]\((screenshots/[^)]+)\)", README)
-    assert len(pictures) >= 5
-    assert [name for name in pictures if not (ROOT / name).is_file()] == []
+def test_every_picture_is_there_and_made_by_the_script() -> None:
+    pictures = re.findall(r"\]\(screenshots/([^)]+)\.svg\)", README)
+    assert pictures == ["dry_run", MOVING, "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit"]
+    assert {path.stem for path in (ROOT / "screenshots").iterdir()} == set(pictures) == {*PICTURES, MOVING}
+
+
+def test_the_pictures_are_as_wide_as_the_script_makes_them() -> None:
+    for name in (*PICTURES, MOVING):
+        svg = (ROOT / "screenshots" / f"{name}.svg").read_text()
+        width = float(re.findall(r'viewBox="0 0 ([\d.]+) ', svg)[0])
+        assert round((width - 2 * MARGIN) / CELL) == SIZE[0] == 120, name
+
+
+def test_one_picture_moves_and_is_small() -> None:
+    svg = (ROOT / "screenshots" / f"{MOVING}.svg").read_text()
+    assert len(svg.encode()) < 400_000
+    assert svg.count("@keyframes") > 10
+    assert not re.search(r"<script|href=|@import|url\(", svg)  # shown as an image, a page of GitHub allows none of them
+    at = [svg.find(text) for text in ("lost", "Rows before and after", "changed", "children are done")]
+    assert -1 not in at

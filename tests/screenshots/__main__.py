@@ -5,131 +5,117 @@ It waits for texts on the screen, never for a time. Times and names differ betwe
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 import tempfile
 from pathlib import Path
 
-from console.config import Context
-from console.demo.run import FIRST, demo
-from tests.console.tui_driver import TuiDriver, run_tui
-from tests.screenshots.picture import picture
+from tests.screenshots.picture import Frame, frame, moving, picture
+from tests.terminal.driver import Terminal, Wanted
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
-SIZE = (120, 36)
+SIZE = (120, 35)
+PICTURES = ("dry_run", "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit")
+MOVING = "story"  # find, dry run, fix, done
+READ, GLANCE, KEY = 3.5, 1.5, 0.15  # seconds for which a screen of the moving picture is shown
+TAKEN = re.compile("after [0-9]+")  # what the engine did with the changed nodes
 
 
-async def main() -> None:
-    """Start the demo, press the keys, save the screenshots."""
-    FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        async with demo(1) as dsn:
-            context = Context(name="demo", dsn=dsn, engine=FIRST)
-            async with run_tui(dsn, Path(folder), size=SIZE, context=context, interval=2.0) as tui:
-                await play(tui)
+class Camera:
+    """Terminal of which pictures are taken."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.frames: list[tuple[Frame, float]] = []
+
+    def go(self, *keys: str, shows: tuple[Wanted, ...] = (), seconds: float = 0.0) -> None:
+        """Press keys and wait.
+
+        The moving picture shows the result for ``seconds``, if any.
+        """
+        self.terminal.press(*keys).wait_for(*shows).settled()
+        if seconds:
+            self.frames.append((frame(self.terminal.screen), seconds))
+
+    def write(self, text: str) -> None:
+        """Type a text, two characters per screen of the moving picture."""
+        for start in range(0, len(text), 2):
+            part = text[: start + 2]
+            self.terminal.type(part[start:]).wait_for(part.rstrip())
+            self.frames.append((frame(self.terminal.screen), KEY))
+
+    def under(self, text: str) -> None:
+        """Put the cursor on the first row with this text."""
+        self.terminal.press("home").settled()
+        while not re.search(text, self.terminal.under):
+            was = self.terminal.under
+            self.terminal.press("down").wait_for(lambda was=was: self.terminal.under != was)
+        self.terminal.settled()
+
+    def keep(self, name: str) -> None:
+        """Write the screen as it is."""
+        assert name in PICTURES
+        save(name, picture(frame(self.terminal.settled().screen), f"unstick · {name.replace('_', ' ')}"))
 
 
-async def play(tui: TuiDriver) -> None:
-    """Find a stuck task, open it, repair it, and show the other screens."""
-    await tui.wait_for("● live", "all jobs", "stuck")
-    await tui.press("2")
-    await down_to(tui, "lost wakeup")
-    await tui.wait_for("W Wake")
-    await tui.press("right", "down")
-    await tui.wait_for(lambda: under(tui).lstrip("▌ ").startswith("lost wakeup"), "W Wake")
-    keep(tui, "stuck")
-
-    await tui.press("o")
-    await tui.wait_for("lost wakeup", "W Wake")
-    await tui.press(*["down"] * 9, *["up"] * 18, *["down"] * 9)  # with some rows above it and below
-    await tui.wait_for("lost wakeup", "RefreshForumThread v2", "W Wake")
-    keep(tui, "tree")
-
-    await tui.press("2")
-    await tui.wait_for("W Wake")
-    await tui.press("enter")
-    await tui.wait_for("Why it is stuck", "Initial state", "W Wake")
-    keep(tui, "detail")
-
-    await tui.press("W")
-    await tui.wait_for("Reason, for the audit log")
-    await tui.type("children are done, wake-up missed")
-    await tui.press("enter")
-    await tui.wait_for("Rows before and after", "W apply to 1")
-    keep(tui, "dry_run")
-
-    await tui.press("W")
-    await tui.wait_for("1 changed", "transaction")
-    keep(tui, "result")
-
-    await tui.press("enter")
-    await tui.press("2")
-    await down_to(tui, "overdue timer")
-    await tui.wait_for("W Wake")
-    await tui.press("W")
-    await tui.wait_for("Reason, for the audit log")
-    await tui.type("timer long past")
-    await tui.press("enter")
-    await tui.wait_for("W apply to ")
-    await tui.press("W")
-    await tui.wait_for(" changed", "Close")
-    await tui.press("enter", "4")
-    await tui.wait_for("timer long past", "children are done")
-    keep(tui, "audit")
-
-    await tui.press("3")
-    await tui.wait_for("nightly_report")
-    await down_to(tui, ".*nightly_report")
-    await tui.press("right", "down", "enter")
-    await tui.wait_for("Steps  ", "merge_regions", "publish")
-    keep(tui, "dag")
-
-    await tui.press("escape", "1")
-    await tui.wait_for("all jobs")
-    labels = list(tui.app.session.engines)
-    here = next(number for number, label in enumerate(labels) if f"› {label} ›" in tui.text)
-    await tui.press(*["tab"] * ((labels.index("tasker") - here) % len(labels)))
-    await tui.wait_for("▸ tasker", "▸ shop")
-    await down_to(tui, "▸ shop")
-    await tui.press("right")
-    await tui.wait_for("▾ shop", "▸ fulfil_order")
-    await tui.press("down", "right")
-    await tui.wait_for("▾ fulfil_order", "blocked by failures")
-    keep(tui, "engines")
-    await tui.press("3")
-    await tui.wait_for("dead letters in")
-    while "E Resolve dead letter" not in tui.text or "▸" not in under(tui):
-        await tui.press("down")
-        await tui.pilot.pause()
-    await tui.press("right")
-    await tui.wait_for(lambda: "▾" in under(tui))
-    keep(tui, "dead_letters")
-
-    await tui.press("question_mark")
-    await tui.wait_for("Keys everywhere")
-    keep(tui, "help")
-
-
-async def down_to(tui: TuiDriver, title: str) -> None:
-    """Put the list's cursor on the first row with this title."""
-    await tui.press("home")
-    while not re.search(rf"^▌[ ▸▾]*(\d )?{title}", tui.text, re.MULTILINE):
-        before = tui.text
-        await tui.press("down")
-        await tui.wait_for(lambda before=before: tui.text != before)
-
-
-def under(tui: TuiDriver) -> str:
-    """Return the line under the cursor."""
-    return next((line for line in tui.text.splitlines() if line.startswith("▌")), "")
-
-
-def keep(tui: TuiDriver, name: str) -> None:
-    """Write the screen as it is."""
+def save(name: str, svg: str) -> None:
+    """Write a picture and print its size."""
     path = FOLDER / f"{name}.svg"
-    path.write_text(picture(tui.app, name))
+    path.write_text(svg)
     print(f"{path.relative_to(FOLDER.parent)}  {path.stat().st_size / 1024:.0f} kB", file=sys.stderr)
 
 
-asyncio.run(main())
+def story(camera: Camera) -> None:
+    """Find stuck tasks, dry-run their repair, apply it, and see that it worked."""
+    terminal = camera.terminal
+    camera.go(shows=("● live", re.compile(r"\d+ incidents"), lambda: terminal.at > 0), seconds=READ)
+    camera.go("/", shows=("words, field:value",), seconds=GLANCE)
+    camera.write("lost wakeup")
+    camera.go("enter", shows=(re.compile("▌ ▸ ! lost wakeup"), "W Wake"), seconds=GLANCE)
+    camera.go("right", shows=("▾ ! lost wakeup",), seconds=GLANCE)
+    camera.go("W", shows=("Reason, for the audit log",), seconds=GLANCE)
+    camera.write("children are done")
+    camera.go("enter", shows=("Rows before and after", "W apply to "), seconds=READ)
+    camera.keep("dry_run")
+    camera.go("W", shows=(" changed", "transaction", TAKEN), seconds=READ)
+    camera.keep("result")
+    camera.go("enter", shows=(lambda: "Close" not in terminal.text,))
+    camera.go("4", shows=("children are done",), seconds=READ)
+    camera.keep("audit")
+
+
+def pages(camera: Camera) -> None:
+    """Show the other pages."""
+    camera.go("2", "escape", shows=(lambda: "filter:" not in camera.terminal.text, re.compile(r"\d+ incidents")))
+    camera.under("overdue timer")
+    camera.go("right", "down", shows=("▾ ‼ overdue timer", "W Wake"))
+    camera.keep("stuck")
+    camera.go("o", shows=("age", "overdue timer", "W Wake"))
+    camera.go("up", shows=("▾",))  # to its job
+    camera.keep("tree")
+    camera.go("2", "enter", shows=("Why it is stuck", "Initial state"))
+    camera.keep("detail")
+    camera.go("escape", shows=(lambda: "Why it is stuck" not in camera.terminal.text,))
+    camera.go("3", shows=(re.compile(r"\d+ dead letters in"), "nightly_report"))
+    camera.under("nightly_report")
+    camera.go("enter", shows=("Steps  ", "merge_regions", "publish"))
+    camera.keep("dag")
+    camera.go("escape", shows=("dead letters in",))
+    camera.under("▸ . staleness_timeout")
+    camera.go("right", shows=("▾ ! staleness_timeout",))
+    camera.keep("dead_letters")
+
+
+def main() -> None:
+    """Start the demo, press the keys, write the pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as home, Terminal("demo", home=Path(home), size=SIZE, start="stuck") as terminal:
+        camera = Camera(terminal)
+        story(camera)
+        save(MOVING, moving(camera.frames, "unstick · find, dry run, fix, done"))
+        pages(camera)
+        assert terminal.leave("q") == 0
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@
         terminal.press("down", "enter").type("why")
         assert terminal.leave("q") == 0
 
-``raw`` keeps every byte that the program sent.
+``raw`` keeps every byte that the program sent, ``screen`` is what the terminal shows.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Terminal:
             settings.write_text(f'start = "{start}"\n{written}')
         columns, rows = size
         self.raw = bytearray()
-        self._screen = pyte.Screen(columns, rows)
-        self._stream = pyte.Stream(self._screen)
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.Stream(self.screen)
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self._pending = ""
         clean = {
@@ -121,7 +121,7 @@ class Terminal:
     @property
     def rows(self) -> list[str]:
         """The screen's rows without trailing spaces."""
-        return [row.rstrip() for row in self._screen.display]
+        return [row.rstrip() for row in self.screen.display]
 
     @property
     def text(self) -> str:
@@ -145,7 +145,7 @@ class Terminal:
     @property
     def colors(self) -> set[str]:
         """Every colour, of text and of backgrounds, on the screen."""
-        cells = [cell for row in self._screen.buffer.values() for cell in row.values()]
+        cells = [cell for row in self.screen.buffer.values() for cell in row.values()]
         return {cell.fg for cell in cells} | {cell.bg for cell in cells}
 
     # Output
@@ -187,7 +187,7 @@ class Terminal:
 
     def resize(self, columns: int, rows: int) -> Self:
         """Change the size; the program receives SIGWINCH."""
-        self._screen.resize(rows, columns)
+        self.screen.resize(rows, columns)
         self._child.setwinsize(rows, columns)
         return self
 

@@ -106,6 +106,15 @@ def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path)
         assert all(color == "default" or gray(color) for color in terminal.colors), terminal.colors
 
 
+def test_a_terminal_with_sixteen_colours_gets_its_own(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, TERM="xterm", COLORTERM="", start="stuck") as terminal:
+        terminal.wait_for("● live", re.compile("‼ [a-z]"), re.compile("! [a-z]"), lambda: terminal.at > 0).settled()
+        assert not any(re.fullmatch("[0-9a-f]{6}", color) for color in terminal.colors), terminal.colors
+        assert {"brightred", "brightbrown"} <= terminal.colors  # critical is not major
+        cursor = terminal.screen.buffer[terminal.at]
+        assert {cursor[column].bg for column in range(100)} == {"blue"}
+
+
 def gray(color: str) -> bool:
     red, green, blue = (int(color[i : i + 2], 16) for i in (0, 2, 4))
     return max(red, green, blue) - min(red, green, blue) <= 2

@@ -238,3 +238,9 @@ def test_a_time_in_a_list(times: formatting.Times, past: list[str], future: str)
         assert {formatting.since(None, now), formatting.until(None, now)} == {formatting.NONE}
     finally:
         formatting.show_times(formatting.Times.RELATIVE)
+
+
+def test_bars_show_a_difference_and_nothing_else() -> None:
+    assert formatting.sparkline([0, 4, 8], 10) == "▁▅█"
+    assert formatting.sparkline([9, 9, 0, 4, 8], 3) == "▁▅█"
+    assert [formatting.sparkline(numbers, 10) for numbers in ([], [3], [3, 3, 3], [0, 0])] == [""] * 4

@@ -1,0 +1,117 @@
+"""Terminals with 16 and 256 colours: every pair of every theme can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from rich.color import Color as RichColor
+from rich.style import Style
+from textual.color import Color
+from textual.theme import Theme
+
+from console.tui import theme
+from console.tui.widgets.few_colors import CUBE, LEAST, ratio, readability, reduced, reduced_256
+from queries.model import Phase
+
+TEXTS = ("foreground", "primary", "accent", "warning", "error", "success", "faint", "added", "removed")
+INKS = [*TEXTS, *(f"phase-{phase}" for phase in Phase)]
+
+
+def backgrounds(of: Theme) -> Iterator[tuple[str, Color]]:
+    """Yield the backgrounds on which the console writes, as the style sheets mix them."""
+    base = Color.parse(of.background or "")
+    primary, accent = Color.parse(of.primary), Color.parse(of.accent or "")
+    yield "background", base
+    yield "surface", Color.parse(of.surface or "")
+    yield "panel", Color.parse(of.panel or "")
+    yield "cursor", base.blend(primary, 0.25)
+    yield "changed", base.blend(accent, 0.25)
+    yield "cursor without focus", base.blend(Color.parse(of.foreground or ""), 0.1)
+
+
+def color(of: Theme, name: str) -> Color:
+    return Color.parse(of.variables.get(name) or getattr(of, name))
+
+
+def number(of: RichColor | None) -> int:
+    """Return the number of one of the sixteen colours."""
+    assert of is not None
+    assert of.number is not None
+    return of.number
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_every_pair_can_be_read(of: Theme) -> None:
+    for below, background in backgrounds(of):
+        for ink in INKS:
+            style = reduced(Style(color=color(of, ink).rich_color, bgcolor=background.rich_color))
+            assert readability(number(style.color), number(style.bgcolor)) >= LEAST, (ink, below)
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_every_pair_can_be_read_in_256_colours(of: Theme) -> None:
+    for below, background in backgrounds(of):
+        for ink in INKS:
+            style = reduced_256(Style(color=color(of, ink).rich_color, bgcolor=background.rich_color))
+            text, paper = CUBE[number(style.color) - 16], CUBE[number(style.bgcolor) - 16]
+            assert ratio(text, paper) >= LEAST, (ink, below)
+            if below == "cursor":
+                assert max(paper) - min(paper) < 100  # a tint, not teal
+
+
+def test_major_is_not_critical_on_a_light_screen() -> None:
+    of, below = theme.THEMES[1], Color.parse(theme.THEMES[1].background or "").rich_color
+    failed, blocked = (
+        number(reduced(Style(color=color(of, f"phase-{phase}").rich_color, bgcolor=below)).color)
+        for phase in (Phase.FAILED, Phase.BLOCKED)
+    )
+    assert (failed, blocked) == (1, 0)
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_every_pair_can_be_read_in_true_colour(of: Theme) -> None:
+    unreadable = {
+        (ink, below)
+        for below, background in backgrounds(of)
+        for ink in INKS
+        if ratio(color(of, ink).rgb, background.rgb) < LEAST
+    }
+    assert unreadable == set()
+
+
+def test_phases_keep_their_hues_on_a_dark_screen() -> None:
+    of, below = theme.THEMES[0], Color.parse(theme.THEMES[0].background or "").rich_color
+    found = {}
+    for phase in (Phase.FAILED, Phase.BLOCKED, Phase.HELD, Phase.RUNNING, Phase.READY, Phase.SCHEDULED):
+        style = reduced(Style(color=color(of, f"phase-{phase}").rich_color, bgcolor=below))
+        found[phase] = number(style.color)
+    assert found == {
+        Phase.FAILED: 9,
+        Phase.BLOCKED: 11,
+        Phase.HELD: 13,
+        Phase.RUNNING: 14,
+        Phase.READY: 10,
+        Phase.SCHEDULED: 12,
+    }
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_the_cursor_differs_from_the_other_rows(of: Theme) -> None:
+    found = {name: reduced(Style(bgcolor=each.rich_color)).bgcolor for name, each in backgrounds(of)}
+    assert found["cursor"] != found["background"]
+
+
+def test_colours_of_the_terminal_stay() -> None:
+    assert reduced(Style(bold=True)) == Style(bold=True)
+    assert reduced(Style(color="red")) == Style(color="red")
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_without_colour_the_worst_is_not_the_faintest(of: Theme) -> None:
+    grey = theme.without_hue(of)
+    below = Color.parse(of.background or "").monochrome.rgb
+    critical, major, faint = (
+        ratio(color(grey, name).monochrome.rgb, below) for name in ("phase-failed", "phase-blocked", "faint")
+    )
+    assert critical > major >= faint
