@@ -93,6 +93,21 @@ def test_the_pictures_are_as_wide_as_the_script_makes_them() -> None:
         assert round((width - 2 * MARGIN) / CELL) == SIZE[0] == 120, name
 
 
+def test_each_picture_shows_its_page() -> None:
+    signs = {
+        "dry_run": "Will change 3 tasks",
+        "stuck": "incidents",
+        "tree": "all jobs",
+        "dag": "critical path",
+        "dead_letters": "dead letters in",
+        "detail": "Why it is stuck",
+        "result": "3 changed",
+        "audit": "children are done",
+    }
+    wrong = [name for name in PICTURES if signs[name] not in (ROOT / "screenshots" / f"{name}.svg").read_text()]
+    assert wrong == []
+
+
 def test_one_picture_moves_and_is_small() -> None:
     svg = (ROOT / "screenshots" / f"{MOVING}.svg").read_text()
     assert len(svg.encode()) < 400_000

@@ -90,8 +90,8 @@ def pages(camera: Camera) -> None:
     camera.under("overdue timer")
     camera.go("right", "down", shows=("▾ ‼ overdue timer", "W Wake"))
     camera.keep("stuck")
-    camera.go("o", shows=("age", "overdue timer", "W Wake"))
-    camera.go("up", shows=("▾",))  # to its job
+    camera.go("o", shows=("all jobs", re.compile(r"due +findings"), "overdue timer", "W Wake"))
+    camera.go("up", shows=("▾", "C Cancel job"))
     camera.keep("tree")
     camera.go("2", "enter", shows=("Why it is stuck", "Initial state"))
     camera.keep("detail")
