@@ -62,7 +62,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     keys.press("enter")
     terminal.wait_for(re.compile("Will change [1-9]"))
     keys.press(key)
-    terminal.wait_for(re.compile("[1-9][0-9]* changed"), "Close")
+    terminal.wait_for(re.compile("│ +[1-9][0-9]* changed"), "Close")
     keys.press("enter")
     terminal.wait_for(lambda: "Close" not in terminal.text)
     return keys.pressed

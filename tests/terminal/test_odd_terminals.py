@@ -30,16 +30,16 @@ def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, 
             terminal.wait_for("Don't change", "C apply to 1")
         terminal.press("escape").wait_for("Nothing was changed.").without("Will change 1")
         terminal.press("escape").without("eternaltwin/task:").wait_for("lost wakeup")
-        terminal.press("4").without("lost wakeup").press("?").wait_for("Every change is")
+        terminal.press("4").without("lost wakeup").press("?").wait_for("Lower-case keys only read")
         assert all(len(row) <= columns for row in terminal.rows)
         assert terminal.leave("q") == 0
 
 
 def go_to_finding(terminal: Terminal, title: str) -> None:
-    terminal.press("2").wait_for(title, lambda: terminal.at > 0)
+    terminal.press("2").wait_for(lambda: terminal.at > 0).settled()
     while title not in terminal.under:
-        was = terminal.under
-        terminal.press("down").wait_for(lambda was=was: terminal.under != was)
+        places = [place for place, row in enumerate(terminal.rows) if title in row]
+        terminal.press("up" if places and places[0] < terminal.at else "down").settled()
     terminal.wait_for("W Wake")
 
 
@@ -48,7 +48,7 @@ def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path
         terminal.wait_for(lambda: terminal.at > 0)
         go_to_finding(terminal, "overdue timer")
         terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
-        terminal.wait_for("Will change ").press("W").wait_for(" changed")
+        terminal.wait_for("Will change ").press("W").wait_for("Close")
         terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
         assert terminal.leave("q") == 0
 
