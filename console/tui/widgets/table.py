@@ -151,7 +151,8 @@ class Table(RowView, Generic[T]):
 
     def repaint(self) -> None:
         """Paint the lines that differ, for example because ages have changed."""
-        if self._measure():
+        # A resize event may come after the painting for its size: then the painted lines are not known.
+        if self._measure() or len(self._painted) < self.size.height:
             self.refresh()
             return
         for y, before in self._painted.items():
