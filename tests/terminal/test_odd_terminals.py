@@ -48,7 +48,7 @@ def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path
         terminal.wait_for(lambda: terminal.at > 0)
         go_to_finding(terminal, "overdue timer")
         terminal.press("W").wait_for("Reason").type("small").wait_for("small").press("enter")
-        terminal.wait_for("Will change ").press("W").wait_for("Close")
+        terminal.wait_for("Will change ").press("W").wait_for("Next:")
         terminal.press("enter").wait_for("W Wake").press("4").wait_for("wake")
         assert terminal.leave("q") == 0
 
