@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from console.model.order import Order
 from console.model.tree_entry import (
     EdgeRow,
     Row,
@@ -58,6 +59,7 @@ class Forest:
         self._evicting = False
         self._entries: dict[str, TreeEntry] = {}
         self._predicate: Predicate | None = None
+        self.order: Order[Node] | None = None  # of siblings; None for the order of their pages
         self._reset_rows()
 
     def _reset_rows(self) -> None:
@@ -111,12 +113,12 @@ class Forest:
         return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
 
     def children(self, parent_id: str | None) -> tuple[str, ...] | None:
-        """Return the ids of the loaded children in order; None if unread.
+        """Return the ids of the loaded children in the order of their pages; None if unread.
 
         None as parent means the roots.
         """
         entry = self._find(parent_id or "")
-        return None if entry is None or entry.children is None else tuple(child.id for child in entry.children)
+        return None if entry is None or entry.children is None else tuple(child.id for child in entry.as_read())
 
     def is_expanded(self, node_id: str) -> bool:
         """Return True if the node is unfolded.
@@ -251,19 +253,37 @@ class Forest:
             self._visible.fold(entry)
         return True
 
-    def expand_loaded(self, node_id: str) -> None:
-        """Show all loaded descendants of a node, without reading more."""
-        entry = self._entries.get(node_id)
+    def expand_loaded(self, node_id: str | None = None) -> bool:
+        """Show all loaded descendants of a node (of all roots, for None), without reading more.
+
+        Return False if all of them were shown.
+        """
+        entry = self._find(node_id or "")
         if entry is None or entry.children is None:
-            return
+            return False
+        folded = [below for below in entry.loaded() if not below.expanded and below.children and below.expandable]
         self._visible.begin()
-        if entry.chunk is not None:
+        if entry is self._root or entry.chunk is not None:
             self._visible.fold(entry)
         for below in entry.loaded():
             below.expanded = below.expanded or (below.children is not None and below.expandable)
-        if entry.chunk is not None and entry.expanded:
+        if self._visible.is_open(entry):
             self._visible.unfold(entry)
         self._visible.settle(self._entries)
+        return bool(folded)
+
+    def collapse_all(self) -> None:
+        """Show the roots only. A cursor below a root moves to it."""
+        at = self._visible.cursor
+        while at is not None and at.parent is not None and at.parent is not self._root:
+            at = at.parent
+        self._visible.cursor = at
+        self._visible.begin()
+        self._visible.fold(self._root)
+        for entry in self._entries.values():
+            entry.expanded = False
+        self._visible.unfold(self._root)
+        self._finish()
 
     # updates from the database
 
@@ -331,13 +351,13 @@ class Forest:
         if entry is not None and not entry.expanded and entry.children:
             self._visible.begin()
             self._replace(entry, [], [])
-            entry.children = entry.tail = entry.head = None
+            entry.children = entry.unsorted = entry.tail = entry.head = None
             self._finish()
 
     def update(self, nodes: Iterable[Node]) -> Change:
         """Replace loaded nodes by newer versions.
 
-        No row moves; with a filter, rows appear and disappear.
+        No row moves unless the siblings are sorted; with a filter, rows appear and disappear.
         """
         self._visible.begin()
         cells: dict[str, frozenset[str]] = {}
@@ -345,6 +365,11 @@ class Forest:
             entry = self._entries.get(node.id)
             if entry is not None:
                 self._update_entry(entry, node, cells)
+        if self.order is not None:
+            parents = (self._entries[node_id].parent for node_id in cells)
+            for parent in dict.fromkeys(parents):
+                if parent is not None:
+                    self._replace(parent, parent.as_read(), [])
         return self._finish(cells)
 
     def remove(self, node_ids: Collection[str]) -> Change:
@@ -382,6 +407,17 @@ class Forest:
         self._visible.unfold(self._root)
         return self._finish()
 
+    def set_order(self, order: Order[Node] | None) -> Change:
+        """Sort the loaded siblings of each level; None restores the order of their pages."""
+        self._visible.begin()
+        self._visible.fold(self._root)
+        self.order = order
+        for entry in (self._root, *self._entries.values()):
+            if entry.children:
+                self._arrange(entry, entry.as_read())
+        self._visible.unfold(self._root)
+        return self._finish()
+
     # implementation of the updates
 
     def _children(
@@ -408,12 +444,13 @@ class Forest:
         self._entries.update((entry.id, entry) for entry in new)
         at, first = self._visible.cursor, next(iter(parent.children or ()), None)
         on_tail, on_head = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
-        first_new = self._replace(parent, arrange(parent.children or [], read, set(new)), removed)
+        self._replace(parent, arrange(parent.as_read(), read, set(new)), removed)
         self.marks |= marks & set(new.values())
         for node_id in self._evicted_marks.keys() & new.values():
             del self._evicted_marks[node_id]
-        if on_tail and first_new is not None:
-            self._visible.cursor = first_new
+        if on_tail:
+            shown = (entry for entry in parent.children or () if entry in new and entry.chunk is not None)
+            self._visible.cursor = next(shown, at)
         elif on_head and first is not None and first.chunk is not None:
             self._visible.cursor = first
         if complete is not None or unread:
@@ -467,18 +504,23 @@ class Forest:
                 groups.setdefault(entry.parent, set()).add(entry)
         for parent, gone in groups.items():
             if parent is self._root or parent.id in self._entries:
-                self._replace(parent, [child for child in parent.children or () if child not in gone], removed)
+                self._replace(parent, [child for child in parent.as_read() if child not in gone], removed)
 
-    def _replace(self, parent: TreeEntry, fresh: list[TreeEntry], removed: list[str]) -> TreeEntry | None:
-        """Replace the children, splicing only the rows that differ.
+    def _arrange(self, parent: TreeEntry, as_read: list[TreeEntry]) -> None:
+        """Set the children of a parent, and the order in which they are shown."""
+        order = self.order
+        parent.last_shown = False
+        parent.children = as_read if order is None else order.sorted(as_read, _node_of)
+        parent.unsorted = None if order is None else as_read
 
-        Return the first new entry with a row.
-        """
+    def _replace(self, parent: TreeEntry, as_read: list[TreeEntry], removed: list[str]) -> None:
+        """Replace the children, splicing only the rows that differ."""
         old = parent.children or []
+        self._arrange(parent, as_read)
+        fresh = parent.children or []
         head, tail = common(old, fresh)
         out, into = old[head : len(old) - tail], fresh[head : len(fresh) - tail]
         self._visible.hide(out)
-        parent.children, parent.last_shown = fresh, False
         for position, entry in enumerate(into, head):
             entry.position = position
         kept = set(into)
@@ -491,7 +533,6 @@ class Forest:
             self._toggle_shown(parent)
         elif self._visible.is_open(parent):
             self._visible.show(self._visible.slot(parent, head), into)
-        return next((entry for entry in into if entry.chunk is not None), None)
 
     def _toggle_shown(self, entry: TreeEntry) -> None:
         """Update the ancestors' counts and the rows.
@@ -536,3 +577,9 @@ class Forest:
         vanished = self._visible.settle(self._entries)
         gone = tuple(node_id for node_id in removed if node_id not in self._entries)
         return Change(cells=cells or {}, added=tuple(added), removed=gone, vanished=vanished)
+
+
+def _node_of(entry: TreeEntry) -> Node:
+    if entry.node is None:
+        raise ValueError("an edge row is not among the children")
+    return entry.node

@@ -208,6 +208,11 @@ class NodeList:
         window = self._windows.get(parent_id)
         return window is not None and (window.after is not None or window.low > 0)
 
+    @property
+    def partial(self) -> bool:
+        """True if siblings of loaded nodes are not loaded."""
+        return bool(self.scope) or any(self.has_more(parent_id) for parent_id in self._windows)
+
     async def reveal(self, node: Node, go_on: Callable[[int], bool] = lambda levels: True) -> bool:
         """Load a node and its ancestors, wherever in the order of pages they are.
 

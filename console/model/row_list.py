@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from console.model.filter import Fields, Filter
+from console.model.order import Order
 
 T = TypeVar("T")
 
@@ -50,15 +51,6 @@ class Grouping(Generic[T]):
     group_of: Callable[[T], tuple[str, object]] | None = None
 
 
-@dataclass(frozen=True)
-class Order(Generic[T]):
-    """A column by which a list is sorted. Rows without a value are last."""
-
-    title: str
-    value: Callable[[Row[T]], Any]
-    reverse: bool = False
-
-
 class RowList(Generic[T]):
     """A list of records in their natural order, and how the operator wants to see it.
 
@@ -79,7 +71,7 @@ class RowList(Generic[T]):
         self.key = key
         self.fields = fields
         self.filter: Filter | None = None
-        self.order: Order[T] | None = None
+        self.order: Order[Row[T]] | None = None
         self.marks: set[str] = set()
         self._groupings = groupings
         self._acted_on = acted_on
@@ -153,12 +145,7 @@ class RowList(Generic[T]):
         return Row(key=f"{above} {key}" if above else key, records=(record,), above=above, marked=key in self.marks)
 
     def _sorted(self, rows: list[Row[T]]) -> list[Row[T]]:
-        order = self.order
-        if order is None:
-            return rows
-        with_value = [(value, row) for row in rows if (value := order.value(row)) is not None]
-        without = [row for row in rows if order.value(row) is None]
-        return [row for _, row in sorted(with_value, key=lambda pair: pair[0], reverse=order.reverse)] + without
+        return rows if self.order is None else self.order.sorted(rows, lambda row: row)
 
     # what the operator does
 

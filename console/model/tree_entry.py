@@ -68,6 +68,7 @@ class TreeEntry:
         "position",
         "shown_children",
         "tail",
+        "unsorted",
     )
 
     def __init__(self, id_: str, node: Node | None, parent: TreeEntry | None) -> None:
@@ -75,7 +76,8 @@ class TreeEntry:
         self.node = node
         self.parent = parent
         self.depth: int = -1 if parent is None else parent.depth + 1
-        self.children: list[TreeEntry] | None = None  # None: never read
+        self.children: list[TreeEntry] | None = None  # as shown; None: never read
+        self.unsorted: list[TreeEntry] | None = None  # the children as read, while they are shown in another order
         self.head: TreeEntry | None = None  # the edge row before the loaded children
         self.tail: TreeEntry | None = None  # the edge row after the loaded children
         self.edge: EdgeRow | None = None
@@ -96,6 +98,10 @@ class TreeEntry:
     def expandable(self) -> bool:
         """True if there are, or may be, rows below the entry."""
         return self.edge is None and (self.children is None or bool(self.children or self.tail or self.head))
+
+    def as_read(self) -> list[TreeEntry]:
+        """Return the loaded children in the order of their pages."""
+        return self.children or [] if self.unsorted is None else self.unsorted
 
     def last_child(self) -> TreeEntry | None:
         """Return the last child that the filter shows."""

@@ -142,7 +142,7 @@ class UnstickApp(App[None]):
     def _bind_keys(self, config: Config) -> None:
         self._remapped = config.keys
         self.action_keys = keymap.action_keys((v for s in loader.builtin() for v in s.spec.actions), config.keys)
-        self.field_keys = self._bound(key for key in keymap.TREE if key.id in keymap.FIELDS)
+        self.field_keys = self._bound(key for key in keymap.ROWS if key.id in keymap.FIELDS)
         self._priority_keys = self._bound(key for key in keymap.APP if key.always)
         for key in self.action_keys:
             self.bind(key, f"app.perform('{key}')", show=False)

@@ -69,7 +69,7 @@ NODE = (
     Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
 )
 
-LIST_CURSOR = (  # bound by every list
+LIST = (  # bound by the widget of every list
     Key("table.up", "up,k", "move(-1)", "up", "The row above"),
     Key("table.down", "down,j", "move(1)", "down", "The row below"),
     Key("table.page_up", "pageup,ctrl+b", "page(-1)", "page up", "One screen up"),
@@ -77,16 +77,6 @@ LIST_CURSOR = (  # bound by every list
     Key("table.first", "home", "edge(-1)", "first", "The first row"),
     Key("table.last", "end", "edge(1)", "last", "The last row; the tree loads all rows up to it"),
 )
-
-LIST_NODE = (  # bound by the tree table; the other lists leave these keys to their screens
-    Key("table.open", "enter", "open", "open", "Everything about the node, or the next page", 5),
-    Key("table.mark", "space", "mark", "mark", "Mark or unmark the node, and go to the next row", 30),
-    Key("table.unfold", "right", "unfold", "unfold", "Show the children; if they are shown, go to the first"),
-    Key("table.fold", "left", "fold", "fold", "Hide the children; if they are hidden, go to the parent"),
-    Key("table.unfold_all", "e", "unfold_all", "unfold all", "Show all loaded descendants"),
-)
-
-LIST = (*LIST_NODE, *LIST_CURSOR)
 
 TEXT = (
     Key("text.up", "up,k", "by(-1)", "up", "One line up"),
@@ -105,8 +95,8 @@ FILTER_LINE = (
 
 CHECKBOX = (Key("checkbox.switch", "space", "switch", "switch", "Turn the checkbox on or off"),)
 
-ROWS = (  # of every list except the tree
-    Key("rows.open", "enter", "screen.open", "open", "Everything about the row, or fold its group", 5),
+ROWS = (  # bound by the page of every list
+    Key("rows.open", "enter", "screen.open", "open", "Everything about the row, its group, or the next rows", 5),
     Key("rows.filter", "slash", "screen.filter", "filter", "Show the rows that match: words and field:value", 10),
     Key("rows.mark", "space", "screen.mark", "mark", "Mark or unmark the row or its group, and go on", 30),
     Key("rows.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark all rows that match, or clear the marks", 31),
@@ -115,20 +105,16 @@ ROWS = (  # of every list except the tree
     Key("rows.sort", "s", "screen.sort", "sort", "Sort by the next column; the mouse sorts by a heading", 33),
     Key("rows.reverse", "i", "screen.reverse", "reverse", "Sort the other way round"),
     Key("rows.group", "g", "screen.group", "group", "Group by the next of cause, engine, kind ...", 34),
-    Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group", 11),
-    Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group"),
-    Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show the rows of all groups, or hide them"),
-    Key("rows.back", "escape", "screen.back", "back", "Clear the filter or the marks"),
+    Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group, or the children", 11),
+    Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group, or the children"),
+    Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show what is below all rows, or hide it"),
+    Key("rows.back", "escape", "screen.back", "back", "Clear the filter or the marks, or leave the list"),
 )
 
 TREE = (
-    Key("tree.filter", "slash", "screen.filter", "filter", "Filter the loaded rows: words and field:value", 10),
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
-    Key("tree.mark_all", "asterisk", "screen.mark_all", "mark all", "Mark all filtered rows, or clear the marks", 31),
     Key("tree.engine", "tab", "screen.step_system(1)", "engine", "The next engine", 12),
     Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "previous engine", "The previous engine"),
-    Key("tree.view", "v", "screen.next_view", "group", "Change the grouping, if the engine has several", 45),
-    Key("tree.back", "escape", "screen.back", "back", "Clear the filter or the marks, or leave the list"),
     *NODE,
 )
 
@@ -200,12 +186,11 @@ PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),) 
 
 TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
-    "in the lists": LIST,
+    "in all lists": (*LIST, *ROWS),
     "in texts": TEXT,
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,
-    "in all lists but the tree": ROWS,
     "in the stuck list": STUCK,
     "in the dead letters": DEAD,
     "in the changes": CHANGED,
@@ -224,7 +209,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
 }
 
 
-FIELDS = ("tree.filter",)  # keys after which text is typed
+FIELDS = ("rows.filter",)  # keys after which text is typed
 
 
 def action_id(name: str) -> str:

@@ -102,21 +102,21 @@ async def test_one_key_groups_the_tree_otherwise(agent_jobs_db: AgentJobsDb, tmp
     for user, agent in ((ANNA, clerk), (BERT, clerk), (BERT, cook)):
         await agent_jobs_db.job(user=user, agent=agent)
     async with run_tui(agent_jobs_db.dsn, tmp_path) as tui:
-        await tui.wait_for("all jobs by agent", "clerk", "cook", "v group")
-        await tui.press("v")
+        await tui.wait_for("all jobs by agent", "clerk", "cook", "g group")
+        await tui.press("g")
         text = await tui.wait_for("all jobs by user", "user 1000", "user 2000")
         assert "clerk" not in text
         await tui.press("right")
         await tui.wait_for("└")
-        await tui.press("r", "v")
+        await tui.press("r", "g")
         await tui.wait_for("all jobs by agent", "cook", lambda: "user 1000" not in tui.text)
 
 
 async def test_an_engine_with_one_tree_has_no_such_key(eternaltwin: str, tmp_path: Path) -> None:
     async with run_tui(eternaltwin, tmp_path) as tui:
         text = await tui.wait_for("There are no jobs")
-        assert "v group" not in text
-        await tui.press("v")
+        assert "g group" not in text
+        await tui.press("g")
         await tui.wait_for("only one grouping")
 
 

@@ -19,7 +19,6 @@ from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.row_view import RowView
-from console.tui.widgets.tree_table import TreeTable
 from queries.contract import loader
 
 
@@ -30,11 +29,11 @@ def test_ids_are_unique_where_they_meet() -> None:
 
 def test_keys_do_not_collide_on_a_page() -> None:
     pages = (
-        keymap.TREE + keymap.LIST,
-        keymap.ROWS + keymap.STUCK,
-        keymap.ROWS + keymap.DEAD,
-        keymap.ROWS + keymap.AUDIT_LOG,
-        keymap.ROWS + keymap.FOUND,
+        keymap.LIST + keymap.ROWS + keymap.TREE,
+        keymap.LIST + keymap.ROWS + keymap.STUCK,
+        keymap.LIST + keymap.ROWS + keymap.DEAD,
+        keymap.LIST + keymap.ROWS + keymap.AUDIT_LOG,
+        keymap.LIST + keymap.ROWS + keymap.FOUND,
         keymap.DETAIL,
         keymap.ENTRY,
         keymap.BLOCKERS,
@@ -50,7 +49,7 @@ def test_the_widgets_bind_what_the_tables_say() -> None:
         FilterLine: keymap.FILTER_LINE,
         Checkbox: keymap.CHECKBOX,
     }
-    lists: dict[type[Widget], tuple[Key, ...]] = {RowView: keymap.LIST_CURSOR, TreeTable: keymap.LIST_NODE}
+    lists: dict[type[Widget], tuple[Key, ...]] = {RowView: keymap.LIST}
     for widget, table in (lists | bound).items():
         assert [b.id for b in widget.BINDINGS if isinstance(b, Binding)] == [key.id for key in table]
         assert all(hasattr(widget, f"action_{key.handler.partition('(')[0]}") for key in table)
@@ -76,7 +75,7 @@ def test_an_action_can_be_given_other_keys() -> None:
     assert "wake" in found["X"]
     assert "wake" not in found.get("W", set())
     assert "action.wake" in keymap.ids(actions)
-    assert "tree.filter" in keymap.ids(actions)
+    assert "rows.filter" in keymap.ids(actions)
 
 
 def test_how_a_key_is_shown() -> None:

@@ -1,4 +1,4 @@
-"""One grammar for every list but the tree."""
+"""One grammar for every list."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from console.demo.tasker.data import Data
+from console.model.node_list import PAGE
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.list_screen import FilterScreen, ListScreen
+from console.tui.screens.tree import TreeScreen
+from console.tui.widgets.tree_table import TreeTable
+from queries.model import Node
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 
 
@@ -32,6 +37,7 @@ LISTS = {
     "audit": Target("4", "action:resolve", "action:bury"),
     "changed": Target("5", "engine:tasker", "change:resolve"),
     "found": Target("f", "engine:tasker", "kind:step", typed="e"),
+    "tree": Target("1", "engine:tasker", "kind:step"),
 }
 
 
@@ -65,6 +71,39 @@ class ListDriver:
     def rows(self) -> list[Any]:
         return self.page.rows()
 
+    @property
+    def row(self) -> Any:
+        return self.page.row
+
+    @property
+    def loaded(self) -> int:
+        return len(self.page.list.records)
+
+    @property
+    def matching(self) -> set[str]:
+        return {self.page.list.key(record) for record in self.page.list.matching}
+
+    @property
+    def marks(self) -> set[str]:
+        return self.page.list.marks
+
+    @property
+    def grouping(self) -> str:
+        return self.page.list.grouping.title
+
+    def keys(self, row: Any) -> set[str]:
+        return {self.page.list.key(record) for record in row.records}
+
+    def select(self, key: str) -> None:
+        self.page.table.select(key)
+
+    async def fold(self) -> None:
+        await self.tui.press("left")
+
+    async def unfold_all(self) -> None:
+        await self.tui.press("e")
+        await self.until(lambda: all(row.open for row in self.rows if row.foldable))
+
     async def open(self) -> None:
         await self.tui.press(self.target.key)
         if self.target.typed:
@@ -79,8 +118,8 @@ class ListDriver:
     async def to(self, fits: Callable[[Any], object]) -> Any:
         """Put the cursor on the first row that fits, and return it."""
         row = next(row for row in self.rows if fits(row))
-        self.page.table.select(row.key)
-        await self.until(lambda: self.page.row is not None and self.page.row.key == row.key)
+        self.select(row.key)
+        await self.until(lambda: self.row is not None and self.row.key == row.key)
         return row
 
     async def grouped(self) -> Any:
@@ -90,6 +129,96 @@ class ListDriver:
                 break
             await self.tui.press("g")
         return await self.to(lambda row: row.foldable)
+
+
+class TreeRow(NamedTuple):
+    """Row of the tree as one of the other lists."""
+
+    key: str
+    record: Node
+    foldable: bool
+    open: bool
+    above: str | None
+    marked: bool
+
+    @property
+    def records(self) -> tuple[Node]:
+        return (self.record,)
+
+
+class TreeDriver(ListDriver):
+    """The tree, with its nodes down to steps loaded."""
+
+    @property
+    def page(self) -> Any:
+        assert isinstance(self.tui.app.screen, TreeScreen)
+        return self.tui.app.screen
+
+    @property
+    def rows(self) -> list[Any]:
+        forest = self.page.node_list.forest
+        rows = forest.rows(0, len(forest))
+        return [TreeRow(r.id, r.node, r.expandable, r.expanded, r.parent_id, r.marked) for r in rows if r.node]
+
+    @property
+    def row(self) -> Any:
+        return next((row for row in self.rows if row.key == self.page.table.cursor), None)
+
+    @property
+    def loaded(self) -> int:
+        return int(self.page.node_list.forest.loaded)
+
+    @property
+    def matching(self) -> set[str]:
+        return set(self.page.node_list.forest.matching())
+
+    @property
+    def marks(self) -> set[str]:
+        return set(self.page.node_list.forest.marks)
+
+    @property
+    def grouping(self) -> str:
+        return ""
+
+    def keys(self, row: Any) -> set[str]:
+        return {row.key}
+
+    def select(self, key: str) -> None:
+        self.page.table.go_to(key)
+
+    async def open(self) -> None:
+        await self.tui.press(self.target.key)
+        await self.until(lambda: self.page.node_list is not None and self.page.node_list.read)
+        forest = self.page.node_list.forest
+
+        def unread() -> list[str]:
+            return [node.id for node in forest.nodes() if forest.children(node.id) is None]
+
+        while (ids := unread()) and not any(node.kind == "step" for node in forest.nodes()):
+            for id_ in ids:
+                forest.expand(id_)
+                self.page.table.post_message(TreeTable.Expand(self.page.table, id_))
+            await self.until(lambda ids=ids: not set(ids) & set(unread()))  # type: ignore[misc]
+
+    async def grouped(self) -> Any:
+        self.page.node_list.forest.collapse_all()
+        self.page.table.sync()
+        return await self.to(lambda row: row.foldable)
+
+    async def fold(self) -> None:
+        await self.tui.press("left", "left")  # to the parent, and then fold it
+
+    async def unfold_all(self) -> None:
+        while folded := {row.key for row in self.rows if row.foldable and not row.open}:  # reads one level more
+            await self.tui.press("e")
+            await self.until(
+                lambda folded=folded: (
+                    not any(  # type: ignore[misc]
+                        row.foldable and not row.open for row in self.rows if row.key in folded
+                    )
+                )
+            )
+            await self.until(lambda: not self.page.reading)
 
 
 async def opens(at: ListDriver) -> None:
@@ -103,56 +232,56 @@ async def opens(at: ListDriver) -> None:
         await at.to(lambda row: row.above)
         break
     await at.tui.press("enter")
-    await at.until(lambda: not isinstance(at.tui.app.screen, ListScreen))
+    await at.until(lambda: not isinstance(at.tui.app.screen, FilterScreen))
     await at.tui.press("escape")
-    await at.until(lambda: isinstance(at.tui.app.screen, ListScreen))
+    await at.until(lambda: isinstance(at.tui.app.screen, FilterScreen))
 
 
 async def filters(at: ListDriver) -> None:
-    whole = len(at.page.list.records)
+    whole = at.loaded
     await at.tui.press("slash")
     await at.tui.type(at.target.some)
     await at.until(lambda: at.page.filter is not None and str(at.page.filter) == at.target.some)
-    assert len(at.page.list.matching) < whole
+    assert len(at.matching) < whole
     await at.tui.press("enter")
-    await at.tui.wait_for(f"{len(at.page.list.matching)} of {whole}")
+    await at.tui.wait_for(f"{len(at.matching)} of {whole}")
     assert f"filter: {at.target.some}" in at.page.crumbs()
 
 
 async def leaves_the_filter(at: ListDriver) -> None:
     await filters(at)
     await at.tui.press("escape")
-    await at.until(lambda: at.page.filter is None and len(at.page.list.matching) == len(at.page.list.records))
+    await at.until(lambda: at.page.filter is None and len(at.matching) == at.loaded)
 
 
 async def marks(at: ListDriver) -> None:
     row = await at.to(lambda row: row.record is not None or row.foldable)
     await at.tui.press("space")
-    await at.until(lambda: at.page.list.marks)
-    assert at.page.list.marks <= {at.page.list.key(record) for record in row.records}
-    await at.tui.wait_for(f"{len(at.page.list.marks)} marked", "●")
+    await at.until(lambda: at.marks)
+    assert at.marks <= at.keys(row)
+    await at.tui.wait_for(f"{len(at.marks)} marked", "●")
     await at.tui.press("escape")
-    await at.until(lambda: not at.page.list.marks)
+    await at.until(lambda: not at.marks)
 
 
 async def marks_all(at: ListDriver) -> None:
     await at.tui.press("slash")
     await at.tui.type(at.target.some)
     await at.tui.press("enter", "asterisk")
-    await at.until(lambda: at.page.list.marks)
-    assert at.page.list.marks <= {at.page.list.key(record) for record in at.page.list.matching}
+    await at.until(lambda: at.marks)
+    assert at.marks <= at.matching
     await at.tui.press("asterisk")
-    await at.until(lambda: not at.page.list.marks)
+    await at.until(lambda: not at.marks)
 
 
 async def marks_down(at: ListDriver) -> None:
-    at.page.table.select(at.rows[0].key)
+    at.select(at.rows[0].key)
     await at.tui.press("shift+down", "shift+down")
     await at.until(lambda: sum(row.marked for row in at.rows if row.records) >= 2)
 
 
 async def marks_up(at: ListDriver) -> None:
-    at.page.table.select(at.rows[-1].key)
+    at.select(at.rows[-1].key)
     await at.tui.press("shift+up")
     await at.until(lambda: sum(row.marked for row in at.rows if row.records) >= 2)
 
@@ -161,28 +290,34 @@ async def sorts(at: ListDriver) -> None:
     titles = [column.title for column in at.page.table.columns if column.value is not None]
     for title in titles:
         await at.tui.press("s")
-        await at.until(lambda title=title: at.page.list.order is not None and at.page.list.order.title == title)  # type: ignore[misc]
+        await at.until(lambda title=title: at.page.order is not None and at.page.order.title == title)  # type: ignore[misc]
         await at.tui.wait_for("▼")
     await at.tui.press("s")
-    await at.until(lambda: at.page.list.order is None)
+    await at.until(lambda: at.page.order is None)
 
 
 async def reverses(at: ListDriver) -> None:
     await at.tui.press("s")
-    await at.until(lambda: at.page.list.order is not None)
+    await at.until(lambda: at.page.order is not None)
+    before = [row.key for row in at.rows]
     await at.tui.press("i")
     await at.tui.wait_for("▲")
-    assert at.page.list.order is not None
-    assert at.page.list.order.reverse
+    assert at.page.order is not None
+    assert at.page.order.reverse
+    assert sorted(before) == sorted(row.key for row in at.rows)
 
 
 async def groups(at: ListDriver) -> None:
-    first = at.page.list.grouping.title
+    first = at.grouping
+    if not first:
+        await at.tui.press("g")
+        await at.tui.wait_for("only one grouping")
+        return
     seen = []
     while True:
         await at.tui.press("g")
-        await at.until(lambda: at.page.list.grouping.title not in seen)
-        seen.append(at.page.list.grouping.title)
+        await at.until(lambda: at.grouping not in seen)
+        seen.append(at.grouping)
         if seen[-1] == first:
             break
         assert f"by {seen[-1]}" in at.page.crumbs()
@@ -198,17 +333,16 @@ async def unfolds(at: ListDriver) -> None:
 async def folds(at: ListDriver) -> None:
     await unfolds(at)
     await at.tui.press("down")
-    await at.until(lambda: at.page.row is not None and at.page.row.above)
-    await at.tui.press("left")
+    await at.until(lambda: at.row is not None and at.row.above)
+    await at.fold()
     await at.until(lambda: not any(row.above for row in at.rows))
-    assert at.page.row is not None
-    assert at.page.row.foldable
+    assert at.row is not None
+    assert at.row.foldable
 
 
 async def folds_all(at: ListDriver) -> None:
     await at.grouped()
-    await at.tui.press("e")
-    await at.until(lambda: all(row.open for row in at.rows if row.foldable))
+    await at.unfold_all()
     await at.tui.press("e")
     await at.until(lambda: not any(row.open for row in at.rows))
 
@@ -234,11 +368,15 @@ def test_each_key_of_the_grammar_is_checked() -> None:
     assert set(CHECKS) == {key.id for key in keymap.ROWS}
 
 
+def driver(tui: TuiDriver, name: str) -> ListDriver:
+    return (TreeDriver if name == "tree" else ListDriver)(tui, LISTS[name])
+
+
 @pytest.mark.parametrize("name", LISTS)
 async def test_every_list_has_every_key(name: str, database: str, tmp_path: Path) -> None:
     for key in keymap.ROWS:  # a new console each: no key depends on what another has left
         async with run_tui(database, tmp_path, size=(160, 40)) as tui:
-            at = ListDriver(tui, LISTS[name])
+            at = driver(tui, name)
             await at.open()
             await CHECKS[key.id](at)
 
@@ -262,12 +400,39 @@ async def test_an_action_is_about_all_that_match(database: str, tasker_db: Taske
 
 async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None:
     async with run_tui(database, tmp_path, size=(160, 40)) as tui:
-        at = ListDriver(tui, LISTS["stuck"])
-        await at.open()
-        await tui.pilot.click(at.page.table, offset=(5, 0))
-        await tui.wait_for("sorted by incident", "▼")
-        await tui.pilot.click(at.page.table, offset=(5, 0))
-        await tui.wait_for("▲")
+        for name, title in (("stuck", "incident"), ("tree", "task")):
+            at = driver(tui, name)
+            await at.open()
+            await tui.pilot.click(at.page.table, offset=(5, 0))
+            await tui.wait_for(f"sorted by {title}", "▼")
+            await tui.pilot.click(at.page.table, offset=(5, 0))
+            await tui.wait_for(f"sorted by {title}", "▲")
+
+
+async def test_the_tree_says_that_only_loaded_rows_are_sorted(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Sort a tree of two pages: the second page is neither loaded by itself nor left out silently."""
+    for age in range(0, PAGE + 20, 5):
+        await eternaltwin_db.jobs(5, age=age)
+    async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:
+        at = TreeDriver(tui, LISTS["tree"])
+        await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE)
+        await tui.pilot.click(at.page.table, offset=(tui.text.splitlines()[3].index(" age ") + 1, 0))
+        await tui.wait_for("sorted by age: loaded rows", "age▼")
+        await tui.press("i")
+        await tui.wait_for("age▲")
+        created = [row.record.created_at for row in at.rows]
+        assert created == sorted(created, reverse=True)
+        await tui.press(*["pagedown"] * 4)
+        await tui.wait_for("more…", lambda: at.page.table.cursor is None)
+        assert at.loaded == PAGE
+        await tui.press("enter")
+        await at.until(lambda: at.loaded == PAGE + 20)
+        await tui.wait_for(lambda: "loaded rows" not in tui.text)
+        created = [row.record.created_at for row in at.rows]
+        assert created == sorted(created, reverse=True)
+        assert len(created) == PAGE + 20
 
 
 async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None:
@@ -286,18 +451,19 @@ async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None
 
 async def test_marked_rows_are_handed_over_as_a_table(database: str, tmp_path: Path) -> None:
     async with run_tui(database, tmp_path, size=(160, 40)) as tui:
-        for name, columns in (("dead", "| engine | node |"), ("audit", "| time | who |")):
-            at = ListDriver(tui, LISTS[name])
+        nodes = "| engine | node |"
+        for name, columns in (("dead", nodes), ("audit", "| time | who |"), ("tree", nodes)):
+            at = driver(tui, name)
             await at.open()
             await tui.press("asterisk")
-            await at.until(lambda at=at: len(at.page.list.marks) > 1)  # type: ignore[misc]
+            await at.until(lambda at=at: len(at.marks) > 1)  # type: ignore[misc]
             await tui.press("y")
             await tui.wait_for("Markdown", columns)
             await tui.press("enter")
             await tui.wait_for("Markdown.")
             text = tui.app.clipboard
             assert text.startswith(columns)
-            assert len(text.splitlines()) == len(at.page.list.marks) + 2
+            assert len(text.splitlines()) == len(at.marks) + 2
 
 
 async def test_a_broad_terminal_has_the_preview_beside_the_list(database: str, tmp_path: Path) -> None:

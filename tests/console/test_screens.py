@@ -399,7 +399,7 @@ async def test_a_column_that_an_engine_never_fills_is_not_there(
 
 async def test_remapped_keys(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.task(status="Blocked", timer=60)
-    async with run_tui(eternaltwin, tmp_path, keys={"tree.live": "f6", "action.cancel": "X", "table.mark": "m"}) as tui:
+    async with run_tui(eternaltwin, tmp_path, keys={"tree.live": "f6", "action.cancel": "X", "rows.mark": "m"}) as tui:
         await tui.wait_for("0/1", "X Cancel job", "f6 live list")
         await tui.press("m")
         await tui.wait_for("1 marked")

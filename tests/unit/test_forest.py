@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from console.model.chunked_list import SIZE, ChunkedList, ListChunk
 from console.model.forest import EdgeRow, Forest, tail_id
+from console.model.order import Order
 from queries.model import Node, Phase
 from tests.profiles import stateful
 
@@ -219,6 +220,42 @@ def test_reveal_unfolds_the_way_to_a_node() -> None:
     assert not forest.reveal("s/t:missing")
 
 
+def test_siblings_are_sorted_and_return_to_the_order_of_their_pages() -> None:
+    forest = family()
+    forest.expand("s/t:b")
+    forest.move_to("s/t:b2")
+    forest.set_order(Order("title", lambda item: item.title, reverse=True))
+    assert forest.order is not None
+    assert shown(forest) == ["c", "b", "  b2", "  b1", "a"]
+    assert forest.cursor == "s/t:b2"
+    forest.append_children(None, nodes(["bb"]), complete=True)
+    assert shown(forest) == ["c", "bb", "b", "  b2", "  b1", "a"]
+    assert forest.children(None) == tuple(ids(["a", "b", "c", "bb"])), "pages are evicted in their own order"
+    forest.update([node("a", attempts=3)])
+    forest.set_order(Order("attempts", lambda item: item.attempts))
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "c", "bb"], "nodes without a value are last"
+    forest.set_order(None)
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "c", "bb"]
+
+
+def test_a_changed_value_moves_its_row() -> None:
+    forest = family()
+    forest.set_order(Order("attempts", lambda item: item.attempts))
+    forest.update([node("c", attempts=1)])
+    assert shown(forest) == ["c", "a", "b"]
+
+
+def test_all_nodes_are_unfolded_and_folded() -> None:
+    forest = family()
+    assert forest.expand_loaded()
+    assert shown(forest) == ["a", "b", "  b1", "  b2", "c"]
+    forest.move_to("s/t:b2")
+    assert not forest.expand_loaded(), "all loaded nodes are shown"
+    forest.collapse_all()
+    assert shown(forest) == ["a", "b", "c"]
+    assert forest.cursor == "s/t:b"
+
+
 def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:
     forest = family()
     forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
@@ -341,6 +378,7 @@ class Oracle:
         self.tails: dict[str | None, EdgeRow] = {}
         self.heads: set[str | None] = set()
         self.filtering = False
+        self.order: Order[Node] | None = None
 
     def parent(self, node_id: str) -> str | None:
         return next(parent for parent, kids in self.kids.items() if node_id in kids)
@@ -382,6 +420,12 @@ class Oracle:
         """Id, depth, last of its siblings, dimmed."""
         found: list[tuple[str, int, bool, bool]] = []
         kids = [kid for kid in self.kids.get(parent, ()) if self.hits(kid)]
+        if self.order is not None:
+            without = [kid for kid in kids if self.order.value(self.nodes[kid]) is None]
+            by_value = [kid for kid in kids if kid not in without]
+            value = self.order.value
+            by_value.sort(key=lambda kid: value(self.nodes[kid]), reverse=self.order.reverse)
+            kids = by_value + without
         if parent in self.heads:
             found.append((f"{parent or ''}\0before", depth, False, False))
         for kid in kids:
@@ -394,6 +438,10 @@ class Oracle:
 
 
 KEYS = [f"k{i}" for i in range(14)]
+ORDERS = [  # ready nodes have no value; the phases change with an update
+    Order[Node]("key", lambda item: item.title if item.phase is Phase.FAILED else None),
+    Order[Node]("phase", lambda item: item.phase, reverse=True),
+]
 PAGE = st.lists(st.builds(node, st.sampled_from(KEYS), st.sampled_from([Phase.READY, Phase.FAILED])), max_size=8)
 
 
@@ -536,6 +584,22 @@ class ForestLikeARebuild(RuleBasedStateMachine):
     def set_filter(self, on: bool) -> None:
         self.forest.set_filter(failed if on else None)
         self.oracle.filtering = on
+
+    @rule(order=st.sampled_from([None, *ORDERS]))
+    def set_order(self, order: Order[Node] | None) -> None:
+        self.forest.set_order(order)
+        self.oracle.order = order
+
+    @rule()
+    def expand_all(self) -> None:
+        self.forest.expand_loaded()
+        kids, tails, heads = self.oracle.kids, self.oracle.tails, self.oracle.heads
+        self.oracle.open |= {x for x in self.oracle.nodes if kids.get(x) or (x in kids and (x in tails or x in heads))}
+
+    @rule()
+    def collapse_all(self) -> None:
+        self.forest.collapse_all()
+        self.oracle.open.clear()
 
     @rule(rows=st.integers(-20, 20))
     def move(self, rows: int) -> None:

@@ -177,7 +177,7 @@ class PageScreen(Screen[None]):
         if (event.character or "").isupper():
             self.host.refuse(f"{event.character} does nothing here. ? lists the keys.")
         elif event.key in self.host.field_keys:
-            self.host.refuse(f"{keymap.shown(event.key)} works in the tree only. 1 opens it.")
+            self.host.refuse(f"{keymap.shown(event.key)} works in the lists only. 1 opens the tree.")
 
     def on_paste(self, event: events.Paste) -> None:
         """Search for text that is pasted outside a field: it must not run as commands."""

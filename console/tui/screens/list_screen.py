@@ -10,6 +10,7 @@ from textual import on
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from console.model.order import Order
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.row_view import RowView
 from console.tui.widgets.table import Column, Table
@@ -17,13 +18,13 @@ from queries.model import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
-    from console.model.row_list import Order, Row, RowList
+    from console.model.row_list import Row, RowList
 
 T = TypeVar("T")
 
 
 class FilterScreen(PageScreen):
-    """Page with a list and a line below it, in which a filter is typed."""
+    """Page with a list that can be sorted, and a line below it, in which a filter is typed."""
 
     # what a page provides
 
@@ -48,6 +49,41 @@ class FilterScreen(PageScreen):
     def set_filter(self, filter: Filter | None) -> None:
         """Filter the list, and paint it."""
         raise NotImplementedError
+
+    @property
+    def order(self) -> Order[Any] | None:
+        """The order that the operator has chosen, None without."""
+        raise NotImplementedError
+
+    def orders(self) -> Sequence[Order[Any]]:
+        """Return an order for each column that the list can be sorted by."""
+        raise NotImplementedError
+
+    def set_order(self, order: Order[Any] | None) -> None:
+        """Sort the list, and paint it."""
+        raise NotImplementedError
+
+    # order
+
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one in the natural order."""
+        orders = list(self.orders())
+        titles = [order.title for order in orders]
+        at = titles.index(self.order.title) + 1 if self.order and self.order.title in titles else 0
+        self.set_order(orders[at] if at < len(orders) else None)
+
+    def action_reverse(self) -> None:
+        if self.order is None:
+            self.say("The list is in its own order. s sorts it by a column.", "faint")
+        else:
+            self.set_order(replace(self.order, reverse=not self.order.reverse))
+
+    @on(RowView.Heading)
+    def _heading(self, message: RowView.Heading) -> None:
+        if self.order is not None and self.order.title == message.title:
+            self.action_reverse()
+        else:
+            self.set_order(next((order for order in self.orders() if order.title == message.title), None))
 
     # the line
 
@@ -194,12 +230,6 @@ class ListScreen(FilterScreen, Generic[T]):
     def _chosen(self) -> None:
         self.action_open()
 
-    @on(Table.Heading)
-    def _heading(self, message: Table.Heading) -> None:
-        current = self.list.order
-        again = current is not None and current.title == message.column.title
-        self._sort(message.column, reverse=again and current is not None and not current.reverse)
-
     # description of the page
 
     def crumbs(self) -> Sequence[str]:
@@ -237,6 +267,20 @@ class ListScreen(FilterScreen, Generic[T]):
 
     def set_filter(self, filter: Filter | None) -> None:
         self.list.filter = filter
+        self._renew_rows()
+
+    # order
+
+    @property
+    def order(self) -> Order[Any] | None:
+        return self.list.order
+
+    def orders(self) -> Sequence[Order[Any]]:
+        return [Order(column.title, column.value) for column in self.table.columns if column.value is not None]
+
+    def set_order(self, order: Order[Any] | None) -> None:
+        self.list.order = order
+        self.table.sorted_by(order.title if order else None, reverse=bool(order and order.reverse))
         self._renew_rows()
 
     # keys
@@ -290,34 +334,6 @@ class ListScreen(FilterScreen, Generic[T]):
         self._renew_rows()
         more = " of the loaded rows; more may match" if self.list.marks and self.more() else ""
         self.say(f"{len(self.list.marks)} marked{more}.")
-
-    def action_sort(self) -> None:
-        """Sort by the next column; after the last one in the natural order."""
-        columns = [column for column in self.table.columns if column.value is not None]
-        titles = [column.title for column in columns]
-        order = self.list.order
-        at = titles.index(order.title) + 1 if order and order.title in titles else 0
-        self._sort(columns[at] if at < len(columns) else None)
-
-    def action_reverse(self) -> None:
-        order = self.list.order
-        if order is None:
-            self.say("The list is in its own order. s sorts it by a column.", "faint")
-        else:
-            self._order(replace(order, reverse=not order.reverse))
-
-    def _sort(self, column: Column[Row[T]] | None, *, reverse: bool = False) -> None:
-        from console.model.row_list import Order
-
-        if column is None or column.value is None:
-            self._order(None)
-        else:
-            self._order(Order(column.title, column.value, reverse))
-
-    def _order(self, order: Order[T] | None) -> None:
-        self.list.order = order
-        self.table.sorted_by(order.title if order else None, reverse=bool(order and order.reverse))
-        self._renew_rows()
 
     def action_group(self) -> None:
         self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
 
 from console.model.forest import EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
+from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
 from console.tui import keymap
@@ -16,7 +18,7 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.list_screen import FilterScreen
-from console.tui.widgets.columns import TASKS, TreeColumn, recorded
+from console.tui.widgets.columns import TASKS, RenderContext, TreeColumn, recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import engine_options
@@ -36,8 +38,8 @@ class TreeScreen(FilterScreen):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
 
     MODE = "tree"
-    KEYS = (*keymap.LIST[:2], *keymap.TREE)
-    BINDINGS = bindings(keymap.TREE)
+    KEYS = (*keymap.ROWS, *keymap.TREE)
+    BINDINGS = bindings(keymap.ROWS, keymap.TREE)
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,6 +47,7 @@ class TreeScreen(FilterScreen):
         self._kind = ListKind.TREE
         self._lists: dict[tuple[str, ListKind], NodeList] = {}
         self._filter: Filter | None = None
+        self._order: Order[Node] | None = None
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
@@ -87,11 +90,14 @@ class TreeScreen(FilterScreen):
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
         live = formatting.scope_note(node_list.scope) if node_list and node_list.scope else "most urgent first"
         kind = all_jobs if self._kind is ListKind.TREE else f"unfinished, {live}"
+        part = ": loaded rows" if node_list is None or node_list.partial else ""
+        order = node_list.forest.order if node_list else None
+        ordered = [f"sorted by {order.title}{part}"] if order else []
         filtered = [f"filter: {self._filter}"] if self._filter else []
-        return [self._label, kind, *filtered]
+        return [self._label, kind, *ordered, *filtered]
 
     def offers(self, key: Key) -> bool:
-        useless = {"tree.view": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
+        useless = {"rows.group": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
         return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
@@ -154,8 +160,8 @@ class TreeScreen(FilterScreen):
         self._show(node_list)
         if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
             self._apply_filter()
-        self._codes = self.session.codes()
-        self.table.sync(result.cells, now=node_list.at, codes=self._codes)
+        self._sync_codes()
+        self.table.sync(result.cells, now=node_list.at)
         if result.vanished is not None:
             self.say(f"{result.vanished.kind} {result.vanished.title} no longer exists.", "warn")
         self._notice(node_list)
@@ -164,16 +170,23 @@ class TreeScreen(FilterScreen):
         node_list = self._current()
         if node_list is not None:
             self._show(node_list)
+        self._sync_codes()
+        self._notice(node_list)
+
+    def _sync_codes(self) -> None:
+        """Show the console's own findings if they are new."""
         codes = self.session.codes()
         if codes is not self._codes:
-            self.table.sync(codes=codes)
             self._codes = codes
-        self._notice(node_list)
+            self.table.sync(codes=codes)
+            if self._order is not None:
+                self._apply_order()
 
     def _show(self, node_list: NodeList) -> None:
         if self.table.forest is not node_list.forest:
             self.table.show(node_list.forest, self._columns())
             self._apply_filter()
+            self._apply_order()
             self._codes = None
 
     def times_changed(self) -> None:
@@ -318,7 +331,7 @@ class TreeScreen(FilterScreen):
 
     # choice of the list
 
-    def action_next_view(self) -> None:
+    def action_group(self) -> None:
         reader = self.session.engines.get(self._label or "")
         option, value = engine_options.next_view(reader.engine) if reader else ("", "")
         if reader is None or not option:
@@ -354,6 +367,27 @@ class TreeScreen(FilterScreen):
         self.renew()
         self.session.run_now()
 
+    # keys of the list
+
+    def action_open(self) -> None:
+        self.table.action_open()
+
+    def action_unfold(self) -> None:
+        self.table.action_unfold()
+
+    def action_fold(self) -> None:
+        self.table.action_fold()
+
+    def action_fold_all(self) -> None:
+        self.table.action_fold_all()
+
+    def action_mark(self) -> None:
+        self.table.action_mark()
+
+    def action_mark_range(self, step: int) -> None:
+        """Mark the row and go on in a direction."""
+        self.table.action_mark_range(step)
+
     def action_mark_all(self) -> None:
         node_list = self.node_list
         if node_list is None:
@@ -377,6 +411,38 @@ class TreeScreen(FilterScreen):
         elif self._revealed:
             self._revealed = False
             self.host.action_go(-1)
+
+    # order
+
+    @property
+    def order(self) -> Order[Any] | None:
+        return self._order
+
+    def orders(self) -> Sequence[Order[Any]]:
+        table = self.table
+        return [
+            Order(column.title, partial(_value, table, column.value))
+            for column in table.columns
+            if column.value is not None
+        ]
+
+    def set_order(self, order: Order[Any] | None) -> None:
+        self._order = order
+        self._apply_order()
+        self.table.show_cursor()
+        node_list = self.node_list
+        if order is not None and node_list is not None and node_list.partial:
+            self.say("Only the loaded rows are sorted. Enter on the last row loads more.", "faint")
+        else:
+            self.say("")
+        self.renew_place()
+
+    def _apply_order(self) -> None:
+        """Sort the list, if the engine has the column."""
+        if self.node_list is not None:
+            titles = [column.title for column in self._columns()]
+            order = self._order
+            self.table.sort(order if order is not None and order.title in titles else None)
 
     # filter; its modules are imported at first use, so that the app starts sooner
 
@@ -459,3 +525,8 @@ class TreeScreen(FilterScreen):
         if not (found and self.table.go_to(node.id)):
             name = safe_text(f"{node.kind} {node.title}")
             self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")
+
+
+def _value(table: TreeTable, value: Callable[[Node, RenderContext], Any], node: Node) -> Any:
+    """Return what a column of a table is sorted by; findings may be new since the column was chosen."""
+    return value(node, table.context)

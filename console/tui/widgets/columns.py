@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
@@ -37,7 +38,9 @@ class TreeColumn(Record):
     priority: int = 0  # on a narrow screen the lowest is dropped first
     flex: int = 0  # share of the remaining width
     foreign: bool = False  # the text comes from the database and has to be escaped
-    absolute: str = ""  # title of a column of times, if they are not relative
+    absolute: str = ""  # heading of a column of times, if they are not relative
+    heading: str = ""  # shown instead of the title
+    value: Callable[[Node, RenderContext], Any] | None = None  # what the column is sorted by
 
 
 def recorded(columns: Sequence[TreeColumn], missing: Collection[str], statuses: Iterable[str] = ()) -> list[TreeColumn]:
@@ -55,11 +58,11 @@ def recorded(columns: Sequence[TreeColumn], missing: Collection[str], statuses: 
 
 
 def _timed(column: TreeColumn) -> TreeColumn:
-    """Return a column with the width and the title for the chosen form of times."""
+    """Return a column with the width and the heading for the chosen form of times."""
     width = formatting.time_width(column.width)
     if not column.absolute or width == column.width:
         return column
-    return structs.replace(column, width=width, title=column.absolute)
+    return structs.replace(column, width=width, heading=column.absolute)
 
 
 Layout = tuple[tuple[TreeColumn, int], ...]
@@ -122,17 +125,33 @@ def _due(node: Node, context: RenderContext) -> Cell:
     return formatting.until(node.due_at, context.now), "late" if left < 0 else ""
 
 
+def _codes(node: Node, context: RenderContext) -> list[str]:
+    return list(dict.fromkeys((*node.findings, *context.codes.get(node.id, ()))))
+
+
+def _most_first(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
 def _findings(node: Node, context: RenderContext) -> Cell:
-    ours = context.codes.get(node.id, ())
-    if not node.findings and not ours:
+    codes = _codes(node, context)
+    if not codes:
         return "", ""
-    codes = list(dict.fromkeys((*node.findings, *ours)))
     more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
     return f"{codes[0].replace('_', ' ')}{more}", "finding"
 
 
 TASKS: tuple[TreeColumn, ...] = (
-    TreeColumn(key="title", title="task", width=24, render=_title, fields=frozenset({"title"}), flex=3, foreign=True),
+    TreeColumn(
+        key="title",
+        title="task",
+        width=24,
+        render=_title,
+        fields=frozenset({"title"}),
+        flex=3,
+        foreign=True,
+        value=lambda node, _: node.title.casefold(),
+    ),
     TreeColumn(
         key="status",
         title="status",
@@ -141,6 +160,7 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"status", "phase"}),
         priority=90,
         foreign=True,
+        value=lambda node, _: (node.phase, node.status or ""),
     ),
     TreeColumn(
         key="revision",
@@ -150,6 +170,7 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"revision"}),
         align="right",
         priority=40,
+        value=lambda node, _: _most_first(node.revision),
     ),
     TreeColumn(
         key="cpu",
@@ -159,6 +180,7 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"cpu"}),
         align="right",
         priority=20,
+        value=lambda node, _: _most_first(node.cpu),
     ),
     TreeColumn(
         key="poll",
@@ -168,8 +190,17 @@ TASKS: tuple[TreeColumn, ...] = (
         fields=frozenset({"poll"}),
         align="right",
         priority=30,
+        value=lambda node, _: _most_first(node.poll),
     ),
-    TreeColumn(key="share", title="cpu %", width=6, render=_share, fields=frozenset({"cpu", "poll"}), priority=10),
+    TreeColumn(
+        key="share",
+        title="cpu %",
+        width=6,
+        render=_share,
+        fields=frozenset({"cpu", "poll"}),
+        priority=10,
+        value=lambda node, _: -node.cpu / node.poll if node.cpu is not None and node.poll else None,
+    ),
     TreeColumn(
         key="age",
         title="age",
@@ -179,6 +210,7 @@ TASKS: tuple[TreeColumn, ...] = (
         align="right",
         priority=50,
         absolute="created",
+        value=lambda node, _: node.created_at,
     ),
     TreeColumn(
         key="changed",
@@ -189,6 +221,7 @@ TASKS: tuple[TreeColumn, ...] = (
         align="right",
         priority=60,
         absolute="changed",
+        value=lambda node, _: node.changed_at,
     ),
     TreeColumn(
         key="due",
@@ -199,6 +232,7 @@ TASKS: tuple[TreeColumn, ...] = (
         align="right",
         priority=70,
         absolute="due",
+        value=lambda node, _: node.due_at,
     ),
     TreeColumn(
         key="findings",
@@ -209,5 +243,6 @@ TASKS: tuple[TreeColumn, ...] = (
         priority=80,
         flex=1,
         foreign=True,
+        value=lambda node, context: _codes(node, context) or None,
     ),
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from textual import events
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -35,7 +38,13 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
     """
     COMPONENT_CLASSES = {"row-view--header", "row-view--cursor"}
     ALLOW_SELECT = False
-    BINDINGS = bindings(keymap.LIST_CURSOR)
+    BINDINGS = bindings(keymap.LIST)
+
+    @dataclass
+    class Heading(Message):
+        """The operator clicked on the heading of a column."""
+
+        title: str
 
     # what a subclass provides
 

@@ -54,12 +54,6 @@ class Table(RowView, Generic[T]):
 
         key: str
 
-    @dataclass
-    class Heading(Message):
-        """The operator clicked on the heading of a column that can be sorted."""
-
-        column: Column[Any]
-
     class NearEnd(Message):
         """The cursor is near the end: more records are needed."""
 
@@ -172,7 +166,7 @@ class Table(RowView, Generic[T]):
     def click_heading(self, event: events.Click) -> None:
         for column, start, room in self._places(self.size.width):
             if column.value is not None and start <= event.x < start + room:
-                self.post_message(self.Heading(column))
+                self.post_message(self.Heading(column.title))
 
     def click_row(self, index: int, event: events.Click) -> None:
         self._move_to(index)

@@ -12,10 +12,11 @@ from rich.style import Style
 from textual.strip import Strip
 
 from console.model.forest import EdgeRow, Row
+from console.model.order import Order
 from console.text import formatting
 from console.text.ascii import TABLE
-from console.tui.widgets.columns import GAP, Layout, RenderContext
-from queries.model import Record
+from console.tui.widgets.columns import GAP, Layout, RenderContext, TreeColumn
+from queries.model import Node, Record
 from queries.safe_text import safe_text
 
 GUTTER = 2
@@ -78,10 +79,26 @@ def fold_sign_at(row: Row, layout: Layout) -> range:
     return range(start, start + FOLD_SIGN)
 
 
-def header(layout: Layout, context: RenderContext, style_of: StyleOf) -> Strip:
-    """Render the titles of the columns."""
-    texts = [formatting.fit(column.title, cells, column.align, context.ascii) for column, cells in layout]
-    return Strip([Segment(" " * GUTTER + (" " * GAP).join(texts), style_of(("header",)))], _width(layout))
+def header(layout: Layout, context: RenderContext, style_of: StyleOf, order: Order[Node] | None) -> Strip:
+    """Render the headings of the columns, with an arrow at the one by which siblings are sorted."""
+    segments = [Segment(" " * GUTTER, style_of(("header",)))]
+    for number, (column, cells) in enumerate(layout):
+        by_it = order is not None and order.title == column.title
+        arrow = ("v^" if context.ascii else "▼▲")[order.reverse] if order is not None and by_it else ""
+        text = (column.heading or column.title)[: cells - len(arrow)] + arrow
+        text = " " * (GAP if number else 0) + formatting.fit(text, cells, column.align, context.ascii)
+        segments.append(Segment(text, style_of(("header", "marker") if by_it else ("header",))))
+    return Strip(segments, _width(layout))
+
+
+def column_at(x: int, layout: Layout) -> TreeColumn | None:
+    """Return the column at a cell of a line."""
+    end = GUTTER
+    for column, cells in layout:
+        end += cells + GAP
+        if x < end:
+            return column
+    return None
 
 
 def line(

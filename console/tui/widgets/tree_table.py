@@ -19,12 +19,11 @@ from textual.message import Message
 from textual.strip import Strip
 
 from console.model.forest import EdgeRow, Forest, Row
-from console.tui import keymap
-from console.tui.bindings import bindings
+from console.model.order import Order
 from console.tui.widgets import tree_render
 from console.tui.widgets.columns import TASKS, Layout, RenderContext, TreeColumn, layout
 from console.tui.widgets.row_view import RowView
-from queries.model import Phase
+from queries.model import Node, Phase
 
 # Component classes by the names that `tree_render` and the columns use.
 CLASSES = {
@@ -69,7 +68,6 @@ class TreeTable(RowView):
     }
     """
     COMPONENT_CLASSES = set(CLASSES.values())
-    BINDINGS = bindings(keymap.LIST_NODE)
 
     class TableMessage(Message):
         """Base of the messages of a tree table. ``@on`` can select by its id."""
@@ -170,6 +168,16 @@ class TreeTable(RowView):
         return self.forest.ids(self.top_row, self.top_row + self.page_rows)
 
     @property
+    def columns(self) -> list[TreeColumn]:
+        """The columns that the screen has room for."""
+        return [column for column, _ in self._layout]
+
+    @property
+    def context(self) -> RenderContext:
+        """Input of a cell apart from its node."""
+        return self._render_context
+
+    @property
     def now(self) -> float:
         """The server time from which ages are computed."""
         return self._render_context.now
@@ -206,6 +214,12 @@ class TreeTable(RowView):
         self._restore_anchor()
         self._repaint()
         self._request_pages()
+
+    def sort(self, order: Order[Node] | None) -> None:
+        """Sort the loaded siblings; None restores their own order."""
+        self.forest.set_order(order)
+        self._paint_header()
+        self.sync()
 
     def go_to(self, node_id: str) -> bool:
         """Move the cursor to a loaded node and unfold its ancestors.
@@ -285,11 +299,18 @@ class TreeTable(RowView):
             self.forest.move_to(row.parent_id)
             self._cursor_left(row.id)
 
-    def action_unfold_all(self) -> None:
-        """Unfold all loaded descendants of the node under the cursor."""
-        if self.cursor is not None:
-            self.forest.expand_loaded(self.cursor)
-            self._rows_changed()
+    def action_fold_all(self) -> None:
+        """Unfold all loaded nodes, and request the children of the rows on the screen.
+
+        Fold all nodes if there is nothing to unfold.
+        """
+        unread = [id_ for id_ in self.visible_ids if self.forest.children(id_) is None]
+        unread = [id_ for id_ in unread if self.forest.expand(id_)]
+        if not self.forest.expand_loaded() and not unread:
+            self.forest.collapse_all()
+        self._rows_changed()
+        for id_ in unread:
+            self.post_message(self.Expand(self, id_))
 
     def action_open(self) -> None:
         """Open the node, or request the page of an edge row."""
@@ -307,6 +328,17 @@ class TreeTable(RowView):
         if at is not None:
             self.mark([at], at not in self.forest.marks)
         self.action_move(1)
+
+    def action_mark_range(self, step: int) -> None:
+        """Mark the node under the cursor, go on in a direction, and mark the node there."""
+        before = self.cursor
+        self.action_move(step)
+        self.mark([id_ for id_ in (before, self.cursor) if id_ is not None])
+
+    def click_heading(self, event: events.Click) -> None:
+        column = tree_render.column_at(event.x, self._layout)
+        if column is not None and column.value is not None:
+            self.post_message(self.Heading(column.title))
 
     def click_row(self, index: int, event: events.Click) -> None:
         """Move the cursor to the row.
@@ -358,9 +390,11 @@ class TreeTable(RowView):
     def _request_pages(self) -> None:
         """Request pages whose edge row is within a screen of the visible rows.
 
-        Each page is requested once until the next ``sync``.
+        Each page is requested once until the next ``sync``. If siblings are sorted, only a key requests a page.
         """
         top, rows = self.top_row, self.page_rows
+        if self.forest.order is not None:
+            return  # the rows of a page may be anywhere, so that the end of the loaded rows would stay on the screen
         for row in self.forest.edge_rows(max(top - rows, 0), top + 2 * rows):
             if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._requested:
                 self._requested.add(row.id)
@@ -455,8 +489,12 @@ class TreeTable(RowView):
             self._painted[y] = strip = self._line(self.top_row + y - 1) if y else self._header()
         return strip
 
+    def _paint_header(self) -> None:
+        self._painted.pop(0, None)
+        self.refresh(Region(0, 0, self.size.width, 1))
+
     def _header(self) -> Strip:
-        strip = tree_render.header(self._layout, self._render_context, self._text_style)
+        strip = tree_render.header(self._layout, self._render_context, self._text_style, self.forest.order)
         return strip.adjust_cell_length(self._line_width, self._text_style(("header",)))
 
     def _line(self, index: int) -> Strip:
