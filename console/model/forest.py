@@ -113,9 +113,9 @@ class Forest:
         return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
 
     def children(self, parent_id: str | None) -> tuple[str, ...] | None:
-        """Return the ids of the loaded children in the order of their pages; None if unread.
+        """Return the ids of the loaded children as read; None if unread.
 
-        None as parent means the roots.
+        They are in the order of their pages. None as parent means the roots.
         """
         entry = self._find(parent_id or "")
         return None if entry is None or entry.children is None else tuple(child.id for child in entry.as_read())
@@ -254,9 +254,9 @@ class Forest:
         return True
 
     def expand_loaded(self, node_id: str | None = None) -> bool:
-        """Show all loaded descendants of a node (of all roots, for None), without reading more.
+        """Show all loaded descendants of a node, without reading more.
 
-        Return False if all of them were shown.
+        None means all roots. Return False if all of them were shown.
         """
         entry = self._find(node_id or "")
         if entry is None or entry.children is None:

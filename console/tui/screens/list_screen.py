@@ -24,7 +24,10 @@ T = TypeVar("T")
 
 
 class FilterScreen(PageScreen):
-    """Page with a list that can be sorted, and a line below it, in which a filter is typed."""
+    """Page with a list that can be sorted and filtered.
+
+    The filter is typed in a line below the list.
+    """
 
     # what a page provides
 
