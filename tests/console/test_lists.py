@@ -410,7 +410,7 @@ async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None
 async def test_the_tree_says_that_only_loaded_rows_are_sorted(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Sort a tree of two pages: the second page is loaded by a key only, and not silently."""
+    """Sort a tree of two pages, of which the second is loaded by a key only."""
     for age in range(0, PAGE + 20, 5):
         await eternaltwin_db.jobs(5, age=age)
     async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:

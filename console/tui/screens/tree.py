@@ -528,5 +528,5 @@ class TreeScreen(FilterScreen):
 
 
 def _value(table: TreeTable, value: Callable[[Node, RenderContext], Any], node: Node) -> Any:
-    """Return what a column of a table is sorted by; findings may be new since the column was chosen."""
+    """Return what a column is sorted by. Findings may be newer than the order."""
     return value(node, table.context)

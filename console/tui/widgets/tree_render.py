@@ -80,7 +80,7 @@ def fold_sign_at(row: Row, layout: Layout) -> range:
 
 
 def header(layout: Layout, context: RenderContext, style_of: StyleOf, order: Order[Node] | None) -> Strip:
-    """Render the headings of the columns, with an arrow at the one by which siblings are sorted."""
+    """Render the headings of the columns. An arrow shows the order of siblings."""
     segments = [Segment(" " * GUTTER, style_of(("header",)))]
     for number, (column, cells) in enumerate(layout):
         by_it = order is not None and order.title == column.title
