@@ -57,19 +57,23 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
                 "when", formatting.time_width(9), self._when, value=lambda row: -max(entry.at for entry in row.records)
             ),
             Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
-            Column("outcome", 18, _outcome),
+            Column("outcome", 18, _outcome, value=lambda row: _outcome(row).plain),
             Column("target", 0, _cell(target), value=_value(target)),
             Column("who", 18, _cell(audit_list.who), 116, value=_value(audit_list.who)),
             Column("engine", 14, _cell(lambda e: e.engine), 140, value=_value(lambda e: e.engine)),
             Column("reason", 24, _cell(lambda e: e.reason), 96, value=_value(lambda e: e.reason)),
         ]
 
+    def _place(self) -> str:
+        workspace = self.session.workspace
+        return "" if workspace is None else f"It is in {workspace.audit_log_place}."
+
     def note(self) -> str:
         workspace = self.session.workspace
         if workspace is None:
             return ""
         place = workspace.audit_log_place
-        where = "in the database" if place == audit_log.TABLE else f"in the file {place}"
+        where = "in the database" if place == audit_log.TABLE else "in a local file"
         return "  ".join([*self.count(), where])
 
     def more(self) -> bool:
@@ -100,7 +104,8 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             notice.show("No privilege to read the audit log.", self.session.workspace.audit_log_closed)
         elif self._read:
             notice.show(
-                "No changes made with unstick yet.", "Every change is recorded here: who, when, why, which rows."
+                "No changes made with unstick yet.",
+                f"Every change is recorded here: who, when, why, which rows.\n{self._place()}",
             )
         else:
             notice.show("Reading …", self.session.error_text)
@@ -133,13 +138,8 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         return entry_choices(entries) if entries else []
 
     def _when(self, row: Row[AuditLogEntry]) -> Content:
-        fold = ""
-        if row.foldable:
-            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        elif row.above:
-            fold = "  "
         at = formatting.since(max(entry.at for entry in row.records), self.session.at)
-        return Content.assemble(fold, (f"{row.group} " if row.foldable else at, "$faint"))
+        return Content.assemble(self.fold_sign(row), (f"{row.group} " if row.foldable else at, "$faint"))
 
 
 def _value(get: Callable[[AuditLogEntry], str]) -> Callable[[Row[AuditLogEntry]], str | None]:

@@ -58,7 +58,7 @@ class ChangedScreen(ListScreen[Change]):
 
     def columns(self) -> list[Column[Row[Change]]]:
         return [
-            Column("when (UTC)", 20, self._when, value=lambda row: -max(change.at for change in row.records)),
+            Column("when", formatting.time_width(10), self._when, value=lambda row: -max(c.at for c in row.records)),
             Column("engine", 12, _cell(lambda c: c.engine), 110, value=_value(lambda c: c.engine)),
             Column("change", 13, _what, value=_value(lambda c: c.what)),
             Column("status", 24, _status, value=_value(lambda c: c.new or "")),
@@ -134,13 +134,8 @@ class ChangedScreen(ListScreen[Change]):
             self.say(f"{record.id} no longer exists.", "warn")
 
     def _when(self, row: Row[Change]) -> Content:
-        fold = ""
-        if row.foldable:
-            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        elif row.above:
-            fold = "  "
-        at = formatting.instant(max(change.at for change in row.records))
-        return Content.assemble(fold, (f"{len(row.records)} changes" if row.foldable else at, "$faint"))
+        at = formatting.since(max(change.at for change in row.records), self.session.at)
+        return Content.assemble(self.fold_sign(row), (f"{len(row.records)} changes" if row.foldable else at, "$faint"))
 
 
 def _value(get: Callable[[Change], str]) -> Callable[[Row[Change]], str | None]:

@@ -160,11 +160,8 @@ class DeadScreen(ListScreen[Item]):
             error = dead_letter.error or dead_letter.node.title
             name = safe_text(key[-12:])  # ids generated in order differ at their ends
             return Content.assemble("    " if row.above else "", name, "  ", (safe_text(error), "$faint"))
-        fold = "  "
-        if row.foldable:
-            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
         text = f"{sign(_severity(row), self.host.ascii)} {safe_text(_error(row))}"
-        return Content.assemble((fold, "$faint"), (text, f"bold {band(_severity(row)).ink}"))
+        return Content.assemble((self.fold_sign(row) or "  ", "$faint"), (text, f"bold {band(_severity(row)).ink}"))
 
     def _engine(self, label: str) -> Content:
         part = self._board.parts[label]

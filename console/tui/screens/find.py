@@ -160,8 +160,7 @@ class FindScreen(ListScreen[Hit]):
 
     def _title(self, row: Row[Hit]) -> Content:
         if row.foldable:
-            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-            return Content.assemble((fold, "$faint"), (safe_text(str(row.group)), "bold"))
+            return Content.assemble((self.fold_sign(row), "$faint"), (safe_text(str(row.group)), "bold"))
         return Content(safe_text(row.records[0].node.title))
 
     def _age(self, row: Row[Hit]) -> Content:

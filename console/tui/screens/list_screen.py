@@ -233,6 +233,12 @@ class ListScreen(FilterScreen, Generic[T]):
     def _chosen(self) -> None:
         self.action_open()
 
+    def fold_sign(self, row: Row[T]) -> str:
+        """Return the sign before a group, or the indent of a row in one."""
+        if row.foldable:
+            return ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
+        return "  " if row.above else ""
+
     # description of the page
 
     def crumbs(self) -> Sequence[str]:

@@ -67,11 +67,11 @@ class StuckScreen(ListScreen[Item]):
             Column("incident", 30, self._title, value=_title),
             Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
             Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
-            Column("", 11, self._phase, 130),
+            Column("phase", 11, self._phase, 130, value=self._phase_name),
             Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
             Column("since", formatting.time_width(6), self._since, right=True, value=_since),
             Column("action", 13, self._action, 72, value=_action),
-            Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104),
+            Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104, value=_sentence),
         ]
 
     # description of the page
@@ -211,10 +211,7 @@ class StuckScreen(ListScreen[Item]):
         ink = band(_severity(row)).ink
         if row.above:
             return Content.assemble("  ", (of, f"bold {ink}"), (safe_text(_title(row)), ink))
-        fold = "  "
-        if row.foldable:
-            fold = ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        return Content.assemble((fold, "$faint"), (of + safe_text(_title(row)), f"bold {ink}"))
+        return Content.assemble((self.fold_sign(row) or "  ", "$faint"), (of + safe_text(_title(row)), f"bold {ink}"))
 
     def _word(self, row: Row[Item]) -> Content:
         return Content.styled(named(_severity(row)), band(_severity(row)).ink)
@@ -245,6 +242,10 @@ class StuckScreen(ListScreen[Item]):
             return Content.styled("gone" if finding and finding.node_id in self._gone else "", "$faint")
         ink = f"$phase-{node.phase}"
         return Content.assemble((formatting.glyph(node.phase, self.host.ascii), ink), " ", (node.phase.value, ink))
+
+    def _phase_name(self, row: Row[Item]) -> str:
+        node = self._known.get(row.record.finding.node_id) if row.record else None
+        return node.phase.value if node else ""
 
     def _engine(self, row: Row[Item]) -> Content:
         return Content.styled(safe_text(_engine(row) or ""), "$faint")

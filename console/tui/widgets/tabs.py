@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.tui.widgets.text_bar import TextBar, clickable, spread
+from console.text import formatting
+from console.tui.widgets.text_bar import Part, TextBar, clickable, spread
 from queries.safe_text import safe_text
+
+NARROW = 64  # cells below which only the chosen tab is shown
 
 
 class TabsBar(TextBar):
@@ -33,19 +36,23 @@ class TabsBar(TextBar):
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        narrow = width < 64
-        tabs = [self._tab(key, name) for key, name in self._modes if not narrow or name == self._chosen]
-        crumbs: list[tuple[str, str]] = []
+        note: list[Part] = [(safe_text(self._note), "$faint"), " "] if self._note else []
+        modes = [(key, name) for key, name in self._modes if width >= NARROW or name == self._chosen]
+        tabs = Content.assemble(" ", *(self._tab(*mode) for mode in modes))
+        if tabs.cell_length + formatting.width(self._note) + 2 > width:
+            tabs = Content.assemble(" ", *(self._tab(*mode, short=True) for mode in modes))
+        crumbs: list[Part] = []
         for crumb in self._crumbs:
             crumbs += [(" › ", "$faint"), (safe_text(crumb), "")]
-        return spread([" ", *tabs, *crumbs], [(safe_text(self._note), "$faint"), " "] if self._note else [], width)
+        return spread([tabs, *crumbs], note, width)
 
-    def _tab(self, key: str, name: str) -> Content:
+    def _tab(self, key: str, name: str, *, short: bool = False) -> Content:
+        """Return a tab; if it is ``short`` and not the chosen one, without its name."""
         badge = self._badges.get(name, "")
         chosen = name == self._chosen
         tab = Content.assemble(
-            (f" {key} ", "$faint"),
-            (name, "bold underline $primary" if chosen else "$faint"),
+            (f" {key} " if chosen or not short else f" {key}", "$faint"),
+            (name if chosen or not short else "", "bold underline $primary" if chosen else "$faint"),
             (f" {badge}" if badge else "", "bold $phase-blocked"),
             " ",
         )
