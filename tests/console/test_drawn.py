@@ -25,7 +25,7 @@ async def opened(tui: TuiDriver, title: str) -> str:
     """The page of the only unfinished task."""
     await tui.wait_for("live", "all jobs")
     await tui.press("l")
-    await tui.wait_for("› unfinish", title)
+    await tui.wait_for("unfinish", title)
     await tui.press("home", "enter")
     return await read(tui)
 

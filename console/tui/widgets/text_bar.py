@@ -40,6 +40,9 @@ class TextBar(Widget):
         if len(before) != len(after):
             self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
             return
+        if self.styles.content_align != ("left", "top") or self.styles.text_wrap != "nowrap":
+            self.refresh()  # where a line is on the screen depends on all of them
+            return
         style, width = self.visual_style, self.content_size.width
         for y, (old, new) in enumerate(zip(before, after, strict=True)):
             part = changed_cells(old.render_segments(style), new.render_segments(style))
