@@ -140,5 +140,5 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def send_difference(self, y: int, before: Strip, after: Strip) -> None:
         """Send the cells of a line that differ."""
-        if part := changed_cells(before, after):
+        if before != after and (part := changed_cells(before, after)):
             self.send_line(y, *part)

@@ -225,7 +225,7 @@ class Table(RowView, Generic[T]):
             return self._strip(" ", "", titles, width, self.get_visual_style("row-view--header"))
         index = self.top_row + y - 1
         if index >= len(self._items):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.visual_style.rich_style)
         item = self._items[index]
         cells = [column.cell(item) for column in self._columns]
         mark = self._mark if self._marked is not None and self._marked(item) else ""
