@@ -173,15 +173,16 @@ def started(program: Program, environment: Mapping[str, str]) -> float:
 
 
 @contextlib.contextmanager
-def settings(start: str = "stuck") -> Iterator[dict[str, str]]:
+def settings(start: str = "") -> Iterator[dict[str, str]]:
     """Return an environment with its own home, a terminal and cached bytecode.
 
-    The bytecode is kept as in an installation. ``start``: first page of the console.
+    The bytecode is kept as in an installation. ``start``: first page of the console, if not that without settings.
     """
     with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
-        config = Path(folder, "unstick", "config.toml")
-        config.parent.mkdir()
-        config.write_text(f'start = "{start}"\n')
+        if start:
+            config = Path(folder, "unstick", "config.toml")
+            config.parent.mkdir()
+            config.write_text(f'start = "{start}"\n')
         kept = {n: v for n, v in os.environ.items() if n not in ("PYTHONDONTWRITEBYTECODE", "NO_COLOR")}
         yield kept | {
             "PYTHONPYCACHEPREFIX": folder,
