@@ -93,7 +93,7 @@ async def test_keys_for_tasks(eternaltwin_db: EternaltwinDb, eternaltwin: str, t
     await eternaltwin_db.task(polled=0.5)
     found = [await eternaltwin_db.task(status="Blocked", timer=-6000) for _ in range(3)]
     for _ in range(4):
-        await eternaltwin_db.task(status="Blocked")
+        await eternaltwin_db.task(status="Blocked", polled=600)
     with Terminal(eternaltwin, home=tmp_path, start="stuck", size=(140, 40)) as terminal:
         counted = await asyncio.to_thread(tasks, terminal, str(found[0]))
     assert {task: keys for task, keys in counted.items() if keys > MOST[task]} == {}
