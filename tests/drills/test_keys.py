@@ -54,6 +54,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     terminal.wait_for("● live")
     keys.press("2")
     terminal.wait_for(re.compile(rf"^▌[▸ ] \d {title[:20]}.* {key} ", re.MULTILINE))
+    terminal.wait_for(re.compile(rf"(^ |  ){key} [A-Z]", re.MULTILINE))  # the nodes of the row were read
     keys.press(key)
     terminal.wait_for("Reason, for the audit log")
     terminal.type("as the drill says")
