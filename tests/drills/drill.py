@@ -107,12 +107,13 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
             )
             one_of = named if isinstance(named, tuple) else (named or "",)
             try:
-                for left in range(1 if asked.control else readings, 0, -1):
+                for reading in range(1 if asked.control else readings):
+                    if reading:
+                        await asyncio.sleep(1.0)
                     incidents = await asyncio.wait_for(shown(workspace, asked.watch, asked.limits), 60 + asked.watch)
                     result = Result(asked, incidents, tuple(wrong(asked, incidents, one_of)))
-                    if not result.wrong or left == 1:
+                    if not result.wrong:
                         break
-                    await asyncio.sleep(1.0)
             finally:
                 await workspace.close()
     return result

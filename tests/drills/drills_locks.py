@@ -218,7 +218,8 @@ async def workers_give_up_waiting(scene: Scene) -> str:
 for name in LATE:
     for way in (many_rows_locked, workers_give_up_waiting):
         # A worker that is stopped may leave a node that it had taken: that is a second line.
-        options = {"name": way.__name__.replace("_", " "), "actions": ENDS, "most": 2}
+        most = 2 if name in ("tasker", "agent_jobs table") else 1
+        options = {"name": way.__name__.replace("_", " "), "actions": ENDS, "most": most}
         drill(name, ("row_locked", "session_waits"), **options)(way)
 
 
