@@ -1,6 +1,6 @@
 """Start and end of the console.
 
-The connection begins before Textual is imported: the server answers during the import.
+The connection begins before Textual is imported, and the first incidents can be shown before that.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from console import garbage
 from console.model.session import Opener, in_front
 from console.target import Target
 from queries.errors import DatabaseError
+from queries.model import Findings, Incident
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
@@ -24,33 +25,32 @@ from queries.workspace import Workspace
 if TYPE_CHECKING:
     from console.tui.app import UnstickApp
 
-# What `app` imports, in parts of some milliseconds.
-BITS = (
-    "rich.color",
-    "rich.text",
-    "rich.console",
-    "textual",
-    "textual.dom",
-    "textual._compositor",
-    "textual.screen",
-    "textual.widgets.input",
-    "textual.containers",
-    "textual.command",
-    "textual.app",
-    "console.tui.screens.base",
-    "console.tui.app",
-)
-AHEAD = {"tree": Reader.read_ahead, "stuck": Reader.read_findings_ahead}  # first page -> what it shows first
-STEPS = 4  # turns of the event loop that an answer of the server takes to become the next question
+AHEAD: dict[str, Callable[[Reader], Awaitable[Findings | None]]] = {  # first page -> what it shows first
+    "tree": Reader.read_ahead,
+    "stuck": Reader.read_findings_ahead,
+}
+HEAD_START = 0.1  # seconds for the first rows before Textual is imported
 
 
-def run(target: Target, greeting: str = "") -> int:
+class Early(Protocol):
+    """Writer of incidents to the terminal, before the console can paint."""
+
+    def show(self, incidents: Sequence[Incident], now: float) -> None:
+        """Show incidents as of ``now``, in seconds since 1970."""
+
+    def clear(self) -> None:
+        """Leave the terminal as it was, because nothing will be painted."""
+
+
+def run(target: Target, early: Early, greeting: str = "") -> int:
     """Run the console until the operator quits.
 
-    Return the exit code: 1 if it never connected. The status line shows ``greeting`` until a key is pressed. Raises
-    ConfigError before anything is shown if the settings name unknown keys or an unknown theme, and an error of the
-    console itself once the terminal is restored.
+    Return the exit code: 1 if it never connected. ``early`` shows incidents that are read before the console can
+    paint. The status line shows ``greeting`` until a key is pressed. Raises ConfigError before anything is shown if
+    the settings name unknown keys or an unknown theme, and an error of the console itself once the terminal is
+    restored.
     """
+    importing = True
 
     async def open_() -> Workspace:
         workspace = await target.open(later=True)
@@ -58,17 +58,29 @@ def run(target: Target, greeting: str = "") -> int:
             label = in_front(workspace.engines, target.context)
             if label is not None and target.config.start in AHEAD:
                 with contextlib.suppress(DatabaseError):  # the next read reports it
-                    await AHEAD[target.config.start](workspace.engines[label])
+                    found = await AHEAD[target.config.start](workspace.engines[label])
+                    if importing and found is not None:
+                        capped = {(label, code) for code in found.capped}
+                        early.show(workspace.incidents(found.found, capped), found.at)
         except BaseException:
             await workspace.close()
             raise
         return workspace
 
     async def start() -> int:
+        nonlocal importing
         ahead = EarlyConnect(open_)
         try:
-            make = await _app(target.config.start)
-            return await _run(make(ahead, target, greeting=greeting))
+            await ahead.wait(HEAD_START)
+            make = await asyncio.to_thread(_app, target.config.start)
+            app = make(ahead, target, greeting=greeting)
+        except BaseException:
+            early.clear()
+            await ahead.drop()
+            raise
+        importing = False
+        try:
+            return await _run(app)
         finally:
             await ahead.drop()
 
@@ -85,6 +97,11 @@ class EarlyConnect:
         self._open = open_
         self._begun: asyncio.Future[Workspace] | None = asyncio.ensure_future(open_())
 
+    async def wait(self, seconds: float) -> None:
+        """Wait for that attempt, for at most ``seconds``."""
+        if self._begun is not None:
+            await asyncio.wait({self._begun}, timeout=seconds)
+
     async def __call__(self) -> Workspace:
         begun, self._begun = self._begun, None
         return await (begun or self._open())
@@ -98,15 +115,9 @@ class EarlyConnect:
                 await (await begun).close()
 
 
-async def _app(start: str) -> type[UnstickApp]:
-    """Import the app in parts, so that the connection can proceed in between.
-
-    A thread would cost more.
-    """
-    for bit in (*BITS, f"console.tui.screens.{start}"):
-        import_module(bit)
-        for _ in range(STEPS):
-            await asyncio.sleep(0)
+def _app(start: str) -> type[UnstickApp]:
+    """Import the app, in a thread of its own: the connection proceeds meanwhile."""
+    import_module(f"console.tui.screens.{start}")
     from console.tui.app import UnstickApp
 
     return UnstickApp

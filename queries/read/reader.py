@@ -111,12 +111,13 @@ class Reader:
         """
         self._first_page = await self.roots()
 
-    async def read_findings_ahead(self) -> None:
-        """Read the findings and keep them for the next call of `findings`.
+    async def read_findings_ahead(self) -> Findings:
+        """Read the findings, return them, and keep them for the next call of `findings`.
 
         Raises DatabaseError.
         """
         self._first_findings = await self.findings()
+        return self._first_findings
 
     async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.

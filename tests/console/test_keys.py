@@ -9,6 +9,7 @@ import pytest
 from textual.binding import Binding
 from textual.widget import Widget
 
+from console.cli.early import EarlyIncidents
 from console.config import ConfigError, parse
 from console.target import Target
 from console.tui import keymap
@@ -109,4 +110,5 @@ def test_a_key_that_is_taken_away_stays_away() -> None:
 )
 def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(wanted)):
-        run(Target(config=parse(settings, Path("config.toml"))))
+        target = Target(config=parse(settings, Path("config.toml")))
+        run(target, EarlyIncidents(target))
