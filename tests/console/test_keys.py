@@ -109,6 +109,6 @@ def test_a_key_that_is_taken_away_stays_away() -> None:
     ],
 )
 def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
+    target = Target(config=parse(settings, Path("config.toml")))
     with pytest.raises(ConfigError, match=re.escape(wanted)):
-        target = Target(config=parse(settings, Path("config.toml")))
         run(target, EarlyIncidents(target))

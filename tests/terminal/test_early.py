@@ -35,7 +35,9 @@ async def overdue(db: EternaltwinDb) -> str:
     return str(await db.task(status="Blocked", timer=-6000))
 
 
-async def test_incidents_come_before_the_console(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+async def test_incidents_come_before_the_console(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     node = await overdue(eternaltwin_db)
 
     def watch() -> None:
@@ -117,5 +119,3 @@ async def test_early_incidents_suit_the_terminal(
             assert terminal.leave("q") == 0
 
     await asyncio.to_thread(watch)
-
-
