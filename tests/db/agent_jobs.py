@@ -58,13 +58,15 @@ class AgentJobsDb:
             agent = self._agents[user]
         job_id = str(next(self._numbers) if number is None else number)
         times = [float(t) if t is not None else None for t in (age, started, ended, changed or age)]
-        job: UUID = await self.value(
+        insert = (
             "INSERT INTO jobs (id, job_id, agent_id, user_id, status, error, created_at, started_at, completed_at,"
             " updated_at) SELECT $1, $2, $3, $4, $5, $6, now() - make_interval(secs => $7),"
             " now() - make_interval(secs => $8), now() - make_interval(secs => $9), now() - make_interval(secs => $10)"
-            " RETURNING id",
-            *(uuid4(), job_id, agent, user, status, error, *times),
+            " ON CONFLICT (job_id) DO NOTHING RETURNING id"
         )
+        while (job := await self.value(insert, uuid4(), job_id, agent, user, status, error, *times)) is None:
+            job_id = str(int(job_id) + 1)  # an executor has taken the number
+        assert isinstance(job, UUID)
         return job
 
     @staticmethod

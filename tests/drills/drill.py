@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from queries.errors import SlowError
 from queries.model import Incident
 from queries.workspace import Workspace
 from tests.drills.console import shown
@@ -102,9 +103,8 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
                 raise RuntimeError(f"the executors are not healthy: {scene.errors[0]}")
             await scene.leave()
             overrides = asked.overrides or getattr(scene.engine, "overrides", {})
-            workspace = await Workspace.open(
-                scene.console_dsn, overrides, file=Path(folder) / "audit_log.jsonl", **scene.console
-            )
+            file = Path(folder) / "audit_log.jsonl"
+            workspace = await opened(scene.console_dsn, overrides, readings, file=file, **scene.console)
             one_of = named if isinstance(named, tuple) else (named or "",)
             try:
                 for reading in range(1 if asked.control else readings):
@@ -117,6 +117,17 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
             finally:
                 await workspace.close()
     return result
+
+
+async def opened(dsn: str, overrides: Any, tries: int, **options: Any) -> Workspace:
+    """Open a workspace. A console, too, tries again on a server that is slow under load."""
+    for left in reversed(range(tries)):
+        try:
+            return await Workspace.open(dsn, overrides, **options)
+        except SlowError:
+            if not left:
+                raise
+    raise AssertionError("no try")
 
 
 def wrong(asked: Drill, incidents: tuple[Incident, ...], one_of: tuple[str, ...]) -> list[str]:
