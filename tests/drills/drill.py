@@ -120,7 +120,10 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
 
 
 async def opened(dsn: str, overrides: Any, tries: int, **options: Any) -> Workspace:
-    """Open a workspace. A console, too, tries again on a server that is slow under load."""
+    """Open a workspace.
+
+    Like a console, it tries again on a server that is slow under load.
+    """
     for left in reversed(range(tries)):
         try:
             return await Workspace.open(dsn, overrides, **options)
