@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 
-from console.cli import tables
+from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for
 from console.target import Target
-from console.text.pages import incidents as pages
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans, crop
 from queries.model import Incident
@@ -45,13 +43,7 @@ class EarlyIncidents:
 
     def _lines(self, incidents: Sequence[Incident], now: float, cells: int) -> list[Spans]:
         rows = os.get_terminal_size(sys.stderr.fileno()).lines - 3  # below them: two lines, and the cursor's
-        lines = pages.incidents(
-            incidents[:rows],
-            cells,
-            now=now,
-            command=partial(tables.incident_command, self._target),
-            helps=partial(tables.command, self._target),
-        )
+        lines = incident_lines(self._target, incidents[:rows], cells, now)
         return [*(crop(line, cells) for line in lines[:rows]), BLANK, plain("Opening the console ...", indent=0)]
 
 

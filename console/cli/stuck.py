@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 
-from console.cli import tables
+from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
-from console.text.pages import incidents as pages
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
@@ -141,13 +139,7 @@ def _unwatched(readers: Sequence[Reader]) -> Iterator[SkippedFinding]:
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
-    lines = pages.incidents(
-        answer.incidents,
-        cells,
-        now=answer.at,
-        command=partial(tables.incident_command, target),
-        helps=partial(tables.command, target),
-    )
+    lines = incident_lines(target, answer.incidents, cells, answer.at)
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
 

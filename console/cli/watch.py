@@ -7,16 +7,15 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from functools import partial
 
 import click
 
-from console.cli import stuck, tables
+from console.cli import stuck
+from console.cli.incident_lines import incident_lines
 from console.cli.output import answered, output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import opened, select_readers
 from console.target import Target
-from console.text.pages import incidents as pages
 from console.text.spans import Make
 from queries.model import Incident, Record
 
@@ -112,8 +111,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
 
 
 def _page(target: Target, new: NewIncident) -> Make:
-    helps, command = partial(tables.command, target), partial(tables.incident_command, target)
-    return lambda cells: pages.incidents([new.incident], cells, now=new.at, command=command, helps=helps)
+    return lambda cells: incident_lines(target, [new.incident], cells, new.at)
 
 
 def _command(text: str) -> list[str]:
