@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo check test drills lint format bench screenshots clean
+.PHONY: demo check test drills lint format bench radius screenshots clean
 
 demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
@@ -36,6 +36,9 @@ format: .venv/.dev
 
 bench: .venv/.dev ## measure start, idle, a key at 100,000 nodes, large tables (ROWS=10000000 for the full size)
 	$(BIN)/python -m tests.bench
+
+radius: .venv/.dev ## compare the blast radius of random actions with what the demo's executors do (RADIUS_ROUNDS=1000)
+	@$(BIN)/python -m tests.bench.bench_radius
 
 screenshots: .venv/.dev ## screenshots/*.svg, from the demo
 	$(BIN)/python -m tests.screenshots

@@ -50,6 +50,8 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     engine: str = ""
     schema: str = ""
     trusted_owners: tuple[str, ...] = ()
+    images: bool = True
+    engines: tuple[str, ...] = ()
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
@@ -57,7 +59,9 @@ class Context(_ContextSettings, frozen=True, kw_only=True):
 
     An empty ``dsn`` is the libpq environment. ``color`` is one of COLORS, ``#rrggbb`` or "".
     ``engine`` is the label of the engine whose tree is shown first. ``schema`` is the schema to use if several schemas
-    hold the same engine. ``trusted_owners`` are roles whose tables are read although they may run code.
+    hold the same engine. ``trusted_owners`` are roles whose tables are read although they may run code. ``images``: the
+    audit log keeps the values that actions overwrite, so that they can be undone; false if these values are secret.
+    ``engines`` are folders with engines, relative to the settings file.
     """
 
     name: str
@@ -66,8 +70,18 @@ class Context(_ContextSettings, frozen=True, kw_only=True):
         return f"Context(name={self.name!r}, dsn={redact(self.dsn)!r})"
 
 
+class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of an engine outside of the package.
+
+    ``trust``: its actions need no `unstick engine check`.
+    """
+
+    trust: bool = False
+
+
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     contexts: dict[str, _ContextSettings] = {}
+    engines: dict[str, EngineSettings] = {}
     thresholds: dict[str, dict[str, Any]] = {}
     options: dict[str, dict[str, str | dict[str, str]]] = {}
     keys: dict[str, str] = {}
@@ -84,6 +98,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     path: Path
     contexts: dict[str, Context] = {}
+    engines: dict[str, EngineSettings] = {}
     thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # engine -> name -> value, or kind -> name -> value
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
     keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
@@ -111,21 +126,31 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         engines = {*self.thresholds, *self.options}
         return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in engines}
 
+    def engine_folders(self, context: Context | None) -> tuple[Path, ...]:
+        """Return the folders with engines that a context names."""
+        named = context.engines if context else ()
+        return tuple(self.path.parent / Path(each).expanduser() for each in named)
+
     def check(
         self,
         thresholds: Mapping[str, Collection[str]],
         options: Mapping[str, Collection[str]] | None = None,
         keys: Collection[str] | None = None,
         themes: Collection[str] | None = None,
+        *,
+        unread: Collection[str] = (),
     ) -> None:
         """Check names of thresholds and options (by engine), bindings and themes.
 
         Raises ConfigError. None skips a check. An engine may be named by a label with its schema, such as
-        ``eternaltwin@billing``.
+        ``eternaltwin@billing``. ``unread``: engines whose settings cannot be checked now.
         """
-        self._check_contexts(thresholds)
+        unread = {*unread, *self.engines} - set(thresholds)
+        self._check_contexts({*thresholds, *unread})
         for label, settings in self.thresholds.items():
             engine = label.partition("@")[0]
+            if engine in unread:
+                continue
             if engine not in thresholds:
                 self._fail(("thresholds", label), f"is not an engine{did_you_mean(engine, thresholds)}")
             for path in _threshold_paths(settings):
@@ -203,6 +228,7 @@ def parse(text: str, path: Path) -> Config:
             path=path,
             contexts={name: _context(source, name, context) for name, context in settings.contexts.items()},
             thresholds={name: _thresholds(source, name, table) for name, table in settings.thresholds.items()},
+            engines=settings.engines,
             options=settings.options,
             keys=settings.keys,
             filters=settings.filters,

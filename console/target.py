@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 import msgspec
 
 from console.config import Config, Context
+from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
+from queries.contract.outside import NONE, OutsideEngines, outside_engines
 from queries.db.redaction import redact
 from queries.model import Record
 from queries.workspace import Workspace
@@ -26,6 +32,8 @@ class Target(Record):
     ascii: bool = False
     json: bool = False
     interval: float = 2.0  # seconds between two refreshes
+    engine_folders: tuple[Path, ...] = ()  # folders with engines, in addition to those of the settings
+    outside: OutsideEngines = NONE  # engines outside of the package
     words: tuple[str, ...] = ()  # of the command line, which select this database; passwords are hidden
 
     def __repr__(self) -> str:
@@ -40,6 +48,11 @@ class Target(Record):
     def production(self) -> bool:
         """True if the context is a production database."""
         return bool(self.context and self.context.production)
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """All engines that are looked for."""
+        return (*builtin(), *self.outside.engines)
 
     def switched(self, name: str) -> Target:
         """Return the database of another context of the same settings. Raises ConfigError.
@@ -57,7 +70,8 @@ class Target(Record):
             trusted=context.trusted_owners,
             read_only=context.read_only or read_only,
             override_read_only=context.override_read_only,
-            words=(f"@{name}", *self.words[at : at + 2]),
+            outside=outside(self.config, context, self.engine_folders),
+            words=(f"@{name}", *self.words[at : at + 2], *engine_words(self.engine_folders)),
         )
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -73,5 +87,22 @@ class Target(Record):
             context=self.name,
             read_only=self.read_only,
             override_read_only=self.override_read_only,
+            images=self.context is None or self.context.images,
             later=later,
+            outside=self.outside,
         )
+
+
+def outside(config: Config, context: Context | None, given: Iterable[Path]) -> OutsideEngines:
+    """Load the engines outside of the package.
+
+    They are those of the settings, of the context, and of the ``given`` folders.
+    """
+    trusted = {name for name, settings in config.engines.items() if settings.trust}
+    return outside_engines((*config.engine_folders(context), *given), trusted)
+
+
+def engine_words(given: Iterable[Path]) -> Iterator[str]:
+    """Yield the words of a command that name the same folders."""
+    for folder in given:
+        yield from ("--engines", str(folder))

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
+
+
+class Fault(NamedTuple):
+    """A place in a file, and what is wrong there. Lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
 class DatabaseError(Exception):
     """A database error. str() is one or two lines for the operator.
 
     ``code`` is the SQLSTATE, ``constraint`` the name of the violated constraint. Either is "" if the server sent none.
+    ``position``: the character of the statement that the server names, or 0.
     """
 
     def __init__(self, *lines: str, code: str = "", constraint: str = "") -> None:
         super().__init__("\n".join(lines))
         self.code = code
         self.constraint = constraint
+        self.position = 0
 
     @property
     def line(self) -> str:
@@ -46,6 +61,14 @@ class DeniedError(DatabaseError):
 
 class LockedError(DatabaseError):
     """Another session holds a lock that the statement needs."""
+
+
+class TableLockedError(LockedError):
+    """Another session locks a whole table, so fewer nodes would fail too."""
+
+
+class OvertakenError(DatabaseError):
+    """Another console continues the same redrive."""
 
 
 class UnreadableError(DatabaseError):

@@ -45,6 +45,14 @@ class Precision(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Undo(StrEnum):
+    """Way to undo an action."""
+
+    ROWS = "rows"  # its rows get their images again
+    TRANSITION = "transition"  # and append-only tables get a compensating row
+    NONE = "none"
+
+
 class Outcome(StrEnum):
     """Result of an action for one node."""
 
@@ -57,6 +65,18 @@ class Outcome(StrEnum):
     CONFLICT = "conflict"  # the server aborted the transaction (unique key, deadlock, serialization)
     LOST = "lost"  # it was committed, but a failover has undone it
     UNKNOWN = "unknown"  # the server cannot report whether the commit happened
+
+
+class Answer(StrEnum):
+    """Progress of a dead letter since a redrive revived it."""
+
+    FINISHED = "finished"
+    MOVED_ON = "moved_on"  # past the place where it had died
+    ALIVE = "alive"  # taken by an executor, which may still fail
+    SAME_DEATH = "same_death"  # it died again, of the same error
+    OTHER_DEATH = "other_death"
+    NO_ANSWER = "no_answer"  # not taken yet
+    UNKNOWN = "unknown"  # its row is gone, or it was cancelled: nothing tells whether it succeeded
 
 
 class Support(StrEnum):
@@ -140,6 +160,7 @@ class Availability(Record):
 
     ok: bool
     why: str = ""
+    commands: dict[str, str] = {}  # of an external action, for the node, by the place where they are run
 
 
 class Page(Record):
@@ -490,9 +511,9 @@ class Section(Record):
     scan_required: ScanRequired | None = None
 
 
-# Columns of a section that is drawn, in any order:
+# Columns of a section that is drawn, in any order. A NULL phase is that of the state, if it has only one.
 # graph     one row per step: id and name text; parents text[], ids of the preceding steps; state text; phase text;
-#           seconds float8, its duration since its parents were done; note text. The last two may be NULL.
+#           seconds float8, its duration since its parents were done; note text. The last three may be NULL.
 # timeline  one row per change, newest first: at float8, seconds since 1970; lane text, the thing that changed; state
 #           text, its new value; phase text, or NULL for a moment that begins no state; waited float8, seconds since the
 #           previous change; waited_for and note text. The last four may be NULL.
@@ -545,15 +566,24 @@ class Owner(Record, gc=False):
 class Result(Record, gc=False):
     """Outcome of an action for one node.
 
-    ``why`` is a sentence unless the outcome is ``changed``. ``owner`` is set for actions that take work from an owner.
-    ``title`` is the node's title when the operator selected it.
+    ``why`` is a sentence unless the outcome is ``changed``; nodes with equal ones are listed together. ``detail`` is
+    what differs between them: values, the transaction that wrote the row. ``owner`` is set for actions that take work
+    from an owner. ``title`` is the node's title when the operator selected it. ``commands`` do outside of unstick what
+    the action cannot do, by the place where they are run.
     """
 
     id: str
     outcome: Outcome
     why: str = ""
+    detail: str | msgspec.UnsetType = msgspec.UNSET
     owner: Owner | msgspec.UnsetType = msgspec.UNSET
     title: str | msgspec.UnsetType = msgspec.UNSET
+    commands: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def sentence(self) -> str:
+        """Reason and detail in one text."""
+        return f"{self.why}: {self.detail}" if isinstance(self.detail, str) else self.why
 
 
 def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result, ...]:
@@ -582,6 +612,62 @@ def _read(row: Any) -> Any:
     return msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
 
 
+class Reach(Record):
+    """Nodes that an action reaches in one way.
+
+    ``code``: ``becomes`` (``what`` is the phase), ``appears``, ``disappears``, ``begins`` and ``ends`` (``what`` is the
+    code of a finding), ``follows`` (ready nodes of a job that changes), or how they are related: ``parent``,
+    ``descendant``, ``waiter``, ``sibling``. ``number`` None: unknown, and ``note`` says why. CAPPED: at least that
+    number, and ``note`` says why.
+    """
+
+    code: str
+    what: str = ""
+    number: int | None = None
+    precision: Precision = Precision.EXACT
+    ids: tuple[str, ...] = ()
+    note: str = ""
+
+
+class BlastRadius(Record):
+    """Nodes that an action reaches, measured in its dry run.
+
+    ``seconds``: of the dry run's transaction that the measurement took, while rows were locked. ``beyond``: effects
+    outside of this database.
+    """
+
+    reached: tuple[Reach, ...]
+    seconds: float
+    beyond: str = "not known"
+
+
+class Mark(Record):
+    """Place of an edited text that differs from the texts it was compared with.
+
+    ``code``: ``unknown_key``, ``missing_key``, ``type_change`` or ``out_of_range``. ``new``: the edit causes it; else
+    it was there before.
+    """
+
+    path: str  # $.items[2].price
+    code: str
+    what: str
+    new: bool = True
+
+
+class Edit(Record):
+    """An edited text: its difference to the stored one, and what is unusual about it.
+
+    ``compared``: number of successes of the same kind; 0: it was compared with the stored text only. ``scope`` says
+    which successes were read, or why none. ``notes``: what the column does to the text.
+    """
+
+    diff: tuple[str, ...]  # lines that begin with "-", "+" or " ", and "@@" between distant ones
+    marks: tuple[Mark, ...] = ()
+    compared: int = 0
+    scope: str = ""
+    notes: tuple[str, ...] = ()
+
+
 class DryRun(Record):
     """Result of an action's real SQL, run and rolled back.
 
@@ -589,6 +675,7 @@ class DryRun(Record):
     ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
     ``steady``: for each node, the state that must not change during the wait.
     ``titles``: of the nodes, for the audit log.
+    ``blast_radius``: None if it was not asked for, or nothing will change.
     """
 
     engine: str
@@ -604,9 +691,12 @@ class DryRun(Record):
     for_now: tuple[str, ...] = ()
     steady: dict[str, str | None] = {}
     titles: dict[str, str] = {}
+    blast_radius: BlastRadius | None = None
     wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
+    irreversible: dict[str, str] = {}  # nodes whose change cannot be undone, with the reason
     # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
     waited: bool = False
+    edit: Edit | None = None  # of an action with an edited text
 
 
 class Outcomes(Record):
@@ -620,6 +710,61 @@ class Outcomes(Record):
     xid: str | None = None
     audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing changed)
     for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
+    entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
+    bulk: str = ""  # id of the bulk, which its entries have
+
+
+class CohortReport(Record):
+    """A cohort of a redrive. ``answers``: number of revived nodes with each answer."""
+
+    size: int
+    revived: int = 0
+    skipped: int = 0
+    answers: dict[Answer, int] = {}
+
+
+class RedriveReport(Record):
+    """State of a redrive.
+
+    ``state``: running, asking, or why it ended: done, budget, stopped. ``question``: what only the operator can decide,
+    about ``asked_ids``. ``cohorts`` is empty in a list of redrives. ``skipped``: nodes that were not revived, by name.
+    """
+
+    run: str
+    engine: str
+    action: str
+    selection: str
+    reason: str
+    who: str
+    at: float
+    state: str
+    nodes: int
+    revived: int
+    question: str = ""
+    asked_ids: tuple[str, ...] = ()
+    cohorts: tuple[CohortReport, ...] = ()
+    answers: dict[Answer, int] = {}
+    skipped: tuple[Result, ...] = ()
+
+
+class RedrivePreview(Record):
+    """Plan of a redrive: the sizes of its cohorts, and the dry run of the first one."""
+
+    engine: str
+    action: str
+    selection: str
+    nodes: int
+    cohorts: tuple[int, ...]
+    budget: str
+    pace: str
+    wait: float
+    dry_run: DryRun
+
+
+class Redrives(Record):
+    """Redrives, newest first."""
+
+    redrives: tuple[RedriveReport, ...]
 
 
 class Origin(Record):
@@ -646,6 +791,9 @@ class Origin(Record):
         return server and self.database == other.database
 
 
+BULK = "bulk"  # among the arguments of an entry: the id of its bulk
+
+
 class AuditLogEntry(Record):
     """Record of an action: who changed which rows, when, why, with which outcome.
 
@@ -666,6 +814,11 @@ class AuditLogEntry(Record):
     results: tuple[Result, ...] = ()
     changes: tuple[RowChange, ...] = ()
     origin: Origin | None = None
+
+    @property
+    def bulk(self) -> str:
+        """Id of the bulk that it is a part of, or ""."""
+        return str(self.arguments.get(BULK, ""))
 
     @property
     def titles(self) -> dict[str, str]:

@@ -3,33 +3,69 @@
 :class:`Statement` explains the headers.
 """
 
+import posixpath
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
+from queries.errors import Fault
 from queries.model import Record
+from queries.psql_text import bound
+from queries.suggest import did_you_mean
 
-_PARAMETERS = (
-    "ids places versions args changes copied operator reason id parent cursor page query bytes met_needs settings"
-    " dry_run since"
-)
-PARAMETERS = frozenset(_PARAMETERS.split())
+PARAMETERS = {
+    **dict.fromkeys(("ids", "places", "versions", "met_needs"), "text[]"),
+    **dict.fromkeys(("args", "changes", "copied", "images", "settings"), "jsonb"),
+    **dict.fromkeys(("page", "bytes"), "int"),
+    **dict.fromkeys(("operator", "reason", "id", "parent", "cursor", "query", "dry_run", "schema"), "text"),
+    "since": "float8",
+}
+"""Type of each parameter that a statement may have, by name.
+
+``ids``: local ids; NULL for all in findings and dead letters. ``versions``: of each id, as the operator saw it.
+``places``: the last known ctid of each id. ``met_needs``: names of needs. ``settings``: thresholds and options.
+``page``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
+``args``: values of an action's arguments. ``copied``: id, table and key of each row that was copied before the change;
+NULL before it. ``dry_run``: time of the dry run; NULL in it. ``changes``: rows that the action changed.
+"""
 
 
 class EngineFileError(Exception):
-    """A file of an engine breaks the contract. str() names file and line."""
+    """Files of an engine break the contract. str() has one line for each fault."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__("\n".join(map(str, faults)))
+        self.faults = faults
+
+
+class SqlText(Record):
+    """Text of a file with its parts.
+
+    ``origins`` are file and line of each of its lines.
+    """
+
+    file: str
+    text: str
+    origins: tuple[tuple[str, int], ...]
+
+    def fault(self, offset: int, message: str) -> Fault:
+        """Return the fault at an offset in the text."""
+        before = self.text[:offset]
+        file, line = self.origins[before.count("\n")]
+        return Fault(file, line, offset - before.rfind("\n"), message)
 
 
 class Statement(Record):
     """One SQL statement with the facts of its header comments.
 
-    ``-- $1 ids text[]: ...``  a parameter
     ``-- needs: ...``          needs that make it cheap; a part of an action with unmet needs is skipped
     ``-- needs of ids: ...``   its needs when it is run for given nodes only; ``none`` for no need
     ``-- kinds: ...``          kinds of nodes (of parents) that it is about
     ``-- title: ...``          title of a detail section
     ``-- drawn: ...``          drawing of a detail section; :data:`queries.model.DRAWN` lists the columns
 
-    ``parameters`` are names in the order of the statement's ``$1, $2 ...`` as sent. Parameters that a section does not
-    use are removed and the others renumbered, because the server cannot infer the type of an unused parameter.
+    A file writes a parameter as psql writes a variable: ``:ids``. The text as sent has ``$1::text[]`` for it.
+    ``parameters`` are names in the order of ``$1, $2 ...``. ``named`` has what the text has instead of each name.
     """
 
     text: str
@@ -41,80 +77,186 @@ class Statement(Record):
     kinds: tuple[str, ...] = ()
     server: int = 0  # lowest major version of the server
     of_ids: frozenset[str] | None = None  # needs when it is run for given nodes only
+    origins: tuple[tuple[int, str, int], ...] = ()  # runs of lines: the first one (from 0), file and line there
     schema: str = ""  # on the search_path while it runs, for functions that use unqualified names
+    named: tuple[tuple[str, str], ...] = ()  # text as sent, name as written
 
     def is_for(self, kind: str) -> bool:
         """Return True if the statement is about nodes of this kind ("": of any kind)."""
         return not (kind and self.kinds) or kind in self.kinds
 
 
-_PARAMETER = re.compile(r"^-- \$(\d+) (\w+)", re.MULTILINE)
+NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|(?<![:\w)\]]):(?P<name>[a-z_]\w*)""")
 _FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds): (.*)$", re.MULTILINE)
 _SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
+_INCLUDED = re.compile(r"\\ir (\S+)")
+_SET = re.compile(r"\\set (\w+) (\w+)")
+_COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
 
 
-def parse_statement(text: str, source: str, known: frozenset[str]) -> Statement:
-    """Parse a file of one statement. Raises EngineFileError."""
-    header = _header(text, source, known)
-    return _statement(text, source, header, text)
+def expand(file: str, read: Callable[[str], str]) -> SqlText:
+    r"""Return a file's text with its parts. Raises EngineFileError.
+
+    A line ``\ir parts/x.sql`` includes that file, and ``\set name word`` gives ``:name`` and ``:'name'`` a value in
+    what follows, as in psql. ``read`` returns the text of a file. For a missing one it raises LookupError or OSError.
+    """
+    lines = tuple(_expanded(file, read, (), {}))
+    return SqlText(file=file, text="\n".join(text for text, _ in lines), origins=tuple(origin for _, origin in lines))
 
 
-def parse_sections(text: str, source: str, known: frozenset[str]) -> dict[str, tuple[Statement, ...]]:
+def _expanded(
+    file: str, read: Callable[[str], str], within: tuple[str, ...], values: dict[str, str]
+) -> Iterator[tuple[str, tuple[str, int]]]:
+    for number, line in enumerate(read(file).split("\n"), 1):
+        if word := _SET.fullmatch(line):
+            values[word[1]] = word[2]
+            continue
+        included = _INCLUDED.fullmatch(line)
+        if included is None:
+            yield bound(line, values) if values else line, (file, number)
+            continue
+        part = posixpath.normpath(posixpath.join(posixpath.dirname(file), included[1]))
+        if part in (file, *within):
+            raise EngineFileError(Fault(file, number, 5, f"{included[1]} includes itself"))
+        try:
+            yield from _expanded(part, read, (*within, file), values)
+        except (LookupError, OSError):
+            raise EngineFileError(Fault(file, number, 5, f"{included[1]} is not a file of this folder")) from None
+
+
+def sql_text(file: Path) -> SqlText:
+    """Return a file's text with its parts."""
+    return expand(str(file), lambda name: Path(name).read_text("utf-8"))
+
+
+def locate(statement: Statement, position: int, message: str, bound: Mapping[str, str] = {}) -> Fault:
+    """Return the fault at a character of a statement's text, counted from 1.
+
+    ``bound``: texts that have replaced others, such as ``"public"`` for ``:"schema"``.
+    """
+    before = statement.text[: position - 1]
+    start = before[before.rfind("\n") + 1 :]
+    for new, old in (*bound.items(), *statement.named):
+        start = start.replace(new, old)
+    number = before.count("\n")
+    runs = [run for run in statement.origins if run[0] <= number]
+    first, file, line = runs[-1] if runs else (0, statement.source, 1)
+    derived = not file.endswith(".sql")
+    return Fault(file, line + number - first, 1 if derived else len(start) + 1, message)
+
+
+def _runs(origins: Sequence[tuple[str, int]]) -> Iterator[tuple[int, str, int]]:
+    """Yield the runs of consecutive lines of one file."""
+    for number, (file, line) in enumerate(origins):
+        if not number or (file, line - 1) != origins[number - 1]:
+            yield number, file, line
+
+
+def parse_statement(sql: SqlText, names: Mapping[str, str] = {}) -> Statement:
+    """Parse a file of one statement. Raises EngineFileError.
+
+    ``names``: SQL of the names that the file may use in addition to parameters, such as thresholds.
+    """
+    faults: list[Fault] = []
+    found = _statement(sql, 0, len(sql.text), names, faults)
+    if faults or found is None:
+        raise EngineFileError(*faults)
+    return found
+
+
+def parse_sections(sql: SqlText, names: Mapping[str, str] = {}) -> dict[str, tuple[Statement, ...]]:
     """Parse a file of sections, each begun by a line ``-- :name``.
 
-    A name may occur again; order is kept.
+    Raises EngineFileError. A name may occur again; order is kept. ``names``: as for :func:`parse_statement`.
     """
-    marks = list(_SECTION.finditer(text))
+    marks = list(_SECTION.finditer(sql.text))
     if not marks:
-        raise EngineFileError(f"{source}:1: it has no section; a section begins with a line such as -- :lock")
-    header = _header(text[: marks[0].start()], source, known)
+        raise EngineFileError(sql.fault(0, "it has no section; a section begins with a line such as -- :lock"))
+    faults: list[Fault] = []
     sections: dict[str, tuple[Statement, ...]] = {}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        body = text[mark.end() : following.start() if following else None]
-        line = text.count("\n", 0, mark.end()) + 1
-        part = _statement(body, source, header, body, line)
-        sections[mark[1]] = (*sections.get(mark[1], ()), part)
+        part = _statement(sql, mark.end(), following.start() if following else len(sql.text), names, faults)
+        if part is not None:
+            sections[mark[1]] = (*sections.get(mark[1], ()), part)
+    if faults:
+        raise EngineFileError(*faults)
     return sections
 
 
-def _header(text: str, source: str, known: frozenset[str]) -> dict[int, str]:
-    parameters: dict[int, str] = {}
-    for match in _PARAMETER.finditer(text):
-        if match[2] not in known:
-            line = text.count("\n", 0, match.start()) + 1
-            names = ", ".join(sorted(known))
-            raise EngineFileError(f"{source}:{line}: {match[2]!r} is not a parameter; there are {names}")
-        parameters[int(match[1])] = match[2]
-    return parameters
-
-
-def _statement(body: str, source: str, header: dict[int, str], comments: str, line: int = 1) -> Statement:
-    bare = re.sub(r"^[ \t]*--.*$", "", body, flags=re.MULTILINE)
-    code = bare.strip().removesuffix(";")
+def _statement(sql: SqlText, start: int, end: int, names: Mapping[str, str], faults: list[Fault]) -> Statement | None:
+    """Return the statement between two offsets, or None with faults."""
+    comments = sql.text[start:end]
+    blank = _COMMENT.sub(lambda match: " " * len(match[0]), comments)
+    code = _COMMENT.sub("", comments).strip().removesuffix(";")
+    begin = start + len(blank) - len(blank.lstrip())
+    first = sql.text.count("\n", 0, begin)
     if not code:
-        raise EngineFileError(f"{source}:{line}: the statement is empty")
-    used = sorted({int(n) for n in re.findall(r"\$(\d+)", code)})
-    for number in used:
-        if number not in header:
-            line += bare.count("\n", 0, bare.index(f"${number}"))
-            raise EngineFileError(
-                f"{source}:{line}: ${number} is missing in the header (-- ${number} name type: what it is)"
-            )
-    place = {number: index for index, number in enumerate(used, 1)}
+        faults.append(sql.fault(start, "the statement is empty"))
+        return None
+    unknown = [sql.fault(start + at, message) for at, message in _unknown(blank, names)]
+    if unknown:
+        faults += unknown
+        return None
+    text = _as_sent(code, names, parameters := list[str]())
+    used = {match["name"]: names[match["name"]] for match in NAME.finditer(code) if match["name"] in names}
     fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
-    version = _VERSION.search(source)
+    version = _VERSION.search(sql.file)
     return Statement(
-        text=re.sub(r"\$(\d+)", lambda m: f"${place[int(m[1])]}", code),
-        source=source,
-        parameters=tuple(header[n] for n in used),
+        text=text,
+        source=sql.file,
+        parameters=tuple(parameters),
         needs=_names(fields.get("needs", "")),
         of_ids=_names(fields["needs of ids"]) - {"none"} if "needs of ids" in fields else None,
         title=fields.get("title", ""),
         drawn=fields.get("drawn", ""),
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
+        origins=tuple(_runs(sql.origins[first : first + code.count("\n") + 1])),
+        named=tuple(_written(parameters, used)),
     )
+
+
+def _unknown(code: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    """Yield the offset of each name that is not known, with a message."""
+    for match in NAME.finditer(code):
+        name = match["name"]
+        if match["number"]:
+            yield match.start(), f"{match[0]} has no name; write a parameter as :ids, without a type"
+        elif name and name not in PARAMETERS and name not in names:
+            near = did_you_mean(name, {*PARAMETERS, *names})
+            yield match.start() + 1, f"{name!r} is neither a parameter nor a setting{near}"
+
+
+def _as_sent(text: str, names: Mapping[str, str], parameters: list[str]) -> str:
+    """Return the text with numbers and types for its parameters.
+
+    Adds them to ``parameters``. A cast that follows a parameter is instead of its type.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"]
+        if not name:
+            return match[0]
+        if name not in PARAMETERS:
+            return _as_sent(names[name], {}, parameters)
+        if name not in parameters:
+            parameters.append(name)
+        number = f"${parameters.index(name) + 1}"
+        return number if text.startswith("::", match.end()) else f"{number}::{PARAMETERS[name]}"
+
+    return NAME.sub(value, text)
+
+
+def _written(parameters: Sequence[str], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what a text as sent has for each name, and the name as written.
+
+    Longer texts come first.
+    """
+    yield from ((_as_sent(sql, {}, list(parameters)), f":{name}") for name, sql in names.items())
+    for number, name in enumerate(parameters, 1):
+        yield f"${number}::{PARAMETERS[name]}", f":{name}"
+        yield f"${number}", f":{name}"
 
 
 def _names(text: str) -> frozenset[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import re
-import tomllib
 import types
 import typing
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries import toml_lines
+from queries.errors import Fault
 from queries.safe_text import safe_text
 from queries.suggest import did_you_mean, quoted
 from queries.toml_lines import Path
@@ -31,13 +31,21 @@ _WORDS = {
     "object": "a table",
     "array": "a list",
 }
-_SYNTAX_ERROR_AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+_SYNTAX_ERROR_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _TYPE = re.compile(r"`([\w| ]+)`")
 _BARE_KEY = re.compile(r"[\w-]+", re.ASCII)
 
 
 class TomlError(ValueError):
-    """A file is not valid. str() is one line: ``file:line: setting: what is wrong``."""
+    """A file is not valid.
+
+    str() is one line about the first fault: ``file:line: setting: what is wrong``.
+    """
+
+    def __init__(self, *faults: Fault) -> None:
+        first = faults[0]
+        super().__init__(f"{first.file}:{first.line}: {first.message}")
+        self.faults = faults
 
 
 class TomlFile:
@@ -49,63 +57,93 @@ class TomlFile:
 
     def decode(self, kind: type[T]) -> T:
         """Return the file's tables as a record of type ``kind``. Raises TomlError."""
-        table = self._parse()
+        table, problems = self.table()
+        faults = list(problems.items())
         try:
-            return msgspec.convert(table, kind, strict=True)
+            decoded = msgspec.convert(table, kind, strict=True)
         except msgspec.ValidationError as error:
-            raise self.error(*_fault(table, kind, (), str(error))) from error
+            faults += dict.fromkeys(_faults(table, kind, (), str(error)))
+        if faults:
+            raise TomlError(*(self.fault(path, f"{self.setting(path)} {problem}") for path, problem in faults))
+        return decoded
+
+    def table(self) -> tuple[dict[str, Any], dict[Path, str]]:
+        """Return the file's tables, and faults of settings by path. Raises TomlError."""
+        return self._parse(), {}
 
     def error(self, path: Path, problem: str) -> TomlError:
         """Return the error that the setting at ``path`` has this problem.
 
         The problem is a predicate such as "must be text".
         """
-        setting = ".".join(map(_key, path))
-        return self.error_at(self.line(path), f"{setting} {problem}" if setting else problem)
+        return TomlError(self.fault(path, f"{self.setting(path)} {problem}"))
 
-    def error_at(self, line: int, message: str) -> TomlError:
-        """Return an error with this message at a line."""
-        return TomlError(safe_text(f"{self.name}:{line}: {message}"))
+    def setting(self, path: Path) -> str:
+        """Return the name of a setting, for messages."""
+        return ".".join(map(_key, path)) or "the file"
+
+    def fault(self, path: Path, message: str) -> Fault:
+        """Return the fault of the setting at ``path``."""
+        line = self.line(path)
+        column = (self._text.split("\n")[line - 1]).find(str(path[-1]) if path else "") + 1
+        return self._fault_at(line, max(column, 1), message)
+
+    def _fault_at(self, line: int, column: int, message: str) -> Fault:
+        return Fault(safe_text(self.name), line, column, safe_text(message))
 
     def line(self, path: Path) -> int:
         """Return the line of a setting, or of the nearest table around it."""
         return toml_lines.line_of(toml_lines.lines(self._text), path)
 
     def _parse(self) -> dict[str, Any]:
+        import tomllib  # slow to import, and not needed while the engines are in the cache
+
         try:
             return tomllib.loads(self._text)
         except RecursionError:
-            raise TomlError(f"{self.name}: it is nested too deeply") from None
+            raise TomlError(self._fault_at(1, 1, "it is nested too deeply")) from None
         except ValueError as error:
             problem = str(error)
             match = _SYNTAX_ERROR_AT.search(problem)
             line = int(match[1]) if match and match[1] else max(len(self._text.splitlines()), 1)
+            column = int(match[2]) if match and match[2] else 1
             reason = problem[: match.start()] if match else problem
-            raise self.error_at(line, f"it is not valid TOML: {reason}") from None
+            raise TomlError(self._fault_at(line, column, f"it is not valid TOML: {reason}")) from None
 
 
-def _fault(value: object, kind: Any, path: Path, message: str) -> tuple[Path, str]:
-    """Return the path of the innermost wrong setting, and what is wrong with it.
+def _faults(value: object, kind: Any, path: Path, message: str) -> Iterator[tuple[Path, str]]:
+    """Yield the paths of the innermost wrong settings, and what is wrong with each.
 
     msgspec's own path has no keys of tables (``$.contexts[...]``), so each part is converted again by itself.
     """
+    inside = False
     for step, part, part_kind in _parts(value, kind):
         if part_kind is None:
-            return (*path, step), f"is not a setting{did_you_mean(str(step), _fields(kind))}"
+            inside = True
+            yield (*path, step), f"is not a setting{did_you_mean(str(step), _fields(kind))}"
+            continue
         try:
             msgspec.convert(part, part_kind, strict=True)
         except msgspec.ValidationError as error:
-            return _fault(part, part_kind, (*path, step), str(error))
-    missing = re.match(r"Object missing required field `(.*?)`", message)
-    if missing:
-        return path, f"needs the setting {quoted(missing[1])}"
+            inside = True
+            yield from _faults(part, part_kind, (*path, step), str(error))
+    required = _required(kind) if isinstance(value, dict) else ()
+    missing = [name for name in required if name not in value]  # type: ignore[operator]
+    for name in missing:
+        yield path, f"needs the setting {quoted(name)}"
+    if not (inside or missing):
+        yield path, _wrong(kind, message)
+
+
+def _wrong(kind: Any, message: str) -> str:
+    """Return what is wrong with a value without wrong parts, from msgspec's message."""
     if isinstance(kind, enum.EnumType):
-        return path, f"must be one of {', '.join(map(str, kind))}"
+        return f"must be one of {', '.join(map(str, kind))}"
     if not message.startswith("Expected "):
-        return path, f"is not valid: {message}"
+        return f"is not valid: {message}"
     words = _TYPE.sub(lambda match: " or ".join(_WORDS.get(word, "a date") for word in match[1].split(" | ")), message)
     wanted, _, found = words.removeprefix("Expected ").partition(", got ")
-    return path, f"must be {wanted}" + (f", not {found.replace('whole ', '')}" if found else "")
+    return f"must be {wanted}" + (f", not {found.replace('whole ', '')}" if found else "")
 
 
 def _parts(value: object, kind: Any) -> Iterator[tuple[str | int, object, Any]]:
@@ -129,6 +167,13 @@ def _parts(value: object, kind: Any) -> Iterator[tuple[str | int, object, Any]]:
 def _fields(kind: Any) -> dict[str, Any]:
     """Return the settings of a record by name, with their types."""
     return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+
+
+def _required(kind: Any) -> list[str]:
+    """Return the settings that a record requires."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return []
+    return [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
 
 
 def _key(step: str | int) -> str:

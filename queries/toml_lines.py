@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 
 Path = tuple[str | int, ...]
@@ -152,4 +151,6 @@ class _Scanner:
 
 
 def _name(kind: str, token: str) -> str:
+    import tomllib  # slow to import, and only faults need it
+
     return token if kind == "bare" else str(tomllib.loads(f"name = {token}")["name"])

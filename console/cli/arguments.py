@@ -26,10 +26,13 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, 
 
     Raises UsageError for an unknown, missing or malformed argument.
     """
-    known = {argument.name: argument for action in variants for argument in action.arguments}
+    every = {argument.name: argument for action in variants for argument in action.arguments}
+    known = {name: argument for name, argument in every.items() if argument.type != "document"}
     values: dict[str, Any] = {}
     for word in given:
         name, equals, text = word.partition("=")
+        if name in every and name not in known:
+            raise click.UsageError(f"--arg {name} is a text to edit: use --edit, or --input FILE.")
         if name not in known:
             raise click.UsageError(_unknown(name, known))
         if name in values:

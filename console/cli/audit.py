@@ -18,7 +18,9 @@ from console.text.spans import UNLIMITED, Spans
 from queries import duration
 from queries.model import AuditLogEntry, Outcome, Record
 from queries.workspace import UnknownIdError, Workspace
-from queries.write.audit_log import Filter
+from queries.write import audit_chain
+from queries.write.audit_chain import Verification
+from queries.write.audit_log import TABLE, Filter
 
 LIMIT = 50
 
@@ -71,6 +73,35 @@ async def audit_log(
     if closed:
         say(closed)
     return int(bool(closed))
+
+
+async def verify(target: Target, text: str) -> int:
+    """Verify the hash chain. Return the exit code.
+
+    ``text`` has the heads of an earlier verification.
+    """
+    known = audit_chain.heads_in(text)
+    if text.strip() and not known:
+        raise UsageError("--heads: the file has no head. A head is id:hash, as --verify prints it.")
+    async with opened(target, empty=True) as workspace:
+        found = await workspace.verify_audit_log(known)
+    output_for(target).answer(found, lambda: _verification(found, len(known)))
+    return int(bool(found.problems or (found.entries and not found.hashed)))
+
+
+def _verification(found: Verification, known: int) -> Iterator[Spans | str]:
+    what = "entries" if found.place == TABLE else f"lines of {found.place}"
+    yield f"{found.hashed} of {found.entries} {what} have a hash."
+    if found.older:
+        yield f"{found.older} are older than the hashes. Nothing proves them."
+    if known:
+        yield f"{found.known} of {known} exported heads were found."
+    if found.problems:
+        width = max(len(problem.code) for problem in found.problems)
+        yield from (f"{p.code:<{width}}  entry {p.id}: {p.why}" for p in found.problems)
+    elif found.hashed:
+        yield "No entry was removed or changed before these heads:"
+    yield from found.heads
 
 
 def parse_since(text: str) -> float:

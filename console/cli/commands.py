@@ -6,7 +6,8 @@ Each command imports its module when it runs, for a fast start.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -39,6 +40,8 @@ CODES = {
     4: "something is stuck (stuck --exit-code)",
     5: "the outcome is unknown",
     6: "no node was selected, and nothing was changed",
+    7: "a redrive stopped before its end",
+    8: "a redrive waits for a decision",
 }
 
 
@@ -83,6 +86,14 @@ def _shared(*, main: bool) -> list[click.Parameter]:
         click.Option(["--schema"], metavar="NAME", help="Use this schema if several hold the same engine.", **rest),
         click.Option(
             ["--trust"], metavar="ROLE", multiple=True, help="Read objects of this role, which may run code.", **rest
+        ),
+        click.Option(
+            ["--engines"],
+            metavar="DIR",
+            multiple=True,
+            type=click.Path(),
+            help="Also use the engine in this folder, or the engines in its folders.",
+            **rest,
         ),
         click.Option(["--read-only"], is_flag=True, default=None, help="Refuse every change.", **rest),
         click.Option(
@@ -412,6 +423,13 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 @click.option(
     "--confirm", metavar="NAME", help="Like --yes, for destructive actions in a production context: the context's name."
 )
+@click.option("--edit", is_flag=True, help="Edit the text of the node in $EDITOR. [default: at a terminal]")
+@click.option(
+    "--input",
+    type=click.File("r", "utf-8"),
+    metavar="FILE",
+    help="Take the edited text of the node from a file; - is stdin.",
+)
 @click.option("--resume", metavar="BULK", help="Continue an unfinished bulk, instead of ACTION and ID.")
 @click.option("--discard", metavar="BULK", help="Discard an unfinished bulk.")
 @click.pass_obj
@@ -446,6 +464,8 @@ def do(
             or guards
             or filters
             or any(chosen.values())
+            or settings.pop("edit")
+            or settings.pop("input")
             or settings.pop("wait")
         )
         if given or None not in (resume, discard):
@@ -470,6 +490,76 @@ def do(
 
 
 @unstick.command()
+@_words("entry", required=True)
+@click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
+@click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
+@click.option("--confirm", metavar="NAME", help="Like --yes, in a production context: the context's name.")
+@click.pass_obj
+def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int:
+    """Undo an ENTRY of the audit log, for all of its nodes or only for the nodes ID...
+
+    ENTRY may also be the id of a bulk: then all of its entries are undone, at most 500 nodes in a transaction.
+    Restores nodes whose rows are still as the action left them. Others are skipped, with the reason. The undo is an
+    entry too, so it can be undone.
+    """
+    from console.cli import undo as command
+
+    words = options.without_target(entry)
+    if not words:
+        raise click.UsageError("The id of an entry is required. `unstick audit` lists the entries.")
+    return _run(options, lambda target: command.undo(target, words[0], words[1:], **settings))
+
+
+@unstick.command()
+@_words("name", "engines")
+@click.option("--group", metavar="KEY", help="Revive a group of dead letters that dead lists.")
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="FILTER",
+    help="Revive the dead letters of ENGINE that match.",
+    shell_complete=_completing("saved", "terms"),
+)
+@click.option("--limit", type=click.IntRange(1), help="Revive at most this number, the oldest.")
+@click.option(
+    "--cohorts", metavar="SIZES", default="1,5,25", show_default=True, help="The first cohorts; then doubling."
+)
+@click.option("--pace", metavar="NUMBER/UNIT", help="Revive at most this number per s, min or h. [default: no limit]")
+@click.option(
+    "--budget",
+    metavar="NUMBER",
+    default="10%",
+    show_default=True,
+    help="Stop if more die of the same error: a number, or a percentage of the revived ones.",
+)
+@click.option(
+    "--wait", metavar="TIME", default="30s", show_default=True, help="Time to wait for the answers of a cohort."
+)
+@click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
+@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
+@click.option("-n", "--dry-run", "preview", is_flag=True, help="Dry-run the first cohort; change nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask. With --resume, the open question is answered with go on.")
+@click.option("--confirm", metavar="NAME", help="Like --yes, in a production context: the context's name.")
+@click.option("--resume", is_flag=True, help="Continue the redrive RUN, also one of another console.")
+@click.option("--stop", is_flag=True, help="End the redrive RUN. It revives no further node.")
+@click.option("--list", "listed", is_flag=True, help="List the redrives, newest first.")
+@click.pass_obj
+def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
+    """Revive dead letters in growing cohorts: ENGINE, or RUN to --resume or --stop it.
+
+    Each cohort is judged by progress before the next one. The redrive stops by itself if more nodes than the budget
+    allows die of the same error. It asks if a cohort does not answer.
+    """
+    from console.cli import redrive as command
+
+    words = options.exactly(None, "ENGINE or RUN", name)
+    settings |= {"name": next(iter(words), None), "filter": " ".join(filters) or None}
+    return _run(options, lambda target: command.redrive(target, command.Asked(**settings)))
+
+
+@unstick.command()
 @_words("id")
 @click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
 @click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
@@ -489,14 +579,30 @@ def do(
     type=click.Choice(["csv", "json", "markdown"]),
     help="Export all entries that match: CSV has a line for each node, JSON the changed rows too.",
 )
+@click.option(
+    "--verify", is_flag=True, help="Check the hashes of all entries, and print the heads. Ends with 1 if one is wrong."
+)
+@click.option(
+    "--heads",
+    "known",
+    type=click.File("r", errors="replace"),
+    metavar="FILE",
+    help="With --verify: heads of an earlier --verify, as text or JSON, that the entries must still contain.",
+)
 @click.pass_obj
-def audit(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
+def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, **settings: Any) -> int:
     """Show who changed what, when and why, newest first.
 
-    With ID, also show the changed rows of that node.
+    With ID, also show the changed rows of that node. With --verify, look for entries that were removed or changed.
     """
     from console.cli import audit as command
 
+    if verify:
+        if options.without_target(id) or any(value is not None for value in settings.values()):
+            raise click.UsageError("--verify checks all entries: give no ID and no condition.")
+        return _run(options, lambda target: command.verify(target, known.read() if known else ""))
+    if known is not None:
+        raise click.UsageError("--heads is only for --verify.")
     node = next(iter(options.exactly(None, "ID", id)), None)
     return _run(options, lambda target: command.audit_log(target, node, **settings))
 
@@ -575,6 +681,41 @@ def info(options: CliOptions, /, target: tuple[str, ...]) -> int:
 
     options.only_target(target)
     return _run(options, command.info)
+
+
+@unstick.command()
+@click.argument("task", type=click.Choice(["new", "check", "show"]))
+@_words("what", required=True)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="With new: write this folder. [default: engines/TABLE among the settings]",
+)
+@click.pass_obj
+def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | None) -> int:
+    """Propose an engine (new TABLE), check one (check DIR), or show it (show DIR).
+
+    new reads the catalog, writes a folder with a proposal, and lists the questions that only you can answer. It never
+    writes to the database, and overwrites no folder.
+
+    check runs the engine on an embedded server with the folder's schema.sql and fixture.sql. With a target, it also
+    reads the engine there. If no fault is found, the actions of the engine are available until the folder changes. Ends
+    with 1 if there is a fault. Needs the extra unstick[demo].
+
+    show prints the statements that have no file because they follow from engine.toml. DIR may be the name of an engine.
+    """
+    from console.cli import engine_check, engine_new, engine_show
+
+    (word,) = options.exactly(1, "TABLE" if task == "new" else "DIR", what)
+    if task == "new":
+        return _run(options, lambda target: engine_new.new(target, word, to and to.absolute()))
+    if to is not None:
+        raise click.UsageError("--to is only for new.")
+    if task == "show":
+        return engine_show.show(options, word)
+    path = Path(word).resolve()
+    return _run(options, lambda target: engine_check.check(target, path, here=options.dsn is not None))
 
 
 @unstick.command()

@@ -15,9 +15,11 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from console.cli.options import CliOptions
+
 if TYPE_CHECKING:
     from console.config import Config
-    from queries.contract.loader import Engine
+    from queries.contract.engine import Engine
 
 VARIABLE = "_UNSTICK_COMPLETE"  # set by the scripts; click then completes instead of running a command
 
@@ -84,7 +86,6 @@ def saved(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
 
 def _settings(context: Context) -> Config:
     """Return the settings, or defaults if they are wrong."""
-    from console.cli.options import CliOptions
     from console.config import Config, ConfigError, load, path_of
 
     given = context.ensure_object(CliOptions).config
@@ -94,16 +95,16 @@ def _settings(context: Context) -> Config:
         return Config(path=path_of(given))
 
 
-def engines(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+def engines(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield the names of engines."""
-    for engine in _engines():
+    for engine in _engines(context):
         yield from _starting(incomplete, [engine.name], engine.spec.title)
 
 
-def actions(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+def actions(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield the names of actions, each once."""
     effects: dict[str, str] = {}
-    for engine in _engines():
+    for engine in _engines(context):
         for action in engine.spec.actions:
             if action.writes:
                 effects.setdefault(action.name, action.effect)
@@ -111,23 +112,24 @@ def actions(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
         yield from _starting(incomplete, [name], effect)
 
 
-def incidents(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+def incidents(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield the beginnings of incident keys, ``engine/code``."""
-    for engine in _engines():
+    for engine in _engines(context):
         for finding in engine.spec.findings:
             yield from _starting(incomplete, [f"{engine.name}/{finding.code}"], finding.title)
 
 
-def terms(_: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
+def terms(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield terms of a filter with a known value, such as ``finding:overdue``."""
     from queries.model import Phase
 
-    specs = [engine.spec for engine in _engines()]
+    known = tuple(_engines(context))
+    specs = [engine.spec for engine in known]
     values: dict[str, Iterable[str]] = {
         "phase": Phase,
         "finding": ["any", "none", *(finding.code for spec in specs for finding in spec.findings)],
         "kind": (kind.name for spec in specs for kind in spec.kinds),
-        "engine": (engine.name for engine in _engines()),
+        "engine": (engine.name for engine in known),
     }
     sign = "!" if incomplete.startswith("!") else ""
     if incomplete.removeprefix(sign):
@@ -143,10 +145,14 @@ def commands(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]
         yield from _starting(incomplete, [name], command.get_short_help_str())
 
 
-def _engines() -> Iterable[Engine]:
-    from queries.contract import loader
+def _engines(context: Context) -> Iterable[Engine]:
+    from pathlib import Path
 
-    return loader.builtin()
+    from console.target import outside
+    from queries.contract.builtin import builtin
+
+    given = [Path(each) for each in context.ensure_object(CliOptions).engines]
+    return (*builtin(), *outside(_settings(context), None, given).engines)
 
 
 def _starting(incomplete: str, words: Iterable[str], about: str = "") -> Iterator[CompletionItem[str]]:

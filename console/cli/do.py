@@ -9,12 +9,14 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
 
 import click
 import msgspec
 
 from console.cli import prompts, tables
 from console.cli.arguments import arguments_of, unknown_action
+from console.cli.edited import edited_plan
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
@@ -31,7 +33,7 @@ from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
-from queries.write import bulk_list
+from queries.write import bulk_list, undo
 from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
@@ -60,6 +62,8 @@ async def do(
     yes: bool,
     wait: float,
     confirm: str | None,
+    edit: bool = False,
+    input: TextIO | None = None,
 ) -> int:
     """Dry-run an action, confirm it and commit it. Return the exit code."""
     if not (reason or "").strip():
@@ -83,17 +87,23 @@ async def do(
         found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
         gone = [_gone(reader, i) for i in nodes if i not in found]
-        plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
-        dry_run_of = await perform.dry_run(workspace, plan, str(reason), given)
+        if any(variant.document is not None for variant in variants):
+            plan = await edited_plan(workspace, reader, action, nodes, found, edit=edit, input=input)
+        elif (edit or input is not None) and any(variant.writes for variant in variants):
+            raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
+        else:
+            plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
+        given |= plan.arguments
+        dry_run_of = await perform.dry_run(workspace, plan, str(reason), given, measures=preview or not yes)
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
         if preview:
             shown = _with(dry_run, gone)
-            output_for(target).page(shown, lambda cells: _page(dry_run, variants, gone, cells))
+            output_for(target).page(shown, lambda cells: page(dry_run, variants, gone, cells))
             return exit_code(shown.results)
-        done, end = await _confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
+        done, end = await confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
             return 1
-    return _report(target, dry_run, done, gone, end)
+    return report(target, dry_run, done, gone, end)
 
 
 async def _signal(
@@ -110,10 +120,10 @@ async def _signal(
     plan = signals.plan(action, ids)
     dry_run = await perform.dry_run(workspace, plan, reason, {})
     if preview:
-        output_for(target).page(dry_run, lambda cells: _page(dry_run, [plan.action], (), cells))
+        output_for(target).page(dry_run, lambda cells: page(dry_run, [plan.action], (), cells))
         return exit_code(dry_run.results)
-    done, end = await _confirm_and_commit(target, workspace, [plan.action], dry_run, (), yes, confirm)
-    return 1 if done is None else _report(target, dry_run, done, (), end)
+    done, end = await confirm_and_commit(target, workspace, [plan.action], dry_run, (), yes, confirm)
+    return 1 if done is None else report(target, dry_run, done, (), end)
 
 
 async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
@@ -138,12 +148,12 @@ async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm
             again = await _dry_run_again(workspace, bulk)
             dry_run = bulk_list.remaining(head, again, left)
             if preview:
-                output_for(target).page(dry_run, lambda cells: _page(dry_run, variants, (), cells))
+                output_for(target).page(dry_run, lambda cells: page(dry_run, variants, (), cells))
                 return exit_code(dry_run.results)
-            done, end = await _confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, bulk)
+            done, end = await confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, bulk)
             if done is None:
                 return 1
-    return _report(target, dry_run, done, found, end)
+    return report(target, dry_run, done, found, end)
 
 
 async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
@@ -170,7 +180,7 @@ async def discard(target: Target, name: str) -> int:
     return 0
 
 
-async def _confirm_and_commit(
+async def confirm_and_commit(
     target: Target,
     workspace: Workspace,
     variants: Sequence[Action],
@@ -186,7 +196,7 @@ async def _confirm_and_commit(
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
         or bool(dry_run.wait and dry_run.for_now)
     )
-    if possible and not _go_on(target, workspace, variants, dry_run, gone, yes, confirm):
+    if possible and not confirmed(target, workspace, variants, dry_run, gone, yes, confirm):
         say("Nothing was changed.")
         return None, CommitEnd()
     if not possible:
@@ -196,7 +206,7 @@ async def _confirm_and_commit(
     return await _commit(workspace, dry_run, bulk)
 
 
-def _report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], end: CommitEnd) -> int:
+def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], end: CommitEnd) -> int:
     """Print the outcomes. Return the exit code."""
     left = _left(dry_run, done, end)
     outcomes = Outcomes(
@@ -204,10 +214,15 @@ def _report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Re
         changes=done.changes,
         xid=done.xid,
         audit_log=done.audit_log,
+        entries=done.entries,
+        bulk=end.bulk,
     )
     _print(target, outcomes)
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
+    if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
+        names = [end.bulk] if end.bulk and len(done.entries) > 1 else done.entries
+        say(f"Undo: {tables.undo_command(target, names)}")
     if left and end.bulk:
         say(f"{len(left)} nodes remain. Continue: {tables.resume_command(target, end.bulk)}")
     if not dry_run.wait:
@@ -241,6 +256,8 @@ def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
 
     Raises UsageError for an unknown action.
     """
+    if name == undo.NAME:
+        return [undo.ACTION]
     known = {action.name for action in reader.engine.spec.actions}
     if name not in known:
         raise unknown_action(name, known)
@@ -261,7 +278,7 @@ def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:
     return msgspec.structs.replace(dry_run, results=results)
 
 
-def _page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
+def page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
     """Return the lines of a dry run, with all of its rows and nodes."""
     return dry_run_page(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
 
@@ -278,7 +295,7 @@ def _could_wait(dry_run: DryRun) -> Iterator[str]:
         yield f"An executor holds {nodes}. --wait SECONDS acts when they are free."
 
 
-def _go_on(
+def confirmed(
     target: Target,
     workspace: Workspace,
     variants: Sequence[Action],
@@ -286,19 +303,21 @@ def _go_on(
     gone: Sequence[Result],
     yes: bool,
     confirm: str | None,
+    more: str = "",
 ) -> bool:
     """Show the dry run and ask for a confirmation that fits the risk.
 
-    Raises UsageError.
+    ``more``: what the confirmation is also about. Raises UsageError.
     """
     if not target.json:
-        output_for(target).show(lambda cells: _page(dry_run, variants, gone, cells))
+        output_for(target).show(lambda cells: page(dry_run, variants, gone, cells))
     server = workspace.server
     place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
     question = f"{variants[0].title}: {number} of {len(dry_run.results) + len(gone)} nodes on {place}."
     if dry_run.wait and dry_run.for_now:
         question += f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor holds."
+    question += more
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.name:
@@ -324,7 +343,7 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
         stop.set()
         say("Interrupted: waiting for the outcome of the current chunk ...")
 
-    with _signals(interrupted):
+    with signals_call(interrupted):
         if dry_run.wait and dry_run.for_now:
             say(f"Waiting up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} nodes. Ctrl-C stops.")
         async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
@@ -343,7 +362,7 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
 
 
 @contextlib.contextmanager
-def _signals(handler: Callable[[], None]) -> Iterator[None]:
+def signals_call(handler: Callable[[], None]) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}

@@ -10,6 +10,7 @@ from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
 from console.text.spans import Spans
 from queries.contract.detect import Declined
+from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action
 from queries.errors import DatabaseError, LostError
 from queries.model import Count, Record
@@ -25,10 +26,14 @@ class ActionSummary(Record):
 
 
 class Engines(Record):
-    """The engines of a database; schemas that resemble one; tables of each engine."""
+    """The engines of a database, schemas that resemble one, and tables of each engine.
+
+    ``broken`` are folders that are not used.
+    """
 
     engines: tuple[EngineSummary, ...]
     declined: tuple[Declined, ...]
+    broken: tuple[BrokenFolder, ...]
     expected: tuple[str, ...]
 
 
@@ -44,6 +49,8 @@ class EngineSummary(Record):
     actions: tuple[ActionSummary, ...]
     missing: tuple[str, ...]  # DDL of indexes that would make a statement cheap
     unreadable: str = ""  # why the engine cannot be read
+    origin: str = ""  # folder of an engine that is not of unstick
+    unproven: str = ""  # why its actions are off
     policies: tuple[str, ...] = ()  # tables with row-level security, which may hide rows
 
 
@@ -53,7 +60,7 @@ async def engines(target: Target) -> int:
         found = [await _summary(reader) for reader in workspace.engines.values()]
         lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     declined = workspace.declined
-    answer = Engines(engines=tuple(found), declined=declined, expected=workspace.expected)
+    answer = Engines(engines=tuple(found), declined=declined, broken=workspace.broken, expected=workspace.expected)
     output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))
     if not found:
         say(*no_engine_lines(workspace))
@@ -62,7 +69,7 @@ async def engines(target: Target) -> int:
         say(f"Declined {each.engine} in schema {each.schema}: {each.why}")
     lines += [f"{engine.label}: {engine.unreadable}" for engine in found if engine.unreadable]
     say(*lines)
-    return int(bool(lines))
+    return int(bool(lines or workspace.broken))
 
 
 async def _summary(reader: Reader) -> EngineSummary:
@@ -89,12 +96,16 @@ async def _summary(reader: Reader) -> EngineSummary:
         actions=tuple(actions),
         missing=tuple(need.ddl for need in reader.found.missing()),
         unreadable=why,
+        origin=reader.engine.origin,
+        unproven=reader.engine.unproven,
         policies=reader.found.policies,
     )
 
 
 def _text(engine: EngineSummary) -> Iterator[str | Spans]:
     yield [(engine.label, "bold $primary"), (f"  {engine.title}, in schema {engine.schema}", "")]
+    if engine.origin:
+        yield [(f"  own engine: {engine.origin}", "$warning" if engine.unproven else "")]
     yield from (f"  {note}" for note in engine.notes)
     visible = " (rows visible under row-level security)" if engine.policies else ""
     yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible

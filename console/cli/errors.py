@@ -57,7 +57,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
 
 def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
-    from queries.contract.loader import BrokenEngineError
+    from queries.contract.engine import BrokenEngineError
     from queries.errors import DatabaseError
     from queries.workspace import UnknownIdError
 

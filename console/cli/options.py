@@ -17,6 +17,7 @@ class CliOptions:
         self.config: str | None = None
         self.schema: str | None = None
         self.trust: tuple[str, ...] = ()
+        self.engines: tuple[str, ...] = ()
         self.read_only = False
         self.override_read_only = False
         self.ascii = False
@@ -26,8 +27,8 @@ class CliOptions:
         """Set an option. Raises UsageError if it already has another value."""
         if value is None:
             return
-        if name == "trust":
-            self.trust = (*self.trust, value)
+        if name in ("trust", "engines"):
+            setattr(self, name, (*getattr(self, name), value))
             return
         before = getattr(self, name)
         if before not in (None, False, value):

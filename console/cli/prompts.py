@@ -13,6 +13,11 @@ import click
 from queries.safe_text import safe_text
 
 
+def possible() -> bool:
+    """Return True if there is a terminal to ask at."""
+    return sys.stdin.isatty()
+
+
 def agreed(question: str) -> bool:
     """Return True if the answer is yes. Enter alone means no."""
     return _answer(f"{question} [y/N] ", "--yes").strip().lower() in ("y", "yes")
@@ -24,7 +29,7 @@ def typed(question: str, word: str, option: str) -> bool:
 
 
 def _answer(question: str, option: str) -> str:
-    if not sys.stdin.isatty():
+    if not possible():
         raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
     sys.stderr.write(safe_text(question))
     sys.stderr.flush()

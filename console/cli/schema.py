@@ -7,9 +7,22 @@ from typing import Any
 
 import msgspec
 
-from console.cli import audit, dead, engines, grants, info, sql, tree, watch
+from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch
 from console.cli.output import FORMAT
-from queries.model import Blockers, Changes, Detail, DryRun, Outcomes, Search, Stuck
+from queries.check.report import Report
+from queries.model import (
+    Blockers,
+    Changes,
+    Detail,
+    DryRun,
+    Outcomes,
+    RedrivePreview,
+    RedriveReport,
+    Redrives,
+    Search,
+    Stuck,
+)
+from queries.write.audit_chain import Verification
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
@@ -21,13 +34,20 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "find": (Search,),
     "blockers": (Blockers,),
     "do": (Outcomes, DryRun),
-    "audit": (audit.Entries,),
+    "undo": (Outcomes, DryRun),
+    "redrive": (RedriveReport, RedrivePreview, Redrives),
+    "audit": (audit.Entries, Verification),
     "changed": (Changes,),
     "grants": (grants.Grants,),
     "sql": (sql.Statements,),
     "info": (info.Info,),
+    "engine": (Report, engine_show.DerivedFiles, engine_new.Proposed),
 }
-"""Records that each command prints with ``--json``. ``do`` has two, without and with --dry-run."""
+"""Records that each command prints with ``--json``.
+
+``do`` and ``undo`` have two, without and with --dry-run; ``audit`` without and with --verify; ``engine`` for
+check, show and new; ``redrive`` has a third for --list.
+"""
 
 _INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers
 

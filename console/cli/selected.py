@@ -14,11 +14,12 @@ from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
 from console.model.filter import Filter
-from console.model.selection import may_match, select
+from console.model.selection import PAGE, may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.errors import DatabaseError
-from queries.model import OPEN, Incident, Record
+from queries.model import OPEN, DeadLetter, Incident, Record
+from queries.read.reader import Reader
 from queries.workspace import Workspace
 
 MOST = 2000  # nodes of each finding that are read for --incident
@@ -98,6 +99,17 @@ def _suggested(incident: Incident) -> tuple[str, ...]:
 
 async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Selected:
     """Return the dead letters of a group that `dead` lists."""
+    members = await members_of(workspace, key, limit)
+    return Selected(
+        ids=tuple(each.node.id for each in members), guards={each.node.id: each.node.version for each in members}
+    )
+
+
+async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[DeadLetter]:
+    """Return the dead letters of a group, worst and oldest first.
+
+    Raises EmptyError; DatabaseError if not all of them could be read.
+    """
     report = await dead.read(workspace.named(key.partition("/")[0]), GROUP)
     found = next((group for group in report.groups if group.key == key), None)
     if report.unreadable:
@@ -108,9 +120,23 @@ async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Select
     if limit is None or len(members) < limit:
         why = f"only {len(report.dead_letters)} dead letters were read" if report.capped else ""
         _complete([report.scan_required.why if report.scan_required is not None else why])
-    return Selected(
-        ids=tuple(each.node.id for each in members), guards={each.node.id: each.node.version for each in members}
-    )
+    return members
+
+
+async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> list[DeadLetter]:
+    """Return the dead letters that match a filter.
+
+    Raises DatabaseError if not all of them could be read.
+    """
+    kinds = {revival.kind for revival in reader.engine.spec.redrive.revivals}
+    found = await select(reader, wanted, None, kinds)
+    if limit is None:
+        _complete(found.missing)
+    dead_letters: list[DeadLetter] = []
+    for start in range(0, len(found.nodes), PAGE):
+        ids = [node.id for node in found.nodes[start : start + PAGE]]
+        dead_letters += (await reader.dead(page=len(ids), ids=ids)).dead_letters
+    return dead_letters
 
 
 async def _matching(

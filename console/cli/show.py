@@ -50,3 +50,4 @@ def _actions(reader: Reader, node: Node) -> Iterator[tuple[str, str]]:
     for action in reader.actions(node.kind):
         available = reader.availability(action, node)
         yield action.name, action.effect if available.ok else f"not available: {available.why}"
+        yield from (("", f"{place}: {command}") for place, command in available.commands.items())

@@ -7,8 +7,9 @@ import click
 from console.cli.arguments import unknown_action
 from console.cli.options import CliOptions
 from console.cli.output import Output
+from console.cli.target import resolve
 from queries.actions import perform
-from queries.contract import loader
+from queries.contract.spec import Action
 from queries.model import Record
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
@@ -22,7 +23,7 @@ class Statements(Record):
 
 def sql(options: CliOptions, action: str, label: str | None) -> int:
     """Print an action's statements for every engine that has it. Return the exit code."""
-    known = loader.builtin()
+    known = resolve(options).engines
     wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
     if not wanted:
         raise click.UsageError(f"There is no engine {label!r}; there is {', '.join(s.name for s in known)}.")
@@ -30,7 +31,7 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
     if not found:
         raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
     texts = {
-        f"{name}/{script}": perform.statements(s, v) if v.writes else f"-- {v.support}: {v.why}"
+        f"{name}/{script}": perform.statements(s, v) if v.writes else _instead(v)
         for (name, script), (s, v) in found.items()
     }
     Output(json=options.json).answer(
@@ -38,3 +39,9 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
         lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
     )
     return 0
+
+
+def _instead(action: Action) -> str:
+    """Return the reason why an action has no statements, and its commands."""
+    commands = (f"{place}: {command}" for place, command in action.command.items())
+    return "\n".join(f"-- {line}" for line in (f"{action.support}: {action.why}", *commands))

@@ -40,7 +40,8 @@ async def stuck(
             seconds = 0.0 if watch and sample is None else sample
             answer, code = await read(workspace, readers, limit, seconds)
             output.page(answer, lambda cells: _lines(target, answer, labels, cells))
-            return STUCK if exit_code and answer.incidents else code
+            unread = exit_code and workspace.broken
+            return STUCK if exit_code and answer.incidents else code or int(bool(unread))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 

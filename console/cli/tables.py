@@ -77,6 +77,16 @@ def resume_command(target: Target, bulk: str) -> str:
     return shlex.join(["unstick", "do", "--resume", bulk, *target.words])
 
 
+def undo_command(target: Target, entries: Sequence[str]) -> str:
+    """Return the shell commands that undo entries or bulks of the audit log."""
+    return "; ".join(shlex.join(["unstick", "undo", entry, *target.words, "--reason", OPEN]) for entry in entries)
+
+
+def redrive_command(target: Target, run: str, option: str) -> str:
+    """Return the shell command that continues or ends a redrive."""
+    return shlex.join(["unstick", "redrive", run, option, *target.words])
+
+
 def _do(target: Target, action: str | None, *words: str) -> str:
     """Return a command that needs only the reason, and what the operator must choose."""
     selected = f" {shlex.join(target.words)}" if target.words else ""

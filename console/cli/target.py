@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from click import UsageError
 
 from console import garbage
 from console.cli.options import CliOptions
+from console.cli.output import say
 from console.config import Context, load
-from console.target import Target
+from console.target import Target, engine_words, outside
 from queries import duration
-from queries.contract import loader
+from queries.contract.builtin import builtin
+from queries.contract.outside import PROPOSE, names
 from queries.db.redaction import redact
 from queries.errors import DatabaseError
 from queries.model import Node
@@ -39,11 +42,18 @@ def resolve(options: CliOptions) -> Target:
     Raises ConfigError, UsageError.
     """
     config = load(options.config)
-    if config.contexts or config.thresholds or config.options:
-        known = loader.builtin()
-        config.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
     word = options.dsn or ""
     context = config.context(word[1:]) if word.startswith("@") else None
+    folders = tuple(Path(each).absolute() for each in options.engines)
+    found = outside(config, context, folders)
+    if config.contexts or config.thresholds or config.options:
+        known = (*builtin(), *found.engines)
+        elsewhere = names(folder for each in config.contexts.values() for folder in config.engine_folders(each))
+        config.check(
+            {s.name: s.spec.thresholds for s in known},
+            {s.name: s.spec.options for s in known},
+            unread={*elsewhere, *(each.name for each in found.broken)},
+        )
     defaults = context or Context(name="")
     return Target(
         config=config,
@@ -56,11 +66,13 @@ def resolve(options: CliOptions) -> Target:
         ascii=options.ascii or config.ascii,
         json=options.json,
         interval=config.interval if options.interval is None else _interval(options.interval),
-        words=tuple(_words(options)),
+        engine_folders=folders,
+        outside=found,
+        words=tuple(_words(options, folders)),
     )
 
 
-def _words(options: CliOptions) -> Iterator[str]:
+def _words(options: CliOptions, folders: Iterable[Path]) -> Iterator[str]:
     """Yield the words that select the same database in another command."""
     if options.dsn:
         yield from (options.dsn,) if options.dsn.startswith("@") else ("-d", redact(options.dsn))
@@ -69,6 +81,7 @@ def _words(options: CliOptions) -> Iterator[str]:
             yield from (name, value)
     for role in options.trust:
         yield from ("--trust", role)
+    yield from engine_words(folders)
 
 
 def _interval(written: str) -> float:
@@ -88,6 +101,7 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
     Raises DatabaseError, also if the database holds no engine and ``empty`` is False.
     """
     workspace = await target.open()
+    say(*(line for folder in workspace.broken for line in folder.lines))
     try:
         if not (workspace.engines or empty):
             raise NoEngineError(*no_engine_lines(workspace))
@@ -100,7 +114,8 @@ def no_engine_lines(workspace: Workspace) -> list[str]:
     """Return why no engine was detected: declined schemas and expected relations."""
     lines = [f"The database {workspace.server.database} holds no task engine that unstick supports."]
     lines += [f"Declined {d.engine} in schema {d.schema}: {d.why}." for d in workspace.declined]
-    return lines + [f"Expected {line}" for line in workspace.expected]
+    lines += [f"Expected {line}" for line in workspace.expected]
+    return [*lines, PROPOSE]
 
 
 def select_readers(workspace: Workspace, label: str | None) -> Iterable[Reader]:

@@ -56,7 +56,7 @@ def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
     given = msgspec.json.encode(entry.arguments).decode() if entry.arguments else ""
     for result in entry.results:
         title = result.title if isinstance(result.title, str) else ""
-        place = (entry.engine, entry.schema, entry.action, result.id, title, result.outcome.value, result.why)
+        place = (entry.engine, entry.schema, entry.action, result.id, title, result.outcome.value, result.sentence)
         operator = (formatting.instant(entry.at), entry.role, entry.os_user, entry.host)
         yield csv((*operator, *place, entry.reason, given, entry.xid or "", entry.id))
 

@@ -59,7 +59,7 @@ def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
     for row in rows:
         fields = dict(zip(columns, row, strict=True))
         fields |= {
-            "phase": Phase(fields["phase"]),
+            "phase": Phase(fields["phase"] or Phase.UNKNOWN),
             "parents": tuple(fields["parents"] or ()),
             "note": fields["note"] or "",
         }

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 
 from console.text.formatting import crop
-from console.text.json_preview import NotJson, layout
+from queries.json_text import NotJson, layout
 from queries.model import Payload
 from queries.safe_text import safe_text
 

@@ -18,7 +18,7 @@ from textual.screen import ModalScreen, Screen
 from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
-from console.config import Config, ConfigError, Context
+from console.config import ConfigError, Context
 from console.model.history import History, Place
 from console.model.session import Link, Opener, Session
 from console.target import Target
@@ -34,9 +34,8 @@ from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.actions.plan import Plan, plan_selection
-from queries.contract import loader
 from queries.errors import DatabaseError
-from queries.model import Node
+from queries.model import DeadLetter, Node
 from queries.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
@@ -44,13 +43,17 @@ BETWEEN = "between"  # mode without a page, while all pages are replaced
 LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
-def _check(config: Config) -> None:
+def _check(target: Target) -> None:
     """Check the settings against the key tables and themes.
 
-    Raises ConfigError for unknown names.
+    Raises ConfigError for unknown names. Actions may be those of engines that are not loaded.
     """
+    config = target.config
+    known = keymap.ids(action for each in target.engines for action in each.spec.actions)
+    if target.outside.broken or any(context.engines for context in config.contexts.values()):
+        known |= {name for name in config.keys if name.startswith(keymap.action_id(""))}
     config.check_screen(
-        keymap.ids(action for each in loader.builtin() for action in each.spec.actions),
+        known,
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
 
@@ -113,7 +116,7 @@ class UnstickApp(App[None]):
         config = target.config
         self._target = target
         self._now = now
-        _check(config)
+        _check(target)
         textual_compat.repair_style_cache()
         textual_compat.send_spans_only()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
@@ -133,15 +136,16 @@ class UnstickApp(App[None]):
         self._acting = False
         self._history = History()
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
-        self._bind_keys(config)
+        self._bind_keys(target)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
             self.register_theme(theme.without_hue(each) if self.no_color else each)
         self.theme = config.theme or theme.DEFAULT
 
-    def _bind_keys(self, config: Config) -> None:
+    def _bind_keys(self, target: Target) -> None:
+        config = target.config
         self._remapped = config.keys
-        self.action_keys = keymap.action_keys((v for s in loader.builtin() for v in s.spec.actions), config.keys)
+        self.action_keys = keymap.action_keys((v for s in target.engines for v in s.spec.actions), config.keys)
         self.field_keys = self._bound(key for key in keymap.ROWS if key.id in keymap.FIELDS)
         self._priority_keys = self._bound(key for key in keymap.APP if key.always)
         for key in self.action_keys:
@@ -345,6 +349,7 @@ class UnstickApp(App[None]):
         old.read_screen, old.changed = None, lambda: None
         await old.close()
         self._target, self.context = target, target.context
+        self._bind_keys(target)
         self.session = Session(lambda: target.open(later=True), old.interval, self._now)
         self._announced, self._seen = (self.session.link, ""), None
         self._history = History()
@@ -507,6 +512,11 @@ class UnstickApp(App[None]):
     def start(self, plan: Plan) -> None:
         self._act(lambda page: _perform(page, plan))
 
+    def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
+        from console.tui.screens.redrive import redrive
+
+        self._act(lambda page: redrive(page, dead_letters, selection))
+
     def _act(self, steps: Callable[[PageScreen], Awaitable[None]]) -> None:
         """Run an action of the page in front, unless one is running.
 
@@ -536,13 +546,14 @@ class UnstickApp(App[None]):
         if isinstance(plan, Plan):
             await _perform(page, plan)
         else:
-            self.refuse(plan)
+            self.refuse(plan.why, plan.commands)
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing.
 
-        Text typed after the key must not run as commands.
+        ``commands`` do it outside of unstick, by the place where they are run. Text typed after the key must not be
+        taken for keys.
         """
         from console.tui.screens.refused import RefusedScreen
 
-        self.push_screen(RefusedScreen("Not possible", why))
+        self.push_screen(RefusedScreen("Not possible", why, commands))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from console.config import Context
@@ -11,7 +11,7 @@ from console.model.session import Session
 from console.text.formatting import Times
 from console.tui.keymap import Key
 from queries.actions.plan import Plan
-from queries.model import Node
+from queries.model import DeadLetter, Node
 
 
 class Host(Protocol):
@@ -53,11 +53,14 @@ class Host(Protocol):
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line of the page in front."""
 
-    def refuse(self, why: str) -> None:
+    def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing."""
 
     def start(self, plan: Plan) -> None:
         """Open the dialogs of an action for the page in front, unless one is open."""
+
+    def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
+        """Open the dialogs of a redrive for the page in front, unless one is open."""
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""

@@ -125,6 +125,7 @@ STUCK = (
 
 DEAD = (
     Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
+    Key("dead.redrive", "S", "screen.redrive", "redrive", "Revive in growing cohorts, and stop if they fail again", 22),
     Key("dead.more", "m", "screen.more", "more dead letters", "Load more dead letters of the engine", 25),
     *NODE,
 )
@@ -140,7 +141,10 @@ FOUND = (
     *NODE,
 )
 
-AUDIT_LOG = (Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),)
+AUDIT_LOG = (
+    Key("audit.undo", "U", "screen.undo", "undo", "Undo an entry or its bulk, where nothing has changed since", 20),
+    Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),
+)
 
 DETAIL = (
     Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the page that can be opened", 6),
@@ -158,7 +162,10 @@ BLOCKERS = (
     Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel the root's statement", 11),
 )
 
-ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
+ENTRY = (
+    Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),
+    Key("entry.undo", "U", "screen.undo", "undo", "Undo this entry, where nothing has changed since", 20),
+)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "cancel", "Close the dialog without a change"),)
 
@@ -173,7 +180,17 @@ CONFIRM = (
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
 )
 
-RESULT = (Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk, or stop watching"),)
+RESULT = (
+    Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk, or stop watching"),
+    Key("result.undo", "U", "screen.undo", "undo", "Undo what was changed"),
+)
+
+EDITED = (Key("edited.again", "enter", "screen.again", "edit it again", "Open the editor again with the same text"),)
+
+REDRIVE = (
+    Key("redrive.stop", "s", "screen.stop", "stop", "End the redrive: revive no further node"),
+    Key("redrive.go_on", "g", "screen.go_on", "go on", "Answer the question of the redrive with go on"),
+)
 
 COPY = (
     Key("copy.copy", "enter", "screen.copy", "copy", "Copy to the clipboard"),
@@ -181,6 +198,8 @@ COPY = (
 )
 
 SCAN = (Key("scan.copy", "y", "screen.copy", "copy the DDL", "Copy the DDL of the index that would avoid the scan"),)
+
+COMMANDS = (Key("commands.copy", "y", "screen.copy", "copy the command", "Copy what to run outside of unstick"),)
 
 PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),)  # bound by the input line
 
@@ -203,8 +222,11 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the input of an action": INPUT,
     "in the confirmation of an action": CONFIRM,
     "in the result of an action": RESULT,
+    "after an edit that cannot be stored": EDITED,
+    "in a redrive": REDRIVE,
     "in the copy dialog": COPY,
     "before a scan": SCAN,
+    "where the engine must be asked": COMMANDS,
     "in a prompt": PROMPT,
 }
 

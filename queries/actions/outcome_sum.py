@@ -18,6 +18,7 @@ class OutcomeSum:
         self.changes: list[RowChange] = []
         self.xids: list[str] = []
         self.for_now: list[str] = []
+        self.entries: list[str] = []
         self.audit_log: str | None = None
         self._journal = journal
         self._start = len(journal.corrected)
@@ -28,6 +29,7 @@ class OutcomeSum:
         self.changes += chunk.changes
         self.xids += [chunk.xid] if chunk.xid else []
         self.for_now += chunk.for_now
+        self.entries += chunk.entries
         self.audit_log = chunk.audit_log or self.audit_log
 
     def correct(self) -> int:
@@ -48,4 +50,5 @@ class OutcomeSum:
             xid=" ".join(self.xids) or None,
             audit_log=self.audit_log,
             for_now=tuple(self.for_now),
+            entries=tuple(self.entries),
         )

@@ -30,10 +30,11 @@ import msgspec
 from queries.actions import signals
 from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
 from queries.actions.outcome_sum import OutcomeSum
-from queries.actions.plan import Plan, current_reader, plan_versions
-from queries.contract.loader import Engine
+from queries.actions.plan import Plan, current_reader, plan_versions, recorded
+from queries.contract.engine import Engine
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
+from queries.db.database import Transaction
 from queries.db.shared_sql import statement
 from queries.errors import (
     ConflictError,
@@ -41,13 +42,15 @@ from queries.errors import (
     DeniedError,
     LockedError,
     LostError,
+    OvertakenError,
     ReadOnlyError,
     SlowError,
+    TableLockedError,
     UnreachableError,
 )
-from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result, titled
+from queries.model import BULK, AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result, Undo, titled
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, failover, transaction_mark
+from queries.write import audit_log, blast_radius, commit_status, failover, redrive_log, transaction_mark, undo
 from queries.write import bulk_list as bulk_lists
 from queries.write.action_transaction import (
     POLICY,
@@ -55,10 +58,10 @@ from queries.write.action_transaction import (
     Committed,
     GuardMissedError,
     Request,
-    TableLockedError,
     unchanged,
 )
 from queries.write.bulk_list import BulkList
+from queries.write.redrive_log import Fence
 
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
@@ -75,10 +78,13 @@ UNANSWERED = (
 UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 
 
-async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapping[str, Any]) -> DryRun:
+async def dry_run(
+    workspace: Workspace, plan: Plan, reason: str, arguments: Mapping[str, Any], *, measures: bool = False
+) -> DryRun:
     """Run the action's SQL on the plan's nodes and roll it back.
 
-    Of more than 500 nodes, the first 500 are dry-run. Raises DatabaseError if the server cannot be queried.
+    Of more than 500 nodes, the first 500 are dry-run. ``measures``: also measure the blast radius. Raises DatabaseError
+    if the server cannot be queried.
     """
     _check_storable(reason, arguments)
     if plan.label == LABEL:
@@ -90,8 +96,13 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapp
     first = list(plan.versions)[:CHUNK]
     requests = _requests(workspace, plan, first, reason, arguments, audit_log.operator(), {})
     parts = [
-        part for request, versions in requests for part in await _attempt(workspace, request, versions, commit=False)
+        part
+        for request, versions in requests
+        for part in await _attempt(
+            workspace, msgspec.structs.replace(request, measures=measures), versions, commit=False
+        )
     ]
+    measured = [part.measured for part in parts if part.measured is not None]
     done = [result for part in parts for result in part.results()]
     refused = [plan.refused[i] for i in first if i in plan.refused]
     return DryRun(
@@ -108,6 +119,9 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str, arguments: Mapp
         for_now=tuple(i for part in parts for i in part.for_now),
         steady={i: text for part in parts if part.action.waits for i, text in part.steady.items()},
         titles=plan.titles,
+        blast_radius=await blast_radius.settled(current_reader(workspace, plan.label), measured) if measured else None,
+        irreversible={i: why for part in parts for i, why in part.irreversible.items()},
+        edit=plan.edit,
     )
 
 
@@ -145,6 +159,30 @@ def bulk(
         bulk_list = bulk_lists.create(workspace.bulks, workspace.server, schema, dry_run)
     pieces = _pieces(workspace, dry_run, operator)
     return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, bulk_list).steps()
+
+
+async def commit_part(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator, fence: Fence) -> Chunk:
+    """Commit what was dry-run, at most 500 nodes, as a part of a redrive.
+
+    Does not wait for a lost server: ``left`` has the nodes to try again. Raises OvertakenError if another console
+    continues the redrive.
+    """
+    chunks = []
+    for piece in _pieces(workspace, dry_run, operator):
+        if isinstance(piece, Outcomes):
+            chunks.append(Chunk(outcomes=piece, left={}))
+        else:
+            request = msgspec.structs.replace(piece[0], fence=fence)
+            chunks.append(await _committed(workspace, request, piece[1]))
+    return Chunk(
+        outcomes=Outcomes(
+            results=tuple(result for chunk in chunks for result in chunk.outcomes.results),
+            changes=tuple(change for chunk in chunks for change in chunk.outcomes.changes),
+            entries=tuple(entry for chunk in chunks for entry in chunk.outcomes.entries),
+        ),
+        left={i: version for chunk in chunks for i, version in chunk.left.items()},
+        error_text=next((chunk.error_text for chunk in chunks if chunk.error_text), ""),
+    )
 
 
 async def _signals(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> AsyncGenerator[Progress]:
@@ -197,9 +235,7 @@ def _pieces(
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
-    ids = list(dry_run.versions)
-    for start in range(0, len(ids), CHUNK):
-        chunk = ids[start : start + CHUNK]
+    for chunk in _chunks(dry_run):
         if results := tuple(skipped[i] for i in chunk if i in skipped):
             yield Outcomes(results=results)
         eligible = [i for i in chunk if i in versions]
@@ -211,8 +247,25 @@ def _pieces(
             yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 
+def _chunks(dry_run: DryRun) -> Iterator[list[str]]:
+    """Yield at most 500 nodes at a time, in an undo those of one entry."""
+    chunk: list[str] = []
+    before = ""
+    for node_id, version in dry_run.versions.items():
+        if len(chunk) == CHUNK or (chunk and dry_run.action == undo.NAME and version != before):
+            yield chunk
+            chunk = []
+        chunk.append(node_id)
+        before = version
+    if chunk:
+        yield chunk
+
+
 def statements(engine: Engine, action: Action) -> str:
     """Return the action's SQL in execution order, to show or copy."""
+    if action.name == undo.NAME:
+        names = ("undo_find", "undo_delete", "undo_insert", "undo_update")
+        return "\n\n".join(f"-- {name}\n{statement(name).text};" for name in names)
     parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
     return "\n\n".join(parts)
 
@@ -226,7 +279,10 @@ def _requests(
     operator: audit_log.Operator,
     row_digests: Mapping[str, str],
 ) -> list[tuple[Request, dict[str, str]]]:
-    """Return one request for each SQL script of the plan, with its nodes of ``ids``."""
+    """Return one request for each SQL script of the plan, with its nodes of ``ids``.
+
+    An undo has one request for each entry.
+    """
     reader = current_reader(workspace, plan.label)
     requests = []
     for action, versions in plan.by_script(ids):
@@ -235,10 +291,11 @@ def _requests(
             reader=reader,
             action=action,
             reason=reason,
-            arguments=arguments,
+            arguments={"entry": next(iter(versions.values()))} if action.name == undo.NAME else arguments,
             operator=operator,
             row_digests=known,
             titles={i: plan.titles[i] for i in versions if i in plan.titles},
+            no_images=action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images,
         )
         requests.append((request, versions))
     return requests
@@ -276,6 +333,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         changes=tuple(c for p in parts if p.unsettled is None for c in p.copies),
         xid=" ".join(xids) or None,
         audit_log=workspace.audit_log_place if xids else None,
+        entries=tuple(p.entry_id for p in parts if p.xid and p.entry_id),
         for_now=tuple(i for p in parts for i in p.for_now),
     )
     unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
@@ -292,7 +350,8 @@ async def _attempt(
     """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
-    action_transaction = ActionTransaction(request, versions)
+    kind = undo.UndoTransaction if request.action.name == undo.NAME else ActionTransaction
+    action_transaction = kind(request, versions)
     try:
         await _transact(workspace, request, action_transaction, commit=commit, limit=limit)
     except GuardMissedError as error:
@@ -312,8 +371,10 @@ async def _attempt(
         if policies:
             why = f"row-level policy or missing privilege: {error.line}"
             return [unchanged(request, versions, Outcome.DENIED, why)]
-        needed = f"The action needs {', '.join(request.action.privileges)}, and INSERT on the audit log."
+        needed = f"The action needs {', '.join(action_transaction.action.privileges)}, and INSERT on the audit log."
         return [unchanged(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
+    except OvertakenError:
+        raise
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
@@ -360,8 +421,14 @@ async def _transact(
     workspace: Workspace, request: Request, action_transaction: ActionTransaction, *, commit: bool, limit: float | None
 ) -> None:
     database, file = workspace.database, workspace.audit_log_file
-    async with database.writing(request.reader.found.action_schema, request.over, limit) as transaction:
-        if why := await workspace.unsafe(request.reader, request.action, transaction):
+    detected = request.reader.found
+    tables = detected.changed(request.action.privileges)
+    async with database.writing(detected.action_schema, request.over, limit, tables) as transaction:
+        if request.fence is not None:
+            await redrive_log.guard(transaction, request.fence)
+        await action_transaction.load(transaction, file)
+        again = request.bulk_list is not None
+        if why := await workspace.unsafe(request.reader, action_transaction.action, transaction, again=again):
             action_transaction.skip_all(Outcome.REFUSED, why)
             return
         await action_transaction.run(transaction, request.row_digests if commit else None)
@@ -372,10 +439,7 @@ async def _transact(
         mark = await transaction_mark.read_mark(transaction)
         action_transaction.at = mark.at
         entry = _entry(request, action_transaction, mark.xid)
-        if file is None:
-            await audit_log.append(transaction, entry)
-        else:
-            file.append(entry, intended=True)
+        await _write_entry(transaction, file, action_transaction, entry)
         if request.bulk_list is not None:
             request.bulk_list.add_chunk(mark, entry)
         sent = time.monotonic()
@@ -409,6 +473,17 @@ async def _transact(
     append_outcome(file, request, action_transaction, entry)
 
 
+async def _write_entry(
+    transaction: Transaction, file: audit_log.File | None, action_transaction: ActionTransaction, entry: AuditLogEntry
+) -> None:
+    """Write the entry and the images of its rows, to the table or to the local file."""
+    if file is not None:
+        action_transaction.entry_id = entry.id
+        file.append(entry, intended=True, images=action_transaction.images)
+        return
+    action_transaction.entry_id = await audit_log.append(transaction, entry, action_transaction.images)
+
+
 def append_outcome(
     file: audit_log.File | None, request: Request, action_transaction: ActionTransaction, intent: AuditLogEntry
 ) -> None:
@@ -425,6 +500,8 @@ def _entry(
     request: Request, action_transaction: ActionTransaction, xid: str | None, entry_id: str = ""
 ) -> AuditLogEntry:
     server = action_transaction.reader.database.server
+    named: dict[str, Any] = {redrive_log.NAME: request.fence.named()} if request.fence is not None else {}
+    named |= {BULK: request.bulk_list.head.id} if request.bulk_list is not None else {}
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
         at=action_transaction.at,
@@ -435,7 +512,7 @@ def _entry(
         schema=action_transaction.reader.found.schema,
         action=request.action.name,
         reason=request.reason,
-        arguments=dict(request.arguments),
+        arguments={**recorded(request.action, request.arguments), **named},
         xid=xid,
         results=action_transaction.results(),
         changes=action_transaction.copies,

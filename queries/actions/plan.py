@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import Node, Outcome, Record, Result, split_id
+from queries.model import Edit, Node, Outcome, Record, Result, split_id
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
+from queries.write import undo
 
 
 def count_nodes(number: int, ids: Iterable[str]) -> str:
@@ -27,7 +31,8 @@ class Plan(Record):
     ``actions`` has the action's variant for each kind of node. ``versions``: id and version of each node. ``refused``:
     results of nodes in ``versions`` that the action cannot change here. ``nodes`` and ``skipped`` are set if the
     operator selected the nodes on a screen. ``skipped``: selected nodes that are not in ``versions``, with the reason.
-    ``key``: the key that was pressed. ``titles``: of the nodes, for the audit log.
+    ``key``: the key that was pressed. ``titles``: of the nodes, for the audit log. ``arguments``: fixed, without
+    those that the operator enters. ``edit``: of an action with an edited text.
     """
 
     label: str
@@ -39,6 +44,8 @@ class Plan(Record):
     skipped: tuple[Result, ...] = ()
     key: str = ""
     titles: dict[str, str] = {}
+    arguments: dict[str, Any] = {}
+    edit: Edit | None = None
 
     @property
     def action(self) -> Action:
@@ -50,16 +57,34 @@ class Plan(Record):
         """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 tasks``."""
         if len(self.nodes) == 1:
             return f"{self.action.title}: {self.nodes[0].title}"
-        return f"{self.action.title}: {count_nodes(len(self.nodes), (node.id for node in self.nodes))}"
+        ids = [node.id for node in self.nodes] or list(self.versions)
+        return f"{self.action.title}: {count_nodes(len(ids), ids)}"
 
     def by_script(self, ids: Iterable[str]) -> list[tuple[Action, dict[str, str]]]:
-        """Group the nodes of ``ids`` that are not refused by SQL script."""
-        groups: dict[str, tuple[Action, dict[str, str]]] = {}
+        """Group the nodes of ``ids`` that are not refused by SQL script.
+
+        The nodes of an undo are grouped by the entry that is undone, which is their version.
+        """
+        groups: dict[tuple[str, str], tuple[Action, dict[str, str]]] = {}
         for node_id in ids:
             if node_id not in self.refused:
-                action = self.actions[split_id(node_id)[1]]
-                groups.setdefault(action.script, (action, {}))[1][node_id] = self.versions[node_id]
+                action, version = self.actions[node_id.partition("/")[2].partition(":")[0]], self.versions[node_id]
+                key = action.script, version if self.name == undo.NAME else ""
+                groups.setdefault(key, (action, {}))[1][node_id] = version
         return list(groups.values())
+
+
+def recorded(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments as they are shown and recorded.
+
+    An edited text is replaced by its size and digest. The text itself is in the rows and their images, as far as
+    these are kept.
+    """
+    document = action.document
+    if document is None or not isinstance(arguments.get(document.name), dict):
+        return dict(arguments)
+    text = str(arguments[document.name].get("text", "")).encode(errors="surrogatepass")
+    return {**arguments, document.name: f"{len(text)} bytes, sha256 {hashlib.sha256(text).hexdigest()}"}
 
 
 class ActionInput(Record):
@@ -83,7 +108,7 @@ def plan_versions(
     actions: dict[str, Action] = {}
     refused: dict[str, Result] = {}
     for kind, ids in kinds.items():
-        action = reader.engine.action(name, kind)
+        action = undo.ACTION if name == undo.NAME else reader.engine.action(name, kind)
         if action is None:
             why = f"{name} is not an action for a {kind}"
             refused |= {i: Result(id=i, outcome=Outcome.REFUSED, why=why) for i in ids}
@@ -93,18 +118,28 @@ def plan_versions(
         if not available.ok:
             denied = action.writes and reader.found.lacks(action.privileges)
             outcome = Outcome.DENIED if denied else Outcome.REFUSED
-            refused |= {i: Result(id=i, outcome=outcome, why=available.why) for i in ids}
+            refused |= {i: _refused(i, available.why, action.commands(i), outcome) for i in ids}
     known = dict(titles or {})
     return Plan(label=label, name=name, actions=actions, versions=dict(versions), refused=refused, titles=known)
 
 
-def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | str:
+class NotPossible(Record):
+    """Reason why an action key does nothing.
+
+    ``commands`` do it outside of unstick, by the place where they are run.
+    """
+
+    why: str
+    commands: dict[str, str] = {}
+
+
+def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | NotPossible:
     """Return the plan of an action key for the selected nodes, or the obstacle.
 
     ``names`` are the actions of the key. The first node that has one of them decides which action is meant.
     """
     if reader is None or not selected:
-        return f"{key} changes a node. Move the cursor to a node first."
+        return NotPossible(why=f"{key} changes a node. Move the cursor to a node first.")
     by_kind: dict[str, Action] = {}
     for node in selected:
         if not node.id.startswith(f"{reader.label}/"):
@@ -114,27 +149,28 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
             by_kind.setdefault(node.kind, found)
     if not by_kind:
         kinds = " or a ".join(dict.fromkeys(node.kind for node in selected))
-        return f"{key} ({', '.join(sorted(names))}) is not for a {kinds}."
+        return NotPossible(why=f"{key} ({', '.join(sorted(names))}) is not for a {kinds}.")
     first = next(by_kind[node.kind] for node in selected if node.kind in by_kind)
     eligible: list[Node] = []
     skipped: list[Result] = []
     for node in selected:
         action = by_kind.get(node.kind)
+        commands: dict[str, str] = {}
         if not node.id.startswith(f"{reader.label}/"):
             why = f"not a node of {reader.label}: act on one engine at a time"
         elif action is None or action.name != first.name:
             why = f"{first.title} is not for a {node.kind}"
         else:
             available = reader.availability(action, node, bulk=len(selected) > 1)
-            why = "" if available.ok else available.why
+            why, commands = ("", {}) if available.ok else (available.why, available.commands)
         if why:
-            skipped.append(Result(id=node.id, outcome=Outcome.REFUSED, why=why))
+            skipped.append(_refused(node.id, why, commands))
         else:
             eligible.append(node)
     if not eligible:
         why, number = Counter(result.why for result in skipped).most_common(1)[0]
         of = f" ({number} of {len(selected)} nodes)" if len(selected) > 1 else ""
-        return f"{first.title}: {safe_text(why)}{of}"
+        return NotPossible(why=f"{first.title}: {safe_text(why)}{of}", commands=_commands(skipped))
     return Plan(
         label=reader.label,
         name=first.name,
@@ -145,6 +181,19 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         key=key,
         titles={node.id: node.title for node in eligible},
     )
+
+
+def _commands(results: Iterable[Result]) -> dict[str, str]:
+    """Return the commands of all results, one on each line, by their places."""
+    found: dict[str, dict[str, None]] = {}
+    for result in results:
+        for place, command in (result.commands or {}).items():
+            found.setdefault(place, {})[command] = None
+    return {place: "\n".join(commands) for place, commands in found.items()}
+
+
+def _refused(node_id: str, why: str, commands: Mapping[str, str] = {}, outcome: Outcome = Outcome.REFUSED) -> Result:
+    return Result(id=node_id, outcome=outcome, why=why, commands=dict(commands) or msgspec.UNSET)
 
 
 def current_reader(workspace: Workspace, label: str) -> Reader:

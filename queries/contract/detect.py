@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from queries.contract.loader import Engine, in_schema
+from queries.contract.engine import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
@@ -18,7 +19,13 @@ from queries.safe_text import percent
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
 SMALL = 1024
 
-_NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}  # by pg_class.relkind
+CHANGES = ("INSERT", "UPDATE", "DELETE")
+_NO_TABLE = {
+    "v": "a view",
+    "m": "a materialized view",
+    "f": "a foreign table",
+    "S": "a sequence",
+}  # by pg_class.relkind
 
 
 class Relation(Record):
@@ -27,6 +34,7 @@ class Relation(Record):
     ``tuples`` is the server's estimate, negative if it has none. ``pages`` is as of the last VACUUM or ANALYZE.
     ``policies``: row-level security may hide rows from this role. ``locked``: another session locks the relation
     exclusively, so the predicates of its indexes were not read. ``usable``: the role has USAGE on the schema.
+    ``lockable``: it may lock the whole table for changes, which privileges on columns do not allow.
     """
 
     schema: str
@@ -34,6 +42,7 @@ class Relation(Record):
     kind: str
     locked: bool
     usable: bool
+    lockable: bool
     policies: bool
     pages: int
     tuples: float
@@ -57,6 +66,7 @@ class DetectedEngine(Record):
     met_needs: frozenset[str]
     indexed: frozenset[str]
     executable: Mapping[str, bool] = {}  # function that its actions call -> True if this role may execute it
+    sequences: Mapping[str, bool] = {}  # sequence that its actions use -> True if this role may use it
     unsafe: Mapping[str, str] = {}  # table or function ("": any) -> why an action must not change or call it
     lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> further privileges that the role lacks for it
 
@@ -76,18 +86,26 @@ class DetectedEngine(Record):
     def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
         """Return those of the privileges that are missing, and what else the role lacks.
 
-        Both are needed to use them. A privilege reads ``"UPDATE task"`` (on at least some columns) or ``"EXECUTE
-        send"``.
+        Both are needed to use them. A privilege reads ``"UPDATE task"`` (on at least some columns), ``"EXECUTE send"``
+        or ``"USAGE task_id_seq"``.
         """
         lacks: list[str] = []
         for privilege in privileges:
             word, _, name = privilege.partition(" ")
             if word == "EXECUTE":
                 held = self.executable.get(name, False)
+            elif word == "USAGE":
+                held = self.sequences.get(name, False)
             else:
                 held = name in self.relations and word in self.relations[name].privileges
             lacks += self.lacking.get(privilege, ()) if held else (privilege,)
         return tuple(dict.fromkeys(lacks))
+
+    def changed(self, privileges: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the tables that an action changes and this role may lock."""
+        changed = {name for word, _, name in (p.partition(" ") for p in privileges) if word in CHANGES}
+        found = [self.relations[name] for name in sorted(changed & self.relations.keys())]
+        return [(r.schema, r.relation) for r in found if r.lockable and r.kind in ("r", "p")]
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why using these privileges could run code of an untrusted role, or ""."""
@@ -143,6 +161,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     """Return the queries for `detect`. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
+    names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
@@ -157,7 +176,8 @@ def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQue
     """Return the query for `Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
-    names = {"audit_log", *(n for s in engines for n in _relations(s))}  # actions also write audit entries
+    # Actions also write audit entries.
+    names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
     return BatchedQuery(statement("code"), {"query": sorted(names), "args": args})
 
 
@@ -165,6 +185,15 @@ def _relations(engine: Engine) -> set[str]:
     """Return the names, without schema, of relations that an engine's statements use."""
     needed = {n.relation.rpartition(".")[2] for n in engine.spec.needs.values() if n.relation}
     return {*engine.spec.recognise.relations, *needed}
+
+
+def sequences(engine: Engine) -> set[str]:
+    """Return the sequences that an engine's actions need.
+
+    Those of another schema are qualified.
+    """
+    privileges = {p for v in engine.spec.actions for p in v.privileges}
+    return {name for word, _, name in (p.partition(" ") for p in privileges) if word == "USAGE"}
 
 
 def _called(engine: Engine) -> set[str]:
@@ -246,9 +275,15 @@ def _found(
         met_needs=met_needs,
         indexed=indexed,
         executable={name: usable.get(_qualified(name, schema), False) for name in _called(engine)},
+        sequences={name: _may_use(schemas, *_qualified(name, schema)) for name in sequences(engine)},
         unsafe=unsafe(engine, schema, trust),
         lacking=lacking,
     )
+
+
+def _may_use(schemas: Mapping[str, Mapping[str, Relation]], schema: str, name: str) -> bool:
+    relation = schemas.get(schema, {}).get(name)
+    return relation is not None and "USAGE" in relation.privileges
 
 
 def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
@@ -370,6 +405,20 @@ def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
     return None
 
 
+_LITERAL = r"'(?:[^']|'')*'"
+_CAST = r'::(?:"(?:[^"]|"")*"|\w+)\.'
+
+
+def bare(predicate: str, schema: str) -> str:
+    """Return an index's predicate without schemas.
+
+    The server spells the schema of a type, as in ``'failed'::public.status``, only if it is not on the search_path.
+    """
+    quoted = '"' + schema.replace('"', '""') + '"'
+    own = rf'(?<![\w".])(?:{re.escape(quoted)}|{re.escape(schema)})\.'
+    return re.sub(rf"({_LITERAL})|(?P<cast>{_CAST})|{own}", lambda m: m[1] or ("::" if m["cast"] else ""), predicate)
+
+
 def _met(
     engine: Engine,
     schema: str,
@@ -396,7 +445,7 @@ def _met(
             (need.functions and all(usable.get((schema, name)) for name in need.functions))
             or (need.relation and relation in schemas.get(where, {}))
             or (table and need.column in table.columns)
-            or (table and need.columns and any(_serves(index, need) for index in table.indexes))
+            or (table and need.columns and any(_serves(index, need, schema) for index in table.indexes))
         )
         if firm:
             indexed.add(name)
@@ -405,10 +454,11 @@ def _met(
     return frozenset(met_needs), frozenset(indexed), whys
 
 
-def _serves(index: Mapping[str, Any], need: Need) -> bool:
+def _serves(index: Mapping[str, Any], need: Need, schema: str) -> bool:
     """Return True if an index leads with the columns of a need and covers its rows.
 
     The server would have to read any other index completely.
     """
-    here = need.full if index["partial"] is None else index["partial"] in need.partial
+    partial = index["partial"]
+    here = need.full if partial is None else bare(partial, schema) in {bare(each, schema) for each in need.partial}
     return here and index["columns"][: len(need.columns)] == list(need.columns)

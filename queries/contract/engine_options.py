@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
 from queries.errors import DatabaseError
 
 

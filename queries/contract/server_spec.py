@@ -11,7 +11,7 @@ from queries import duration
 from queries.contract.spec import FindingSpec
 from queries.contract.spec_cache import cached
 from queries.model import Record
-from queries.statement import PARAMETERS, Statement, parse_statement
+from queries.statement import Statement, parse_statement, sql_text
 
 LABEL = "server"  # for the server, where a finding names its engine
 FOLDER = Path(__file__).parents[1] / LABEL
@@ -63,5 +63,4 @@ def _expanded(spec: ServerSpec, finding: FindingSpec) -> FindingSpec:
 @cache
 def server_statement(part: str) -> Statement:
     """Return the statement of one part: ``findings/<part>.sql``."""
-    file = FOLDER / "findings" / f"{part}.sql"
-    return parse_statement(file.read_text("utf-8"), str(file), PARAMETERS)
+    return parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql"))

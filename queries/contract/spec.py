@@ -3,7 +3,9 @@
 :mod:`queries.contract.loader` checks the rules that types cannot express.
 """
 
-from queries.model import Phase, Proof, Record, Risk, Support
+import re
+
+from queries.model import Answer, Phase, Proof, Record, Risk, Support, Undo, split_id
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -29,6 +31,8 @@ class Recognise(Record, forbid_unknown_fields=True):
 
     # relation -> column -> base type; domains are resolved; ``a|b``: either type, ``*``: any
     relations: dict[str, dict[str, str]]
+    # relations, enums, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
+    roles: dict[str, str] = {}
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
     functions: tuple[FunctionSpec, ...] = ()
@@ -41,10 +45,11 @@ class Recognise(Record, forbid_unknown_fields=True):
 class Need(Record, forbid_unknown_fields=True):
     """Condition for a cheap statement.
 
-    It is an index on ``columns``, a small table, or an existing object.
+    It is an index on ``columns``, a small table, or an existing object. ``why`` follows from the table, ``ddl`` from an
+    index.
     """
 
-    why: str
+    why: str = ""
     table: str = ""
     columns: tuple[str, ...] = ()
     ddl: str = ""
@@ -57,22 +62,54 @@ class Need(Record, forbid_unknown_fields=True):
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
+class DeadLetters(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
+    """Nodes of a kind that are dead letters: those with these statuses or phases.
+
+    ``since``: a column, or "": they are then in the order of their keys. ``at``: SQL of that time, for a column that is
+    neither a time nor seconds since 1970. ``cause`` and ``error`` are SQL expressions.
+    """
+
+    from_: tuple[str, ...]
+    since: str = ""
+    at: str = ""
+    cause: str = "NULL"
+    error: str = ""  # default: the column ``error`` of the node
+    severity: int = 7
+
+
 class Kind(Record, forbid_unknown_fields=True):
-    """A kind of node. ``not_recorded`` names the columns this engine has no value for."""
+    """A kind of node.
+
+    ``not_recorded`` names the columns of ``nodes.sql`` that are NULL for this kind. Those that the statement does not
+    have need not be named. With a ``table``, statements that the folder does not have are derived.
+    """
 
     name: str
     title: str
+    table: str = ""
+    key: str = "id"  # column: its primary key
+    version: str = "xmin::text"  # SQL
+    parent: str = ""  # column: the key of its parent
+    below: str = ""  # kind of its parent; default: the same kind
+    columns: dict[str, str] = {}  # of its nodes, as SQL
+    dead: DeadLetters | None = None
+    payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
     children: bool = False
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
+    gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself
     not_recorded: tuple[str, ...] = ()
 
 
 class Status(Record, forbid_unknown_fields=True):
-    """A native status and its phase."""
+    """A native status and its phase.
+
+    A status may have several phases. ``when`` is SQL: the condition for this one, before those that follow.
+    """
 
     native: str
     phase: Phase
-    means: str
+    means: str = ""
+    when: str = ""
 
 
 class Explains(Record, forbid_unknown_fields=True):
@@ -87,10 +124,12 @@ class Explains(Record, forbid_unknown_fields=True):
     matching: tuple[str, ...] = ()
 
 
-class FindingSpec(Record, forbid_unknown_fields=True):
+class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
+    With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``found`` has
+    the rows with their ``id``, and ``more``, if there is one, whether there may be other rows.
     """
 
     code: str
@@ -103,6 +142,7 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
+    stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
     explains: tuple[Explains, ...] = ()
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
@@ -116,6 +156,14 @@ class FindingSpec(Record, forbid_unknown_fields=True):
     grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
+    kind: str = ""  # of the nodes; default: the only kind
+    from_: tuple[str, ...] = ()  # statuses or phases of the nodes
+    where: str = "true"  # SQL, with thresholds as ``:name``
+    since: str = ""  # column: since when
+    evidence: dict[str, str] = {}  # SQL; without ``among``, ``age`` is the time since ``since``
+    among: str = ""  # ``parts/<among>.sql``; ``since`` is then SQL
+    order: str = ""  # SQL; default: ``since``
+    suggest: str = "true"  # SQL: whether the action is suggested
 
 
 class WorkerIndex(Record, forbid_unknown_fields=True):
@@ -172,46 +220,111 @@ class Flow(Record, forbid_unknown_fields=True):
 
 
 class Argument(Record, forbid_unknown_fields=True):
-    """A value that an action requires from the operator."""
+    """A value that an action requires from the operator.
+
+    A ``document`` is a stored JSON text that the operator edits: the file's section ``document`` reads it.
+    """
 
     name: str
     title: str
-    type: str = "text"  # text, int, flag, choice, json
+    type: str = "text"  # text, int, flag, choice, json, document
     required: bool = False
     default: str = ""
     choices: tuple[str, ...] = ()
 
 
-class Action(Record, forbid_unknown_fields=True):
-    """An action on nodes of these kinds, in these phases (empty: in any phase)."""
+class Refusal(Record, forbid_unknown_fields=True):
+    """Condition, as SQL, under which an action refuses a node, and the reason.
+
+    ``{name}`` in a reason is a threshold, ``{status}`` the node's status. ``for_now``: SQL, whether the operator may
+    wait until the action is possible.
+    """
+
+    when: str
+    why: str
+    for_now: str = "false"
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
+
+
+class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
+    """An action on nodes of these kinds, in these phases (empty: in any phase).
+
+    With ``set`` or ``delete``, its statements are derived: it sets these columns or deletes the rows, of nodes that
+    have one of the statuses or phases ``from`` and that no ``refuse`` excludes.
+    """
 
     name: str
     key: str
     title: str
     kinds: tuple[str, ...]
-    support: Support
+    support: Support = Support.NATIVE  # emulated if there is a ``why``
+    from_: tuple[str, ...] = ()
+    set: dict[str, str] = {}  # SQL by column, with thresholds and arguments as ``:name``
+    delete: bool = False
+    otherwise: str = "it is {status}"  # why nodes that are not in ``from`` are refused
+    refuse: tuple[Refusal, ...] = ()
     effect: str = ""
     next: str = ""  # what the engine does afterwards
     why: str = ""
+    # Of an external action: what to run, by the place where it is run; ``{key}`` is that of the node
+    command: dict[str, str] = {}
     file: str = ""
     phases: tuple[Phase, ...] = ()
     risk: Risk = Risk.MEDIUM
     proof: Proof = Proof.VERIFIED
     guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
     confirm: str = "button"  # or "typed"
-    undo: bool = False
+    undo: Undo | None = None  # follows from ``overwrites``
+    undo_note: str = ""  # why it cannot be undone, or what an undo leaves as it is
+    # In addition to what follows from its statements: columns that it overwrites, as ``table.column``; ``table.*`` for
+    # a table whose rows it inserts or deletes. So are privileges, and needs of functions.
+    overwrites: tuple[str, ...] = ()
     privileges: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
-    waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
+    waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
     independent: bool = False  # nodes share no rows that it locks or changes, so chunks may run in parallel
     arguments: tuple[Argument, ...] = ()
+    compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
     @property
     def writes(self) -> bool:
         """Return True if unstick can carry the action out."""
         return self.support in (Support.NATIVE, Support.EMULATED)
+
+    def commands(self, node_id: str) -> dict[str, str]:
+        """Return its commands for a node, by the place where they are run.
+
+        A key with characters that a shell or a language could take for more than text is left to the operator: ``KEY``.
+        """
+        key = split_id(node_id)[2]
+        return {
+            place: text.replace("{key}", key if _PLAIN_KEY.fullmatch(key) else "KEY")
+            for place, text in self.command.items()
+        }
+
+    @property
+    def undo_privileges(self) -> tuple[str, ...]:
+        """Privileges that its undo needs in addition.
+
+        It inserts deleted rows, and deletes inserted ones.
+        """
+        whole = [name.removesuffix(".*") for name in self.overwrites if name.endswith(".*")]
+        made = [table for table in whole if f"INSERT {table}" in self.privileges]
+        return (*(f"INSERT {t}" for t in whole), *(f"{word} {t}" for t in made for word in ("UPDATE", "DELETE")))
+
+    @property
+    def document(self) -> Argument | None:
+        """The argument that is a stored text to edit, or None."""
+        return next((a for a in self.arguments if a.type == "document"), None)
+
+    @property
+    def typed(self) -> tuple[Argument, ...]:
+        """Arguments that the operator types: all but the text to edit."""
+        return tuple(a for a in self.arguments if a.type != "document")
 
     @property
     def script(self) -> str:
@@ -235,6 +348,40 @@ class Option(Record, forbid_unknown_fields=True):
     columns: str = ""
 
 
+class UndoSpec(Record, forbid_unknown_fields=True):
+    """Rules for the undo of all actions of the engine.
+
+    ``counters``: columns that an undo increases and never sets back, as ``table.column``, because writers compare them.
+    ``append_only``: tables in which an undo changes no row: ``undo/<table>.sql`` adds a compensating row.
+    """
+
+    counters: tuple[str, ...] = ()
+    append_only: tuple[str, ...] = ()
+
+
+class Revival(Record, forbid_unknown_fields=True):
+    """Action that revives dead letters of a kind.
+
+    ``cause``: only those whose fingerprint begins so. ``job``: the node's job is watched, not the node itself.
+    """
+
+    kind: str
+    action: str
+    cause: str = ""
+    job: bool = False
+
+
+class RedriveSpec(Record, forbid_unknown_fields=True):
+    """Actions that revive dead letters, and the meaning of a revived row that is gone.
+
+    ``why``: why there are no such actions. ``gone``: ``finished`` if the engine deletes the row of finished work.
+    """
+
+    revivals: tuple[Revival, ...] = ()
+    why: str = ""
+    gone: Answer = Answer.UNKNOWN
+
+
 class EngineSpec(Record, forbid_unknown_fields=True):
     """The content of ``engine.toml``."""
 
@@ -256,4 +403,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     actions: tuple[Action, ...] = ()
     workers: tuple[Worker, ...] = ()
     own: Own = Own()
+    # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in
+    # addition, by triggers, cascades and functions
+    effects: dict[str, tuple[str, ...]] = {}
+    undo: UndoSpec = UndoSpec()
+    redrive: RedriveSpec = RedriveSpec()
     flow: Flow | None = None  # else work per minute is not recorded

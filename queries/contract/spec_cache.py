@@ -25,9 +25,19 @@ FORMAT = "1"  # increase when the encoding of the cache file changes
 
 # Modules whose code decides what an engine's files are parsed into.
 PARSERS = (
+    "contract/defaults.py",
+    "contract/derive.py",
+    "contract/effects.py",
+    "contract/folder.py",
     "contract/loader.py",
+    "contract/phases.py",
+    "contract/references.py",
+    "contract/rows.py",
     "contract/server_spec.py",
+    "contract/short_forms.py",
+    "contract/sql_templates.py",
     "contract/spec.py",
+    "contract/spec_faults.py",
     "duration.py",
     "model.py",
     "statement.py",

@@ -51,6 +51,11 @@ class Trust:
                 return f"a change of {relation} runs {doubt.what} of {doubt.role}, who is not trusted (--trust)"
         return ""
 
+    def trigger_makers(self, schema: str, relations: Iterable[str]) -> tuple[str, ...]:
+        """Return untrusted roles that can create triggers on these tables."""
+        doubts, known = self._doubts.get(schema, ()), set(relations)
+        return tuple(d.role for d in doubts if d.sort == "trigger" and d.relation in known)
+
     def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
         """Return why a schema and these functions must not be used, or "".
 

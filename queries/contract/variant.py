@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from queries.contract import engine_options
-from queries.contract import loader as engines
 from queries.contract.detect import DetectedEngine
+from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
 from queries.errors import DatabaseError, LostError, UnreachableError, readable
 from queries.statement import Statement
@@ -28,7 +28,7 @@ class EngineVariant:
     def __init__(self, database: Database, found: DetectedEngine, settings: Mapping[str, object]) -> None:
         self.database = database
         self.found = found
-        self.engine = engines.with_settings(found.engine, settings)
+        self.engine = with_settings(found.engine, settings)
         self.label = found.label
         self.session_options: dict[str, str] = {}
         self.unrecognised = ""
@@ -85,7 +85,7 @@ class EngineVariant:
         values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
         reasons = {row["name"]: row["why"] if row["name"] in values else "from the settings" for row in rows}
         self._reasons = {**reasons, **dict.fromkeys(self.session_options, "chosen here")}
-        self.engine = engines.with_settings(self.engine, values)
+        self.engine = with_settings(self.engine, values)
         self._recognised, self.unrecognised = True, ""
 
     def set_option(self, option: str, value: str) -> None:
@@ -96,7 +96,7 @@ class EngineVariant:
         engine_options.check(self.engine, self.label, option, value)
         self.session_options[option] = value
         self._reasons[option] = "chosen here"
-        self.engine = engines.with_settings(self.engine, {option: value})
+        self.engine = with_settings(self.engine, {option: value})
 
     def parameters(self, **more: Any) -> dict[str, Any]:
         """Return the parameters of statements.
@@ -110,7 +110,7 @@ class EngineVariant:
         candidates = self.engine.statements.get(name, ())
         met_needs = frozenset(self.engine.spec.needs) if allow_scan else self.found.met_needs
         version = self.database.server.version if self.database.server else 0
-        return engines.choose(candidates, met_needs, version, kind)
+        return choose(candidates, met_needs, version, kind)
 
 
 def _json(value: object) -> str:

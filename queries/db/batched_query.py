@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from queries.model import Record
+from queries.psql_text import array
 from queries.statement import Statement
 
 # Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters.
@@ -73,11 +74,6 @@ def _literal(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool | int):
         return str(value)
-    text = value if isinstance(value, str) else "{" + ",".join(map(_element, value)) + "}"
+    text = value if isinstance(value, str) else array(value)
     escaped = text.replace("\\", "\\\\").replace("'", "''")
     return f" E'{escaped}'"
-
-
-def _element(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -12,7 +12,7 @@ import contextlib
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -24,9 +24,18 @@ from queries.db.batched_query import BatchedQuery, compose, decode
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LockedError, LostError, ReadOnlyError, SlowError, UnreadableError
+from queries.errors import (
+    DatabaseError,
+    DeniedError,
+    LockedError,
+    LostError,
+    ReadOnlyError,
+    SlowError,
+    TableLockedError,
+    UnreadableError,
+)
 from queries.model import Record
-from queries.statement import Statement
+from queries.statement import Statement, locate
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
@@ -54,17 +63,17 @@ _LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.Inte
 
 
 @contextlib.contextmanager
-def driver_errors(connecting: str | None = None) -> Iterator[None]:
+def driver_errors(connecting: str | None = None, statement: Statement | None = None) -> Iterator[None]:
     """Raise DatabaseError for any error of the driver.
 
-    ``connecting`` is the target while connecting.
+    ``connecting`` is the target while connecting. ``statement``: the one that is run.
     """
     try:
         yield
     except (DatabaseError, GeneratorExit):
         raise
     except asyncpg.PostgresError as error:
-        raise _answer(error, connecting) from error
+        raise _answer(error, connecting, statement) from error
     except TimeoutError as error:
         if connecting is not None:
             raise errors.UnreachableError(
@@ -79,11 +88,16 @@ def driver_errors(connecting: str | None = None) -> Iterator[None]:
         raise LostError("The connection to the server was lost.", errors.first_line(error)) from error
 
 
-def _answer(error: asyncpg.PostgresError, connecting: str | None) -> DatabaseError:
+def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Statement | None = None) -> DatabaseError:
     code, reason = error.sqlstate or "", errors.first_line(error)
+    if statement is not None and code.startswith("42") and code != "42501":  # a mistake in the statement itself
+        fault = locate(statement, int(error.position or 1), reason)
+        reason = f"{fault.message} ({fault.file}:{fault.line})"
     if connecting is not None:
         return errors.connection_error(code, reason, redact(connecting))
-    return errors.statement_error(code, reason, error.constraint_name or "")
+    found = errors.statement_error(code, reason, error.constraint_name or "")
+    found.position = int(error.position or 0)
+    return found
 
 
 class Server(Record):
@@ -122,8 +136,21 @@ class Server(Record):
         return f"{self.system_identifier}/{self.timeline}"
 
 
+Table = tuple[str, str]
+"""Schema and name."""
+
 Described = dict[tuple[str, str], "PreparedStatement[Any]"]
 """Prepared descriptions by BEGIN command and SQL text. They are unnamed, so the server parses each run again."""
+
+
+class Description(Record):
+    """Columns of a statement with their types, and the types of its parameters.
+
+    The names of types are those of the server.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    parameters: tuple[str, ...]
 
 
 class Transaction:
@@ -139,7 +166,7 @@ class Transaction:
         role: str = "",
     ) -> None:
         self._connection = connection
-        self._timeout = timeout
+        self._timeout = self._first_timeout = timeout
         self._until: float | None = None
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
         self._load = load
@@ -150,6 +177,14 @@ class Transaction:
     def limit_time(self, seconds: float) -> None:
         """Set the transaction's time limit. Statements fail with SlowError after it."""
         self._until = time.monotonic() + seconds
+
+    async def limit_statements(self, seconds: float) -> None:
+        """Limit each statement until a rollback to an earlier savepoint.
+
+        Raises DatabaseError.
+        """
+        await self.control(f"SET LOCAL statement_timeout = '{round(seconds * 1000)}ms'")
+        self._timeout = seconds
 
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Run one statement with the parameters that it names. Raises DatabaseError.
@@ -169,6 +204,18 @@ class Transaction:
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
 
+    async def describe(self, statement: Statement) -> Description:
+        """Return the columns and parameters of a statement, without running it.
+
+        Raises DatabaseError.
+        """
+        with driver_errors():
+            prepared = await self._connection.prepare(statement.text, name="")
+            return Description(
+                columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
+                parameters=tuple(each.name for each in prepared.get_parameters()),
+            )
+
     async def batch(self, queries: Sequence[BatchedQuery]) -> list[Sequence[Mapping[str, Any]]]:
         """Run several statements. Raises DatabaseError."""
         return [await self.rows(query.statement, query.values) for query in queries]
@@ -183,7 +230,7 @@ class Transaction:
         arguments = [values[name] for name in statement.parameters]
         key = (self._begin, statement.text)
         await self._limit_statement()
-        with driver_errors():
+        with driver_errors(statement=statement):
             async with asyncio.timeout(self._timeout + GRACE):
                 if key not in self._described:
                     with self._load.measured():
@@ -200,7 +247,10 @@ class Transaction:
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
-        await self._limit_statement()
+        if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
+            self._timeout = self._first_timeout
+        else:
+            await self._limit_statement()
         with driver_errors():
             async with asyncio.timeout(self._timeout + GRACE):
                 self._connection.add_log_listener(self._on_log)
@@ -268,13 +318,17 @@ FORBIDDEN = (
 
 
 class Database:
-    """Database named by a psql connection string ("" is the libpq environment)."""
+    """Database named by a psql connection string ("" is the libpq environment).
 
-    def __init__(self, text: str = "", *, override_read_only: bool = False) -> None:
+    ``patience``: factor of all time limits of statements. Only checks on a server of their own raise it.
+    """
+
+    def __init__(self, text: str = "", *, override_read_only: bool = False, patience: float = 1.0) -> None:
         self.text = text
         self.override_read_only = override_read_only
         self.server: Server | None = None
         self.load = Load()
+        self.patience = patience
         self.backoff = Backoff()
         self._connections: dict[str, asyncpg.Connection[Any]] = {}
         self._described: dict[str, Described] = {}
@@ -296,7 +350,7 @@ class Database:
                 return await self._batch(queries)  # the connection had died while idle
 
     async def _batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
-        begin = _begin_read(READ_TIMEOUT, in_order=True)
+        begin = _begin_read(READ_TIMEOUT * self.patience, in_order=True)
         new = not self._is_open("read")
         connection = self._connections["read"] if not new else await connect(self.text)
         try:
@@ -311,7 +365,7 @@ class Database:
         self, connection: asyncpg.Connection[Any], begin: str, queries: Sequence[BatchedQuery]
     ) -> list[list[dict[str, Any]]]:
         with self.load.measured(), driver_errors():
-            async with asyncio.timeout(READ_TIMEOUT + GRACE):
+            async with asyncio.timeout(READ_TIMEOUT * self.patience + GRACE):
                 self.load.rollbacks += 1
                 data = await asyncpg_compat.copy_out(connection, compose(begin, queries))
         return decode(data)
@@ -323,6 +377,7 @@ class Database:
         ``in_order`` is for statements that read the first few rows in an index's order. Without it a server that
         expects few rows reads all of them through a bitmap scan and sorts them: millions for some parents.
         """
+        limit *= self.patience
         begin = _begin_read(limit, in_order=in_order)
         async with self._transaction("read", begin, limit) as transaction:
             yield transaction
@@ -343,25 +398,27 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def writing(
-        self, schema: str = "", over: str = "write", limit: float | None = None
+        self, schema: str = "", over: str = "write", limit: float | None = None, tables: Sequence[Table] = ()
     ) -> AsyncIterator[Transaction]:
         """Open a READ COMMITTED transaction. It is rolled back unless the body commits it.
 
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
         caller must have checked that only trusted roles can create objects in that schema.
         ``over`` is the connection: "read" allows a second writing transaction at the same time. No statement runs after
-        ``limit`` seconds. If this process hangs, the server ends the transaction one second later.
+        ``limit`` seconds. If this process hangs, the server ends the transaction one second later. ``tables`` are
+        locked as a change locks them, in the same round trip. Raises TableLockedError if another session locks one.
         """
-        limit = max(round(min(limit or WRITE_TIMEOUT, WRITE_TIMEOUT), 1), 0.1)
+        most = WRITE_TIMEOUT * self.patience
+        limit = max(round(min(limit or most, most), 1), 0.1)
         settings = {
             "lock_timeout": min(LOCK_TIMEOUT, limit),
             "statement_timeout": limit,
-            "idle_in_transaction_session_timeout": min(IDLE_TIMEOUT, WRITE_TIMEOUT),
+            "idle_in_transaction_session_timeout": min(IDLE_TIMEOUT, most),
         }
         if self.server is not None and self.server.version >= 17:
             settings["transaction_timeout"] = limit + 1.0
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, schema)
-        async with self._transaction(over, begin, limit, writes=True) as transaction:
+        async with self._transaction(over, begin, limit, writes=True, first=lock_tables(tables)) as transaction:
             yield transaction
 
     def why_read_only(self) -> str:
@@ -381,6 +438,18 @@ class Database:
         """Return True if a transaction is using that connection."""
         return self._locks[over].locked()
 
+    @contextlib.asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Wait until no transaction is open, and let none begin in the body."""
+        while True:
+            async with self._locks["write"]:
+                if not self.locked("read"):
+                    async with self._locks["read"]:
+                        yield
+                        return
+            async with self._locks["read"]:  # not while the other lock is held: two transactions may be nested
+                pass
+
     async def close(self) -> None:
         """Close both connections. Each may take a second."""
         for connection in list(self._connections.values()):
@@ -391,10 +460,10 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def _transaction(
-        self, purpose: str, begin: str, limit: float, *, writes: bool = False
+        self, purpose: str, begin: str, limit: float, *, writes: bool = False, first: str = ""
     ) -> AsyncIterator[Transaction]:
         async with self._locks[purpose]:
-            transaction = await self._begin_transaction(purpose, begin, limit, again=self._is_open(purpose))
+            transaction = await self._begin_transaction(purpose, begin, limit, first, again=self._is_open(purpose))
             if writes:
                 transaction.limit_time(limit)
             try:
@@ -402,18 +471,26 @@ class Database:
             finally:
                 await self._end(purpose, ROLLBACK if writes else "ROLLBACK")
 
-    async def _begin_transaction(self, purpose: str, begin: str, limit: float, *, again: bool) -> Transaction:
+    async def _begin_transaction(
+        self, purpose: str, begin: str, limit: float, first: str, *, again: bool
+    ) -> Transaction:
+        """Begin a transaction. ``first`` is sent with BEGIN."""
         connection = await self._connected(purpose)
         role = self.server.role if self.server else ""
         transaction = Transaction(connection, limit, self.load, begin, self._described[purpose], role)
         try:
-            await transaction.control(begin)
+            await transaction.control(f"{begin}; {first}" if first else begin)
         except LostError:
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
             self._drop(purpose)
             if not again:
                 raise
-            return await self._begin_transaction(purpose, begin, limit, again=False)
+            return await self._begin_transaction(purpose, begin, limit, first, again=False)
+        except (LockedError, DeniedError) as error:
+            await self._end(purpose, ROLLBACK)
+            if isinstance(error, LockedError):
+                raise TableLockedError(str(error), code=error.code) from error
+            raise
         except DatabaseError as error:
             self._drop(purpose)
             raise (ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error) from None
@@ -470,6 +547,19 @@ class Database:
             connection.terminate()
 
 
+async def execute(text: str, script: str) -> None:
+    """Run a script over a connection of its own, outside of a transaction.
+
+    Raises DatabaseError.
+    """
+    connection = await connect(text)
+    try:
+        with driver_errors():
+            await connection.execute(script)
+    finally:
+        connection.terminate()
+
+
 def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:
     """Return how the connection is protected, from its own socket.
 
@@ -522,12 +612,25 @@ def _begin_read(limit: float, *, in_order: bool) -> str:
     return begin + ("; SET LOCAL enable_bitmapscan = off" if in_order else "")
 
 
+def lock_tables(tables: Iterable[Table]) -> str:
+    """Return the command that locks tables as an UPDATE does, or "".
+
+    No other session can then create triggers, rules or indexes on them.
+    """
+    names = ", ".join(f"{_quoted(schema)}.{_quoted(name)}" for schema, name in tables)
+    return statement("lock_tables").text.replace("{tables}", names) if names else ""
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _search_path(schema: str = "") -> str:
     """Return the command for a search_path of server objects and those in ``schema``.
 
     A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """
-    own = '"' + schema.replace('"', '""') + '", ' if schema else ""
+    own = f"{_quoted(schema)}, " if schema else ""
     return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
 
 

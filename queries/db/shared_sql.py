@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from queries.statement import PARAMETERS, Statement, parse_statement
+from queries.statement import Statement, parse_statement, sql_text
 
 FOLDER = Path(__file__).parents[1] / "sql"
 
@@ -13,5 +13,4 @@ FOLDER = Path(__file__).parents[1] / "sql"
 @cache
 def statement(name: str) -> Statement:
     """Return the statement of ``sql/<name>.sql``."""
-    file = FOLDER / f"{name}.sql"
-    return parse_statement(file.read_text("utf-8"), str(file), PARAMETERS)
+    return parse_statement(sql_text(FOLDER / f"{name}.sql"))

@@ -190,7 +190,7 @@ def _composed(asked: Sequence[Asked]) -> tuple[Statement, dict[str, Any]]:
         given = each.reader.variant.parameters(ids=each.ids)
         values |= {f"{name} {number}": given[name] for name in each.statement.parameters}
     whole = statement("row_locks")
-    text = whole.text.replace(":rows", "\nUNION ALL\n".join(parts))
+    text = whole.text.replace("{rows}", "\nUNION ALL\n".join(parts))
     return msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values
 
 

@@ -36,12 +36,12 @@ def page(read: Page, rows: Mapping[str, Mapping[str, Any]]) -> DeadLetters:
 
 
 def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
-    """Return a dead letter; its current state is the node's status by default."""
-    error = row["error"] or None
+    """Return a dead letter; cause and current state are the node's status by default."""
+    error, cause = row["error"] or None, row["cause"] or node.status or str(node.phase)
     return DeadLetter(
         node=node,
         severity=row["severity"],
-        fingerprint=f"{row['cause']}: {fold(error)}" if error else row["cause"],
+        fingerprint=f"{cause}: {fold(error)}" if error else cause,
         since=row["since"],
         error=error,
         was=row["was"],
@@ -72,12 +72,16 @@ def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict
     }
 
 
+def digest(fingerprint: str) -> str:
+    """Return the short name of a fingerprint, as in the keys of groups."""
+    return hashlib.sha256(fingerprint.encode()).hexdigest()[:8]
+
+
 def _group(engine: str, fingerprint: str, dead_letters_of: list[DeadLetter], capped: bool) -> Group:
     times = [each.since for each in dead_letters_of if each.since is not None]
     fates = Counter((each.was, each.is_now) for each in dead_letters_of)
-    digest = hashlib.sha256(fingerprint.encode()).hexdigest()[:8]
     return Group(
-        key=f"{engine}/dead:{digest}",
+        key=f"{engine}/dead:{digest(fingerprint)}",
         engine=engine,
         fingerprint=fingerprint,
         severity=dead_letters_of[0].severity,

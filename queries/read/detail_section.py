@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queries.contract.phases import Phases, drawn_phase
 from queries.model import DRAWN, Payload, ScanRequired, Section
 
 
-def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str) -> Section:
-    """Return rows (at least one) as a payload, a drawing or a table."""
+def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str, phases: Phases) -> Section | None:
+    """Return rows (at least one) as a payload, a drawing or a table.
+
+    None for a payload that is NULL. ``phases``: of each status of the engine.
+    """
     if "payload" in rows[0]:
+        if rows[0]["payload"] is None:
+            return None
         payload = Payload(head=rows[0]["payload"], size=rows[0]["size"])
         return Section(name=_name(key), title=title, payload=payload)
     columns = tuple(rows[0].keys())
-    values = tuple(tuple(row.values()) for row in rows)
     drawn = drawn if drawn and DRAWN[drawn] == frozenset(columns) else ""
+    if drawn:
+        rows = [{**row, "phase": drawn_phase(row, phases)} for row in rows]
+    values = tuple(tuple(row.values()) for row in rows)
     return Section(name=_name(key), title=title, drawn=drawn, columns=columns, rows=values)
 
 

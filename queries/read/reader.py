@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import DetectedEngine
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
+from queries.contract.phases import counts_of, phase_of, phases_of
+from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, short, verify, why_not
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
 from queries.db.batched_query import BatchedQuery
@@ -50,6 +52,8 @@ from queries.statement import Statement
 PAGE = 100
 FINDINGS = 200
 FOUND = 50
+RELATIONS = ("parent", "descendant", "waiter", "sibling")
+NO_RELATED = "this engine has no related.sql"
 CHILDREN = 20  # children on a node's page
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
@@ -82,6 +86,7 @@ class Reader:
         self._labels = frozenset((found.label, found.full, found.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
+        self._phases = phases_of(spec.statuses)
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
         self.finding_specs = {f.code: f for f in spec.findings}
         samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
@@ -161,7 +166,7 @@ class Reader:
     async def _hits(self, which: str, text: str, page: int, *, in_order: bool) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
             chosen = self._need(which)
-            rows = await transaction.rows(chosen, self.variant.parameters(query=text, page=page + 1))
+            rows = await _rows(transaction, chosen, which, self.variant.parameters(query=text, page=page + 1))
             read = await self._page_of(transaction, rows, page)
         with readable(f"{which}.sql"):
             matched = {self._full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}
@@ -184,7 +189,9 @@ class Reader:
             if chosen is None:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await _now(transaction), scan_required=scan_required)
-            rows = await transaction.rows(chosen, self.variant.parameters(cursor=cursor, page=page, ids=local))
+            rows = await _rows(
+                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=page, ids=local)
+            )
             read = await self._page_of(transaction, rows, page)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
@@ -206,7 +213,7 @@ class Reader:
         cursor = msgspec.json.encode(dict(places)).decode() if places else None
         async with self._reading() as transaction:
             values = self.variant.parameters(since=since, cursor=cursor, page=page)
-            rows = await transaction.rows(chosen, values)
+            rows = await _rows(transaction, chosen, "changed", values)
             named = [row for row in rows if row["id"] is not None]
             nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
         known = {node.id: node for node in nodes}
@@ -243,15 +250,15 @@ class Reader:
         """Count the nodes in each phase."""
         await self.variant.recognise(again=True)
         async with self._reading() as transaction:
-            rows = await transaction.rows(self._need("counts"), self.variant.parameters())
+            rows = await _rows(transaction, self._need("counts"), "counts", self.variant.parameters())
         with readable("counts.sql"):
-            counts = [msgspec.convert(dict(row), Count) for row in rows]
+            counts = counts_of(rows, self._phases)
         if self.found.policies:  # policies may hide more
             least = Precision.CAPPED
-            counts = [
+            return tuple(
                 msgspec.structs.replace(c, precision=least) if c.precision is Precision.EXACT else c for c in counts
-            ]
-        return tuple(counts)
+            )
+        return counts
 
     # Findings
 
@@ -276,6 +283,43 @@ class Reader:
             unread=unread,
         )
 
+    async def findings_of(
+        self, transaction: Transaction, spec: FindingSpec, ids: Sequence[str]
+    ) -> tuple[tuple[str, ...], str]:
+        """Return which of these nodes have a finding, and why others are unknown.
+
+        The reason is "" if all are known. In a transaction that has begun. Raises DatabaseError.
+        """
+        skipped: list[SkippedFinding] = []
+        found = await self._found(transaction, spec, [self.local(i) for i in ids], len(ids), skipped, [])
+        return tuple(dict.fromkeys(finding.node_id for finding in found)), "; ".join(each.why for each in skipped)
+
+    async def related(self, transaction: Transaction, ids: Sequence[str], most: int) -> Rows:
+        """Return related nodes, at most ``most`` for each relation.
+
+        In a transaction that has begun. ``id`` is None where not all are known, and ``note`` says why. Raises
+        DatabaseError.
+        """
+        chosen = self.variant.select("related")
+        if chosen is None:
+            return [{"id": None, "relation": relation, "note": NO_RELATED} for relation in RELATIONS]
+        values = self.variant.parameters(ids=[self.local(i) for i in ids], page=most)
+        rows = await _rows(transaction, chosen, "related", values)
+        return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in rows]
+
+    async def moved(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return which of these nodes are past the place where they had died.
+
+        None in an engine without ``progress.sql``. Raises DatabaseError.
+        """
+        chosen = self.variant.select("progress")
+        if chosen is None:
+            return frozenset()
+        async with self._reading() as transaction:
+            values = self.variant.parameters(ids=[self.local(i) for i in ids])
+            rows = await _rows(transaction, chosen, "progress", values)
+        return frozenset(self._full(row["id"]) for row in rows)
+
     def _unread(self, skipped: Iterable[SkippedFinding]) -> str:
         """Return why half of the findings or more could not be read, or "".
 
@@ -298,9 +342,9 @@ class Reader:
             seen = {}
             for name in filter(None, wanted):
                 chosen = self.variant.select(f"samples/{name}")
-                rows = await transaction.rows(chosen, self.variant.parameters()) if chosen else []
-                with readable(f"samples/{name}.sql"):
-                    seen[name] = [(self._full(row["id"]), msgspec.json.decode(row["seen"])) for row in rows]
+                rows = await _rows(transaction, chosen, "samples", self.variant.parameters()) if chosen else []
+                source = chosen.source if chosen else ""
+                seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
         with readable("a sample"):
             for watcher in self._watchers.values():
                 watcher.add(at, seen.get(watcher.spec.sample or "", ()))
@@ -329,7 +373,9 @@ class Reader:
         """
         local = self.local(node_id)
         kind = split_id(node_id)[1]
-        left = [key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds]
+        left = sorted(
+            key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds
+        )
         sections: list[Section | None] = []
 
         async def read(transaction: Transaction, key: str) -> None:
@@ -388,9 +434,14 @@ class Reader:
         ``bulk``: for many nodes, which needs an index for some actions.
         """
         if not action.writes:
-            return Availability(ok=False, why=f"{action.support}: {action.why}")
+            commands = action.commands(node.id) if node else {}
+            return Availability(ok=False, why=f"{action.support}: {action.why}", commands=commands)
+        if self.engine.unproven:
+            return Availability(ok=False, why=self.engine.unproven)
         if action.when and (why := self.variant.unrecognised):
             return Availability(ok=False, why=f"the variant of the engine could not be determined: {why}")
+        if bulk and action.document is not None:
+            return Availability(ok=False, why="a text is edited for one node at a time")
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.why_read_only():
             return Availability(ok=False, why=why)
@@ -460,7 +511,7 @@ class Reader:
             else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan)
         )
         async with reading as source:
-            rows = await source.rows(chosen, self.variant.parameters(cursor=cursor, page=page, **values))
+            rows = await _rows(source, chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
             return await self._page_of(source, rows, page)
 
     async def _page_of(self, source: Source, rows: Rows, page: int) -> Page:
@@ -481,7 +532,10 @@ class Reader:
 
     async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
         known = {row["id"] for row in given}
-        answers = await source.batch(self._queries([i for i in local if i not in known]))
+        queries = self._queries([i for i in local if i not in known])
+        answers = await source.batch(queries)
+        for query, answer in zip(queries, answers, strict=True):
+            verify(answer, NodeKey, query.statement.source)
         rows = [*given, *(row for answer in answers for row in answer)]
         at = float(rows[0]["now"]) if rows else await _now(source)
         # The server may spell a key differently than the operator typed it. Such a node comes last, and once.
@@ -514,6 +568,8 @@ class Reader:
             with readable("its row"):
                 return self._converted(row)
         except UnreadableError as error:
+            chosen = self.variant.select("nodes", kind=row["id"].partition(":")[0])
+            why = (why_not(row, NodeRow, chosen.source) or f"{short(chosen.source)}: {error.line}") if chosen else ""
             return Node(
                 engine=self.label,
                 id=self._full(row["id"]),
@@ -521,16 +577,16 @@ class Reader:
                 title=row["id"],
                 phase=Phase.UNKNOWN,
                 version="",
-                error=error.line,
+                error=why or error.line,
             )
 
     def _converted(self, row: Mapping[str, Any]) -> Node:
         values = {key: value for key, value in row.items() if key not in ("now", "place")}
         for key in ("id", "parent_id", "job_id"):
-            values[key] = self._full(values[key]) if values[key] is not None else None
-        times = {
-            key: None if row[key] is None else float(row[key]) for key in TIMES
-        }  # as text in JSON, which has no infinity
+            values[key] = self._full(values[key]) if values.get(key) is not None else None
+        values["phase"] = phase_of(row, self._phases)
+        # Times are text in JSON, which has no infinity.
+        times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
     async def _findings(
@@ -574,18 +630,21 @@ class Reader:
                 SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None)
             )
             return []
-        every = await transaction.rows(chosen, self.variant.parameters(ids=ids, page=page + 1))
+        every = await _rows(transaction, chosen, "findings", self.variant.parameters(ids=ids, page=page + 1))
         rows = [row for row in every if row["id"] is not None]
         # A row without id: not everything was read. Its evidence, if any, names the part that could not be read.
         partial = [row["evidence"] for row in every if row["id"] is None]
         for evidence in filter(None, partial):
-            why = msgspec.json.decode(evidence)["unread"]
+            with readable(f"{key}.sql"):
+                why = msgspec.json.decode(evidence)["unread"]
             skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
         if len(rows) > page or None in partial:
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [
-                self._finding(spec, self._full(row["id"]), row["since"], msgspec.json.decode(row["evidence"]), row)
+                self._finding(
+                    spec, self._full(row["id"]), row["since"], json_object(row, "evidence", chosen.source), row
+                )
                 for row in rows[:page]
             ]
 
@@ -628,7 +687,7 @@ class Reader:
             return detail_section.unread(key, title, self._scan_required(key))
         rows = await transaction.rows(chosen, self.variant.parameters(id=local, bytes=size))
         with readable(f"{key}.sql"):
-            return detail_section.read(key, title, rows, chosen.drawn) if rows else None
+            return detail_section.read(key, title, rows, chosen.drawn, self._phases) if rows else None
 
 
 def _decoded(value: Any) -> Any:
@@ -637,6 +696,16 @@ def _decoded(value: Any) -> Any:
     A transaction reads it as text, a script as values.
     """
     return msgspec.json.decode(value) if isinstance(value, str) else value
+
+
+async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:
+    """Return the rows of a statement.
+
+    Raises DatabaseError, also for a value that its column does not allow.
+    """
+    rows = await source.rows(chosen, values)
+    verify(rows, SHAPES[name], chosen.source)
+    return rows
 
 
 async def _now(source: Source) -> float:

@@ -1,6 +1,6 @@
 -- Sessions that lock a table exclusively, or wait to, among the tables named in a statement that timed out on a lock.
 -- Runs after that statement failed: pg_blocking_pids() covers only sessions that are still waiting.
--- $1 query text: the statement
+-- query: the statement
 -- `who` may also be a prepared transaction, which has no session. `behind`: the blockers of a waiting session.
 -- `hidden`: the role may not see the session's activity.
 -- Indexes: pg_class_oid_index; pg_locks is read once.
@@ -33,6 +33,6 @@ SELECT DISTINCT ON (n.granted, n.pid, n.gid) n.relname::text AS relation, n.gran
             FROM unnest(pg_blocking_pids(n.pid)) AS b(pid) LEFT JOIN pg_stat_activity s ON s.pid = b.pid) END AS behind
   FROM named n
   LEFT JOIN pg_stat_activity a ON a.pid = n.pid
- WHERE position(n.asked::text IN $1::text) > 0
+ WHERE position(n.asked::text IN :query) > 0
  ORDER BY n.granted DESC, n.pid, n.gid, n.relname
  LIMIT 3

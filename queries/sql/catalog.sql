@@ -1,5 +1,6 @@
--- The relations of these names in every schema that could hold an engine: columns by base type, indexes, sizes, rights.
--- $1 query text[]: relation names
+-- The relations and sequences of these names in every schema that could hold an engine: columns by base type, indexes,
+-- sizes, rights.
+-- query: relation names
 -- Waits for no lock. Sizes are estimates, because pg_relation_size() locks the relation. pg_get_expr() and
 -- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively. `checks` then has the
 -- text constants of the constraints only, quoted, from their stored form: 4 bytes of length, then ASCII.
@@ -13,7 +14,7 @@ WITH RECURSIVE exclusive AS MATERIALIZED (
 found AS (
   SELECT c.oid, c.relname, c.relkind, c.relnamespace, c.reltuples, n.nspname, c.oid IN (TABLE exclusive) AS locked
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   WHERE c.relname = ANY (:query::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
 ),
 columns AS (
@@ -62,12 +63,15 @@ SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text A
                       FROM unnest(string_to_array(m.found[1], ' ')) WITH ORDINALITY AS b(byte, place) WHERE b.place > 4) AS w) END, ' '), '')
           FROM pg_constraint k WHERE k.conrelid = f.oid AND k.contype = 'c') AS checks,
        has_schema_privilege(f.relnamespace, 'USAGE') AS usable,
+       has_schema_privilege(f.relnamespace, 'USAGE') AND has_table_privilege(f.oid, 'INSERT, UPDATE, DELETE') AS lockable,
        CASE WHEN has_schema_privilege(f.relnamespace, 'USAGE')
-            THEN array_remove(ARRAY[
+            THEN CASE WHEN f.relkind = 'S'
+                      THEN CASE WHEN has_sequence_privilege(f.oid, 'USAGE') THEN '{USAGE}'::text[] ELSE '{}' END
+                      ELSE array_remove(ARRAY[
                    CASE WHEN has_any_column_privilege(f.oid, 'SELECT') THEN 'SELECT' END,
                    CASE WHEN has_any_column_privilege(f.oid, 'INSERT') THEN 'INSERT' END,
                    CASE WHEN has_any_column_privilege(f.oid, 'UPDATE') THEN 'UPDATE' END,
-                   CASE WHEN has_table_privilege(f.oid, 'DELETE') THEN 'DELETE' END], NULL)
+                   CASE WHEN has_table_privilege(f.oid, 'DELETE') THEN 'DELETE' END], NULL) END
             ELSE '{}'::text[] END AS privileges
   FROM found f
  ORDER BY f.nspname = 'public' DESC, f.nspname, f.relname

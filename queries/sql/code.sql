@@ -1,20 +1,21 @@
 -- Code of untrusted roles that a statement on these relations would run, and functions and sequences that the current role
 -- may not use. Trusted are the current role, superusers, the database's owner and the roles that the operator listed.
 -- sort: schema, relation, type, function: `role` owns the object; create: `role` may create objects in the schema;
+-- trigger: `role` may create triggers on the table;
 -- reads, writes: a function that a read runs, or only a write; insert, update: a privilege that is missing, without `role`.
--- $1 query text[]: relation names
--- $2 args jsonb: functions: names of functions that are called; trusted: names of roles
+-- query: relation names
+-- args: functions: names of functions that are called; trusted: names of roles
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_depend_depender_index, pg_proc_proname_args_nsp_index.
 WITH RECURSIVE trusted AS MATERIALIZED (
   SELECT r.oid FROM pg_roles r
    WHERE r.rolsuper OR r.rolname = current_user OR r.rolname = 'pg_database_owner'
       OR r.oid = (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database())
-      OR r.rolname = ANY (ARRAY(SELECT jsonb_array_elements_text($2::text::jsonb -> 'trusted')))
+      OR r.rolname = ANY (ARRAY(SELECT jsonb_array_elements_text(:args::text::jsonb -> 'trusted')))
 ),
 named AS MATERIALIZED (
   SELECT c.oid, c.relname, c.relnamespace, c.relowner, n.nspname
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.relname = ANY ($1::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   WHERE c.relname = ANY (:query::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
 ),
 members AS (
@@ -96,7 +97,7 @@ owned AS (
   UNION ALL
   SELECT s.nspname, '', 'function', 'the function ' || quote_ident(p.proname), p.proowner
     FROM schemas s
-    JOIN pg_proc p ON p.pronamespace = s.oid AND p.proname = ANY (ARRAY(SELECT jsonb_array_elements_text($2::text::jsonb -> 'functions')))
+    JOIN pg_proc p ON p.pronamespace = s.oid AND p.proname = ANY (ARRAY(SELECT jsonb_array_elements_text(:args::text::jsonb -> 'functions')))
 )
 SELECT DISTINCT o.nspname::text AS schema, o.relname::text AS relation, o.sort, o.what, pg_get_userbyid(o.owner)::text AS role
   FROM owned o WHERE o.owner NOT IN (SELECT t.oid FROM trusted t)
@@ -105,6 +106,11 @@ SELECT s.nspname::text, '', 'create', 'the schema ' || quote_ident(s.nspname),
        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee)::text END
   FROM schemas s CROSS JOIN LATERAL aclexplode(s.nspacl) AS a
  WHERE a.privilege_type = 'CREATE' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
+UNION ALL
+SELECT DISTINCT m.nspname::text, m.relname::text, 'trigger', 'the table ' || quote_ident(m.relname),
+       CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee)::text END
+  FROM members m JOIN pg_class c ON c.oid = m.oid CROSS JOIN LATERAL aclexplode(c.relacl) AS a
+ WHERE a.privilege_type = 'TRIGGER' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
 UNION ALL
 SELECT l.nspname::text, l.relname::text, l.sort, l.what, '' FROM lacking l
  ORDER BY 1, 2, 3, 4, 5

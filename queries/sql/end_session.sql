@@ -1,11 +1,11 @@
 -- End sessions. The guard is in the statement: a pid is used again, its start is not. Waits up to half a second for each
 -- session to end; `done` is false if it has not. Must be the first statement of its transaction that reads
 -- pg_stat_activity, which is read once per transaction.
--- $1 ids text[]: pids
--- $2 versions text[]: for each pid, the start of the session that the operator saw
+-- ids: pids
+-- versions: for each pid, the start of the session that the operator saw
 WITH seen AS MATERIALIZED (
   SELECT a.pid
-    FROM unnest($1::text[], $2::text[]) AS s(pid, started)
+    FROM unnest(:ids, :versions) AS s(pid, started)
     JOIN pg_stat_activity a ON a.pid = s.pid::int AND extract(epoch FROM a.backend_start)::text = s.started
    WHERE a.pid <> pg_backend_pid()
 )

@@ -1,29 +1,30 @@
 -- GRANT statements that roles need for one engine, in order, as text. None of them is run.
--- $1 args jsonb: an object with
+-- args: an object with
 --   schema; tables: all tables of the engine; changes: tables and the privileges to change them;
 --   type_schemas: other schemas that it uses; queues: those of them whose tables are created and dropped at run time;
 --   columns: columns of other tables that hold ids of its rows, as table.column or *.column, and their type;
+--   sequences: those that operators' statements use in addition to those of column defaults;
 --   called: functions that statements of all roles call; executed: functions that only operators' statements call;
 --   viewers and operators: names of roles
 -- Actions that delete a row, and detail pages, read the rows that refer to it. So viewers and operators may read every
 -- foreign key to such a table, and the given columns.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (
-  SELECT $1::jsonb ->> 'schema' AS schema,
-         (SELECT string_agg(quote_ident(r), ', ') FROM jsonb_array_elements_text($1::jsonb -> 'operators') AS r) AS operators,
+  SELECT :args ->> 'schema' AS schema,
+         (SELECT string_agg(quote_ident(r), ', ') FROM jsonb_array_elements_text(:args -> 'operators') AS r) AS operators,
          (SELECT string_agg(quote_ident(r), ', ')
-            FROM (SELECT jsonb_array_elements_text($1::jsonb -> 'viewers') AS r
-                  UNION ALL SELECT jsonb_array_elements_text($1::jsonb -> 'operators')) AS every) AS everybody
+            FROM (SELECT jsonb_array_elements_text(:args -> 'viewers') AS r
+                  UNION ALL SELECT jsonb_array_elements_text(:args -> 'operators')) AS every) AS everybody
 ),
 schemas AS (
-  SELECT n.nspname, $1::jsonb -> 'queues' ? n.nspname AS queues, n.nspname <> a.schema AS beside
+  SELECT n.nspname, :args -> 'queues' ? n.nspname AS queues, n.nspname <> a.schema AS beside
     FROM pg_namespace n CROSS JOIN asked a
-   WHERE n.nspname = a.schema OR $1::jsonb -> 'type_schemas' ? n.nspname OR $1::jsonb -> 'queues' ? n.nspname
+   WHERE n.nspname = a.schema OR :args -> 'type_schemas' ? n.nspname OR :args -> 'queues' ? n.nspname
 ),
 changes AS (
   SELECT c.at, c.change ->> 'table' AS name, c.change ->> 'words' AS words,
          c.change ->> 'words' LIKE '%INSERT%' AS adds, c.change ->> 'words' LIKE '%DELETE%' AS deletes
-    FROM jsonb_array_elements($1::jsonb -> 'changes') WITH ORDINALITY AS c(change, at)
+    FROM jsonb_array_elements(:args -> 'changes') WITH ORDINALITY AS c(change, at)
 ),
 changed AS MATERIALIZED (
   SELECT t.oid, c.adds FROM asked a JOIN pg_namespace tn ON tn.nspname = a.schema
@@ -52,11 +53,17 @@ sequences AS (
     JOIN pg_class s ON s.oid = d.refobjid AND s.relkind = 'S'
     JOIN pg_namespace n ON n.oid = s.relnamespace
    WHERE c.class = 'pg_attrdef'::regclass
+  UNION
+  SELECT n.nspname, s.relname
+    FROM asked a
+   CROSS JOIN jsonb_array_elements_text(:args -> 'sequences') AS k(name)
+    JOIN pg_class s ON s.relkind = 'S' AND s.relname = regexp_replace(k.name, '^.*\.', '')
+    JOIN pg_namespace n ON n.oid = s.relnamespace AND n.nspname = coalesce(nullif(regexp_replace(k.name, '\.?[^.]*$', ''), ''), a.schema)
 ),
 functions AS (
-  SELECT p.oid, bool_or($1::jsonb -> 'called' ? p.proname) AS for_all
+  SELECT p.oid, bool_or(:args -> 'called' ? p.proname) AS for_all
     FROM asked a JOIN pg_namespace n ON n.nspname = a.schema JOIN pg_proc p ON p.pronamespace = n.oid
-   WHERE $1::jsonb -> 'called' ? p.proname OR $1::jsonb -> 'executed' ? p.proname
+   WHERE :args -> 'called' ? p.proname OR :args -> 'executed' ? p.proname
    GROUP BY p.oid
   UNION
   SELECT d.refobjid, false
@@ -73,10 +80,10 @@ pointing AS (
     JOIN pg_class r ON r.oid = k.conrelid
     JOIN pg_namespace n ON n.oid = r.relnamespace
     JOIN pg_attribute p ON p.attrelid = r.oid AND p.attnum = ANY (k.conkey)
-   WHERE NOT (r.relnamespace = tn.oid AND $1::jsonb -> 'tables' ? r.relname)
+   WHERE NOT (r.relnamespace = tn.oid AND :args -> 'tables' ? r.relname)
   UNION
   SELECT n.nspname, r.relname, p.attname
-    FROM jsonb_array_elements($1::jsonb -> 'columns') AS k
+    FROM jsonb_array_elements(:args -> 'columns') AS k
     JOIN pg_attribute p ON p.attname = split_part(k ->> 'name', '.', 2) AND NOT p.attisdropped
     JOIN pg_type y ON y.oid = p.atttypid AND coalesce(nullif(y.typbasetype, 0), y.oid) = (k ->> 'type')::regtype
     JOIN pg_class r ON r.oid = p.attrelid AND r.relkind IN ('r', 'p') AND split_part(k ->> 'name', '.', 1) IN ('*', r.relname)
@@ -99,7 +106,7 @@ statements AS (
    WHERE NOT EXISTS (SELECT FROM schemas s WHERE s.nspname = p.nspname)
   UNION ALL
   SELECT 2, 1, format('GRANT SELECT ON %s TO %s', string_agg(format('%I.%I', a.schema, t.name), ', ' ORDER BY t.at), a.everybody)
-    FROM jsonb_array_elements_text($1::jsonb -> 'tables') WITH ORDINALITY AS t(name, at) CROSS JOIN asked a
+    FROM jsonb_array_elements_text(:args -> 'tables') WITH ORDINALITY AS t(name, at) CROSS JOIN asked a
    GROUP BY a.everybody
   UNION ALL
   SELECT 3, row_number() OVER (ORDER BY s.nspname), format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.everybody)

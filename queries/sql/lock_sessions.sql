@@ -1,14 +1,14 @@
 -- Sessions that wait for locks, with those that they wait for; sessions that use the engines' tables; and the given ones.
--- $1 ids text[]: pids
--- $2 page int: most waiting sessions
--- $3 args jsonb: the engines' tables: [[schema, table, label], ...]
+-- ids: pids
+-- page: most waiting sessions
+-- args: the engines' tables: [[schema, table, label], ...]
 -- `tables`: engines' tables on which the session has or wants a lock to change, to lock rows, or a stronger one. pid NULL:
 -- a prepared transaction. `hidden`: the role may not see the session's activity. pg_blocking_pids() is called only for
 -- sessions that wait, because it stops the server's lock manager for a moment.
 -- Indexes: pg_namespace_nspname_index, pg_class_relname_nsp_index. pg_locks is read once.
 WITH tables AS MATERIALIZED (
   SELECT c.oid, c.relname, t ->> 2 AS label
-    FROM jsonb_array_elements($3::jsonb) AS t
+    FROM jsonb_array_elements(:args) AS t
     JOIN pg_namespace n ON n.nspname = t ->> 0
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t ->> 1
 ),
@@ -26,7 +26,7 @@ waits AS MATERIALIZED (
    ORDER BY l.pid, l.waitstart
 ),
 waiting AS MATERIALIZED (
-  SELECT w.* FROM waits w ORDER BY w.pid::text = ANY ($1::text[]) DESC, w.waitstart NULLS LAST, w.pid LIMIT $2::int
+  SELECT w.* FROM waits w ORDER BY w.pid::text = ANY (:ids) DESC, w.waitstart NULLS LAST, w.pid LIMIT :page
 ),
 edges AS MATERIALIZED (
   SELECT w.pid, b.pid AS blocker, NULL::text AS gid FROM waiting w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid) WHERE b.pid > 0
@@ -49,7 +49,7 @@ used AS (
    GROUP BY l.pid, p.gid
 ),
 wanted AS (
-  SELECT i::int AS pid, NULL::text AS gid FROM unnest($1::text[]) AS i
+  SELECT i::int AS pid, NULL::text AS gid FROM unnest(:ids) AS i
   UNION SELECT e.pid, NULL FROM edges e
   UNION SELECT e.blocker, e.gid FROM edges e
   UNION SELECT u.pid, u.gid FROM used u

@@ -1,5 +1,5 @@
 -- Transactions that hold rows of nodes, and sessions that wait for these rows.
--- :rows are the statements of the engines' rows.sql: engine, id, relation, place, locker (the row's xmax).
+-- {rows} are the statements of the engines' rows.sql: engine, id, relation, place, locker (the row's xmax).
 -- `how` is one of: "locks"; the mode of a member of a MultiXact; "released": the lock was taken in a savepoint that was
 -- released, so only locks of its transaction are left, and each older transaction that locks the table is a candidate;
 -- "waits". A row keeps the xmax of a finished transaction, so only transactions in progress count. A MultiXact may have
@@ -8,7 +8,7 @@
 -- Indexes: those of the engines' statements. pg_locks is read once, and only if a row has an xmax.
 WITH locked AS MATERIALIZED (
   SELECT a.* FROM (
-:rows
+{rows}
   ) AS a
    WHERE a.locker <> '0'::xid
 ),

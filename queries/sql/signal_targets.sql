@@ -1,5 +1,5 @@
 -- Sessions by pid, with what a signal to each would mean.
--- $1 ids text[]: pids
+-- ids: pids
 -- `started` is NULL if the role may not see it. `may`: the role may signal the session. pg_stat_activity is read once.
 SELECT 'backend:' || a.pid AS id, extract(epoch FROM a.backend_start)::text AS started, coalesce(a.backend_type, '') AS type,
        coalesce(a.state, '') AS state, a.pid = pg_backend_pid() AS own,
@@ -12,4 +12,4 @@ SELECT 'backend:' || a.pid AS id, extract(epoch FROM a.backend_start)::text AS s
   FROM pg_stat_activity a
   JOIN pg_roles me ON me.rolname = current_user
   LEFT JOIN pg_roles r ON r.oid = a.usesysid
- WHERE a.pid = ANY (ARRAY(SELECT i::int FROM unnest($1::text[]) AS i))
+ WHERE a.pid = ANY (ARRAY(SELECT i::int FROM unnest(:ids) AS i))

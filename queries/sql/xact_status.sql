@@ -1,8 +1,8 @@
 -- Status of a transaction: committed, aborted, in progress; NULL if the server no longer knows it; an error for an id that
 -- was never assigned. `life` and `history` are as in xact_id.sql: if they differ, the id may belong to another transaction
 -- now. `synchronous`: COMMIT waits for a standby.
--- $1 id text: the transaction's id
-SELECT pg_xact_status($1::text::xid8) AS status,
+-- id: the transaction's id
+SELECT pg_xact_status(:id::text::xid8) AS status,
        pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
        coalesce(CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
                   AND has_function_privilege('pg_control_checkpoint()', 'EXECUTE')

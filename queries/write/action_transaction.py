@@ -15,16 +15,27 @@ from typing import Any
 
 import msgspec
 
+from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
-from queries.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError
+from queries.errors import (
+    ConflictError,
+    DatabaseError,
+    DeniedError,
+    LockedError,
+    LostError,
+    SlowError,
+    TableLockedError,
+)
 from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict, titled
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
-from queries.write import audit_log, witnesses
+from queries.write import audit_log, images, witnesses
+from queries.write.blast_radius import Measured, Measurement
 from queries.write.bulk_list import BulkList
+from queries.write.redrive_log import Fence
 from queries.write.transaction_mark import TransactionMark
 
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
@@ -37,7 +48,9 @@ HELD = "another transaction holds a lock on it, or on a part of it"
 POLICY = "row-level policy: this role can see it, but not change it"
 PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
-_copied = itemgetter("id", "table", "key", "row")
+_locked = itemgetter("id", "version")
+_copied = itemgetter("id", "table", "key", "place", "row")
+_imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
 
 
 class Request(Record):
@@ -46,7 +59,8 @@ class Request(Record):
     ``row_digests`` are those of the dry run, which a commit compares. ``bulk_list``: the bulk of which this is a chunk.
     ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
     in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
-    at ``dry_run``, by the server's clock. ``titles``: of the nodes.
+    at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures the blast radius.
+    ``no_images``: why no images of the rows are kept, or "". ``fence``: the redrive that it is a part of.
     """
 
     reader: Reader
@@ -61,6 +75,9 @@ class Request(Record):
     verdicts: Mapping[str, Verdict] = {}
     dry_run: float | None = None
     titles: Mapping[str, str] = {}
+    measures: bool = False
+    no_images: str = ""
+    fence: Fence | None = None
 
 
 class GuardMissedError(DatabaseError):
@@ -69,10 +86,6 @@ class GuardMissedError(DatabaseError):
     def __init__(self, missed: Sequence[str]) -> None:
         super().__init__("The change did not reach every node.")
         self.missed = missed
-
-
-class TableLockedError(LockedError):
-    """Another session locks a whole table, so fewer nodes would fail too."""
 
 
 class ImagesError(ConflictError):
@@ -99,18 +112,27 @@ class ActionTransaction:
         self._verdicts = request.verdicts
         # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
+        self.images: images.Images | None = None
         self.row_digests: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
         self.retry: dict[str, str] = {}  # ids and versions that did not change because the server was lost
         self.unsettled: Committed | None = None  # COMMIT was sent, and the server could not report the outcome
         self.caveat = ""  # reason noted with each changed node
+        self.notes: dict[str, tuple[str, str]] = {}  # reason and detail by changed node, if there is no caveat
         self.xid: str | None = None
+        self.entry_id = ""  # of the audit log entry, if the server returned it
         self.at = 0.0  # start of the transaction, by the server's clock
         self.for_now: list[str] = []  # nodes refused because an executor is running them
         self.steady: dict[str, str | None] = {}  # by node: text that must not change during a wait
+        self.measured: Measured | None = None
+        self._measurement = Measurement(self.reader) if request.measures else None
         self._foreign: set[tuple[str, str, str]] = set()
         self._nodes: dict[str, list[str]] = {}  # ids and versions of `live` as statement parameters; {}: build again
-        self._sections = self.reader.engine.actions[self.action.script]
+        self._sections = self.reader.engine.actions.get(self.action.script, {})
+        self._places: dict[images.Place, str] = {}  # of the rows of the last copy
+        self._row_texts: dict[images.Place, images.RowText] = {}  # images of these rows
+        self._no_images = request.no_images
+        self._image_reader = None if self._no_images else self._new_reader()
         self._fixed = {
             "operator": f"{request.operator.os_user}@{request.operator.host}",
             "reason": request.reason,
@@ -121,9 +143,9 @@ class ActionTransaction:
             "dry_run": None if request.dry_run is None else str(request.dry_run),
         }
 
-    def skip(self, node_id: str, outcome: Outcome, why: str) -> None:
+    def skip(self, node_id: str, outcome: Outcome, why: str, detail: str = "") -> None:
         """Skip a node, with its result."""
-        self.skipped[node_id] = Result(id=node_id, outcome=outcome, why=why)
+        self.skipped[node_id] = Result(id=node_id, outcome=outcome, why=why, detail=detail or msgspec.UNSET)
         self.live.remove(node_id)
         self._nodes = {}
 
@@ -131,6 +153,18 @@ class ActionTransaction:
         """Skip all remaining nodes, with the same result."""
         for node_id in list(self.live):
             self.skip(node_id, outcome, why)
+
+    def expect(self, versions: Mapping[str, str]) -> None:
+        """Set the versions that ``change`` compares."""
+        self.versions |= versions
+        self._nodes = {}
+
+    @property
+    def irreversible(self) -> dict[str, str]:
+        """Changed nodes that cannot be undone, with the reason."""
+        if self.images is None:
+            return dict.fromkeys(self.live, self._no_images) if self._no_images else {}
+        return {self._full(local): why for local, why in self.images.incomplete.items()}
 
     @property
     def changes(self) -> tuple[RowChange, ...]:
@@ -143,7 +177,8 @@ class ActionTransaction:
         Nodes that were not skipped count as changed.
         """
         why = self.caveat or self._policy_caveat
-        done = (self.skipped.get(i) or Result(id=i, outcome=Outcome.CHANGED, why=why) for i in self.versions)
+        notes = {} if why else self.notes
+        done = (self.skipped.get(i) or _changed(i, *notes.get(i, (why, ""))) for i in self.versions)
         if self.owners:
             owners = self.owners
             done = (msgspec.structs.replace(r, owner=owners[r.id]) if r.id in owners else r for r in done)
@@ -162,6 +197,14 @@ class ActionTransaction:
             return ""
         return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
 
+    def _new_reader(self) -> images.ImageReader:
+        """Return the reader of the rows' images."""
+        columns = {*self.action.overwrites, *self.reader.engine.spec.undo.counters}  # an undo increases all counters
+        return images.ImageReader(self.reader.database, self.reader.found.schema, sorted(columns))
+
+    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+        """Read what an undo needs before the first statement."""
+
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Run all steps before COMMIT or ROLLBACK.
 
@@ -173,19 +216,37 @@ class ActionTransaction:
             raise TableLockedError(str(error), code=error.code) from error
         if not self.live:
             return
+        if self._measurement is not None:
+            await self._measurement.before(transaction, self.live)
+        reader, texts_before = self._image_reader, {}
+        if reader is not None:
+            texts_before = await reader.completed(transaction, self._places, self._row_texts)
         deleted = await self._deleted(transaction, before)
-        rows: Sequence[Mapping[str, Any]] = ()
-        for change in self._sections["change"]:
-            rows = await self._rows(transaction, change)
-        changed = {self._full(row["id"]) for row in rows}
+        changed = await self.change(transaction)
         missed = [i for i in self.live if i not in changed]
         if missed:
             raise GuardMissedError(missed)
         self.touched = tuple(self.live)
         await _fire(transaction)
-        after = await self._copy(transaction)
+        after = await self._copy(transaction, "images_after")
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
         await self._check_deletions(transaction, deleted)
+        if self._measurement is not None:
+            self.measured = await self._measurement.after(transaction)
+        if reader is not None:
+            known = {p: text for p, text in self._row_texts.items() if p in texts_before or text.texts}
+            texts_after = await reader.completed(transaction, self._places, known)  # inserted rows need their values
+            self.images = reader.collect(self.copies, texts_before, texts_after, self.reader.local)
+
+    async def change(self, transaction: Transaction) -> set[str]:
+        """Run the section ``change``. Return the nodes that the last statement reports."""
+        rows: Sequence[Mapping[str, Any]] = ()
+        source = ""
+        for change in self._sections["change"]:
+            rows = await self._rows(transaction, change)
+            source = change.source
+        verify(rows, SHAPES[":change"], source)
+        return {self._full(row["id"]) for row in rows}
 
     async def _deleted(self, transaction: Transaction, rows: Rows) -> dict[str, int | None]:
         """Return the server's count of rows deleted by this session, by copied table."""
@@ -232,24 +293,27 @@ class ActionTransaction:
 
     async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
         """Lock and copy rows; skip nodes that are missing, stale or refused."""
-        await self._lock(transaction)
+        await self.lock(transaction)
         for refused in self._sections.get("refused", ()):
-            for row in await self._rows(transaction, refused):
+            for row in await self._rows(transaction, refused, ":refused"):
                 node_id = self._full(row["id"])
                 if node_id in self.live:
                     self.skip(node_id, Outcome.REFUSED, row["why"])
                     self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
         if "witnesses" in self._sections:
             await self._read_owners(transaction, skipped=seen is None)
-        before = await self._copy(transaction)
-        self._fixed["copied"] = msgspec.json.encode([(self.reader.local(i), *rest) for i, *rest in before]).decode()
+        before = await self._copy(transaction, "images_before")
+        if any("copied" in part.parameters for parts in self._sections.values() for part in parts):
+            copied = [(self.reader.local(i), *rest) for i, *rest in before]
+            self._fixed["copied"] = msgspec.json.encode(copied).decode()
         self.row_digests = _digests([i for i in self.live if seen is None or i in seen], before, self.guarded)
         if self.action.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in self.row_digests.items() if seen[i] != digest]:
                 self.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
         return before
 
-    async def _lock(self, transaction: Transaction) -> None:
+    async def lock(self, transaction: Transaction) -> None:
+        """Lock the rows; skip nodes that are missing, locked or stale."""
         now = await self._locked(transaction)
         until = time.monotonic() + PATIENCE
         while any(i not in now for i in self.guarded) and time.monotonic() < until:
@@ -274,7 +338,7 @@ class ActionTransaction:
                 self.versions[node_id] = now[node_id]  # the row is locked, so this version is current until the change
             else:
                 self.skip(node_id, Outcome.STALE, "it was changed since it was shown")
-        for node_id in [i for i in self.live if awaited is not None and self.steady[i] != awaited.get(i)]:
+        for node_id in [i for i in self.live if awaited is not None and self.steady.get(i) != awaited.get(i)]:
             self.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
         self._nodes = {}
 
@@ -295,15 +359,18 @@ class ActionTransaction:
     async def _locked(self, transaction: Transaction) -> dict[str, str]:
         """Lock rows that are free. Return the current versions of their nodes.
 
-        A row's ``unchanged`` is true if the fields in the guard of a finding are unchanged.
+        A row's ``unchanged`` is true if the fields in the guard of a finding, or an edited text, are unchanged. A row
+        without a version locks nothing.
         """
         now: dict[str, str] = {}
         prefix = self._full("")
         for part in self._sections["lock"]:
-            rows = await self._rows(transaction, part)
-            now |= {prefix + row["id"]: row["version"] for row in rows}
-            self.steady |= {prefix + row["id"]: row.get("steady") for row in rows}
-            self._unchanged |= {prefix + row["id"] for row in rows if row.get("unchanged")} & self.guarded
+            rows = await self._rows(transaction, part, ":lock")
+            now |= {prefix + id_: version for id_, version in map(_locked, rows) if version is not None}
+            if rows and "steady" in rows[0]:
+                self.steady |= {prefix + row["id"]: row["steady"] for row in rows}
+            if rows and "unchanged" in rows[0]:
+                self._unchanged |= {prefix + row["id"] for row in rows if row["unchanged"]} & self.guarded
         return now
 
     async def _read_owners(self, transaction: Transaction, *, skipped: bool) -> None:
@@ -362,7 +429,8 @@ class ActionTransaction:
             try:
                 for part in self._sections["lock"]:
                     waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
-                    locked |= {self._full(row["id"]) for row in await self._rows(transaction, waiting)}
+                    rows = await self._rows(transaction, waiting)
+                    locked |= {self._full(row["id"]) for row in rows if row["version"] is not None}
                 hidden |= set(probed) - locked
             except LockedError:
                 half = len(probed) // 2
@@ -372,30 +440,44 @@ class ActionTransaction:
             await transaction.control("ROLLBACK TO SAVEPOINT probe; RELEASE SAVEPOINT probe")
         return hidden
 
-    async def _copy(self, transaction: Transaction) -> Rows:
-        """Copy affected rows.
+    async def _copy(self, transaction: Transaction, images_: str = "") -> Rows:
+        """Copy affected rows, with the columns of the statement ``images_`` beside each.
 
         Rows with ``ours`` false were written by other transactions and are excluded.
         """
         copied = {}
-        self._foreign = set()
+        self._foreign, self._places, self._row_texts = set(), {}, {}
         prefix = self._full("")
+        reader = self._image_reader if images_ else None
         for part in self._sections["rows"]:
-            rows = await self._rows(transaction, part)
-            for local, table, key, row in map(_copied, rows):
+            asked = part if reader is None else await reader.copying(transaction, part, images_)
+            rows = await self._rows(transaction, asked, ":rows")
+            for local, table, key, place, row in map(_copied, rows):
                 copied[prefix + local, table, key] = row
+                if place is not None:
+                    self._places[table, key] = place
+            if asked is not part:
+                self._row_texts |= {
+                    (table, key): images.RowText(place, rest, texts or (), xmin or "", digest or "")
+                    for table, key, place, xmin, texts, rest, digest in map(_imaged, rows)
+                    if rest is not None
+                }
             if rows and "ours" in rows[0]:
                 self._foreign |= {(prefix + r["id"], r["table"], r["key"]) for r in rows if r["ours"] is False}
         return copied
 
-    async def _rows(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
+    async def _rows(self, transaction: Transaction, part: Statement, shape: str = "") -> Sequence[Mapping[str, Any]]:
+        """Return the rows of a section. ``shape`` names the columns that they must have."""
         if not self.live or not part.needs <= self.reader.found.met_needs:
             return []
         self._nodes = self._nodes or {
             "ids": [self.reader.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
-        return await transaction.rows(part, {**self._fixed, **self._nodes})
+        rows = await transaction.rows(part, {**self._fixed, **self._nodes})
+        if shape:
+            verify(rows, SHAPES[shape], part.source)
+        return rows
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"
@@ -458,6 +540,10 @@ def _digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[st
     return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
 
 
+def _changed(node_id: str, why: str, detail: str) -> Result:
+    return Result(id=node_id, outcome=Outcome.CHANGED, why=why, detail=detail or msgspec.UNSET)
+
+
 def _raw(row: str | None) -> Any:
     return None if row is None else msgspec.Raw(row)
 
@@ -476,8 +562,8 @@ def _differences(
     removed, added = before.keys() - after.keys(), after.keys() - before.keys()
     elsewhere = {place[1:]: row for place, row in before.items()} if added else {}
     still = {place[1:] for place in after} if removed else set()
-    for place in sorted(before.keys() | after.keys()):
-        was = elsewhere.get(place[1:]) if place in added else before[place]
+    for place in sorted(before.keys() | after.keys() if added else before):
+        was = elsewhere.get(place[1:]) if added and place in added else before[place]
         now = after.get(place)
         if was == now or place[0] not in ids or place in foreign or (now is None and place[1:] in still):
             continue

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import errno
+import fcntl
 import getpass
+import hashlib
 import os
 import socket
 import string
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +26,27 @@ from queries.errors import DatabaseError
 from queries.model import AuditLogEntry, Origin, Outcome, Record, Result, RowChange
 from queries.safe_text import safe_sql
 from queries.state_file import open_private
+from queries.statement import sql_text
+from queries.write.audit_chain import INTENT, Link, Snapshot
+from queries.write.images import Images
 
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
+TAIL = 1 << 12  # ... to find its last line
+OF_BULK = 100  # entries of a bulk that are read at a time; one has the results of 500 nodes
+VERIFIED = 50  # entries of the table that the server hashes at a time; one may have the rows of 500 nodes
+PATIENCE = 0.5  # seconds to wait for another process that is appending to the local file
+_DIGEST = b',"digest":"'  # the last field of a line of the local file
+
+
+class _Line(Record):
+    """Fields of a line of the local file that the hash chain needs."""
+
+    id: str
+    at: float = 0.0
+    intended: bool = False
+    previous: tuple[str, ...] = ()
+    digest: str | None = None
 
 
 class Operator(Record):
@@ -43,11 +67,17 @@ def operator() -> Operator:
 
 
 class State(Record):
-    """State of the audit log table."""
+    """State of the audit log table.
+
+    ``images``: the table of images can be written and read. ``redrive``: an index finds the entries of a redrive.
+    """
 
     exists: bool
     writable: bool
     readable: bool
+    hashed: bool
+    images: bool
+    redrive: bool
 
 
 class Filter(Record):
@@ -112,11 +142,22 @@ class Subject(Record):
         )
 
 
-async def append(transaction: Transaction, entry: AuditLogEntry) -> None:
-    """Write an entry in the action's own transaction. Raises DatabaseError."""
+async def append(
+    transaction: Transaction, entry: AuditLogEntry, images: Images | Mapping[str, Any] | None = None
+) -> str:
+    """Write an entry and the images of its rows in the action's own transaction.
+
+    The entry that begins a redrive has the list of its nodes instead of images. Return the id of the entry, or ""
+    without images. Raises DatabaseError.
+    """
     fields = {**_plain(entry), "changes": ()}
     values = {"args": msgspec.json.encode(fields).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
-    await transaction.rows(statement("audit_log_append"), values)
+    if images is None:
+        await transaction.rows(statement("audit_log_append"), values)
+        return ""
+    values["images"] = msgspec.json.encode(images).decode()
+    written: str = (await transaction.rows(statement("audit_images_append"), values))[0]["entry"]
+    return written
 
 
 async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
@@ -158,6 +199,48 @@ async def page(
     return found, found[-1].id if len(found) == size else None
 
 
+async def bulk_entries(database: Database, bulk: str) -> tuple[AuditLogEntry, ...]:
+    """Read the entries of a bulk from the table, newest first, without their rows.
+
+    Raises DatabaseError.
+    """
+    found: list[AuditLogEntry] = []
+    while True:
+        cursor = found[-1].id if found else None
+        async with database.reading() as transaction:
+            values = {"id": bulk, "cursor": cursor, "page": OF_BULK}
+            rows = await transaction.rows(statement("audit_log_bulk"), values)
+        found += map(_entry, rows)
+        if len(rows) < OF_BULK:
+            return tuple(found)
+
+
+async def links(database: Database, *, images: bool) -> AsyncIterator[Link]:
+    """Yield the hash chain of the table, oldest first. Raises DatabaseError.
+
+    ``images``: also compare the images of the entries with their hashes.
+    """
+    cursor: str | None = None
+    more = True
+    while more:
+        async with database.reading() as transaction:
+            rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": VERIFIED})
+            kept = {}
+            if images and rows:
+                found = await transaction.rows(statement("audit_images_verify"), {"ids": [row["id"] for row in rows]})
+                kept = {row["id"]: row["digest"] for row in found}
+        for row in rows:
+            values = dict(row)
+            own = values.pop("images_digest")
+            if kept.get(row["id"], own) != own:
+                values["digest"] = ""  # equal to no hash
+            seen = None if row["seen"] is None else Snapshot.parse(row["seen"])
+            previous = tuple(row["previous"] or ())
+            yield Link(**{**values, "xid": int(row["xid"]), "seen": seen, "previous": previous})
+        more = len(rows) == VERIFIED
+        cursor = rows[-1]["id"] if rows else None
+
+
 def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
     return AuditLogEntry(
         **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
@@ -170,7 +253,7 @@ def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
 
 def ddl() -> str:
     """Return the DDL of the audit log table."""
-    return (FOLDER / "audit_log_schema.sql").read_text("utf-8")
+    return sql_text(FOLDER / "audit_log_schema.sql").text
 
 
 def grants(role: str) -> str:
@@ -218,18 +301,22 @@ class File:
         self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
         self._origin = origin
 
-    def append(self, entry: AuditLogEntry, *, intended: bool) -> None:
-        """Append an entry.
+    def append(self, entry: AuditLogEntry, *, intended: bool, images: Images | None = None) -> None:
+        """Append an entry. Only the intended entry has images, compressed.
 
         Raises DatabaseError if the file cannot be written; the caller must then change nothing.
         """
-        line = msgspec.json.encode({**_plain(entry), "origin": self._origin(), "intended": intended}) + b"\n"
+        fields = {**_plain(entry), "origin": self._origin(), "intended": intended}
+        if images is not None:
+            fields["images"] = zlib.compress(msgspec.json.encode(images))
         try:
             with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
-                end = file.seek(0, os.SEEK_END)
-                # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
-                incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
-                _write(file.fileno(), b"\n" + line if incomplete else line)
+                with _alone(file.fileno()):
+                    end = file.seek(0, os.SEEK_END)
+                    # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
+                    incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
+                    line = _sealed(msgspec.json.encode({**fields, "previous": self._heads()})) + b"\n"
+                    _write(file.fileno(), b"\n" + line if incomplete else line)
                 os.fsync(file.fileno())
         except OSError as error:
             raise DatabaseError(
@@ -264,16 +351,47 @@ class File:
             if wanted.matches(entry):
                 yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
 
-    def _lines(self) -> Iterator[bytes]:
+    def _heads(self) -> list[str]:
+        """Return the head that the next line follows: the last intact line with a hash."""
+        return next(([link.head] for line in self._lines(TAIL) if (link := _link(line)) and link.recorded), [])
+
+    async def links(self) -> AsyncIterator[Link]:
+        """Yield the hash chain of the lines of all databases, oldest first.
+
+        Raises DatabaseError.
+        """
+        try:
+            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+                for line in file:
+                    if link := _link(line.rstrip(b"\n")):
+                        yield link
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> DatabaseError:
+        return DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.")
+
+    def images(self, entry: str) -> Images | None:
+        """Return the images of an entry, or None. Raises DatabaseError."""
+        for line in self._lines():
+            with contextlib.suppress(msgspec.MsgspecError, ValueError, KeyError, zlib.error):
+                fields = msgspec.json.decode(line)
+                if fields["id"] == entry and "images" in fields:
+                    return msgspec.json.decode(zlib.decompress(base64.b64decode(fields["images"])), type=Images)
+        return None
+
+    def _lines(self, block: int = BLOCK) -> Iterator[bytes]:
         """Yield the lines of the file, the last first.
 
-        Holds one block of the file and one line.
+        Holds one ``block`` of the file and one line.
         """
         try:
             with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
                 left, tail = file.seek(0, os.SEEK_END), b""
                 while left:
-                    size = min(BLOCK, left)
+                    size = min(block, left)
                     left -= size
                     file.seek(left)
                     first, *lines = (file.read(size) + tail).split(b"\n")
@@ -283,7 +401,48 @@ class File:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.") from error
+            raise self._unreadable(error) from error
+
+
+@contextlib.contextmanager
+def _alone(descriptor: int) -> Iterator[None]:
+    """Keep other processes from appending between reading and writing.
+
+    Without a lock after PATIENCE, as on some network file systems, the line is written all the same: an entry that is
+    not followed by the next is better than none.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EINTR) and time.monotonic() < until:
+                time.sleep(0.001)
+                continue
+        break
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _sealed(line: bytes) -> bytes:
+    """Return the JSON object with its hash as the last field."""
+    return line[:-1] + _DIGEST + hashlib.sha256(line).hexdigest().encode() + b'"}'
+
+
+def _link(line: bytes) -> Link | None:
+    """Return a line's place in the hash chain, or None for an incomplete line."""
+    content, found, rest = line.rpartition(_DIGEST)
+    try:
+        fields = msgspec.json.decode(line, type=_Line)
+    except (msgspec.MsgspecError, ValueError):
+        return None
+    sealed = found and len(rest) == 66
+    digest = hashlib.sha256(content + b"}" if sealed else line).hexdigest()
+    name = fields.id + INTENT if fields.intended else fields.id
+    return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest)
 
 
 def _write(descriptor: int, data: bytes) -> None:

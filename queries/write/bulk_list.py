@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ from queries.state_file import open_private
 from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"
+PREFIX = "b"  # of the id of a bulk, which is no id of an audit log entry
 OWN_LOCKS = 15.0  # seconds; a transaction's time limit of 10, and time for the server to notice
 
 
@@ -140,7 +142,7 @@ class BulkList:
 def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkList:
     """Write the list of a dry run. Raises DatabaseError if the file cannot be written."""
     head = BulkHeader(
-        id=secrets.token_hex(3),
+        id=f"{PREFIX}{secrets.token_hex(4)}",
         database=server.database,
         system_identifier=server.system_identifier,
         label=dry_run.engine,
@@ -173,6 +175,11 @@ def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkLi
             "Without it the bulk could not be resumed. Nothing was changed.",
         ) from error
     return BulkList(path, file, head)
+
+
+def is_id(text: str) -> bool:
+    """Return True for the id of a bulk."""
+    return re.fullmatch(PREFIX + "[0-9a-f]{8}", text) is not None
 
 
 def load(folder: Path, name: str, server: Server) -> BulkList:

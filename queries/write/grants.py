@@ -25,7 +25,7 @@ async def grants(
     """
     spec, found = reader.engine.spec, reader.found
     actions = [action for action in reader.engine.actions_here if action.writes]
-    held = {privilege for action in actions for privilege in action.privileges}
+    held = {privilege for action in actions for privilege in (*action.privileges, *action.undo_privileges)}
     changes = [
         {"table": table, "words": ", ".join(words)}
         for table in found.relations
@@ -52,6 +52,7 @@ async def grants(
         "type_schemas": list(spec.type_schemas),
         "queues": sorted(filter(None, queues)),
         "called": sorted({name for need in spec.needs.values() for name in need.functions}),
+        "sequences": sorted(p.partition(" ")[2] for p in held if p.startswith("USAGE ")),
         "executed": sorted(p.partition(" ")[2] for p in held if p.startswith("EXECUTE ")),
         "viewers": list(viewers),
         "operators": list(operators),

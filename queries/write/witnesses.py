@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 def counted(part: Statement) -> Statement:
     """Return the statement that counts the witnesses of each node."""
-    text = statement("witness_counts").text.replace(":witnesses", part.text)
+    text = statement("witness_counts").text.replace("{witnesses}", part.text)
     return msgspec.structs.replace(part, text=text)
 
 
@@ -36,9 +36,9 @@ def owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, str]) -> 
     UnreadableError.
     """
     by_node: dict[str, list[Row]] = {}
-    for row in rows:
-        by_node.setdefault(row["id"], []).append(row)
     with readable("The section witnesses of the action"):
+        for row in rows:
+            by_node.setdefault(row["id"], []).append(row)
         return {
             node_id: _owner(some, sessions, row_locks.get(node_id))
             if "witness" in some[0]

@@ -1,8 +1,9 @@
-"""Compare waking many nodes through the console with one UPDATE of the same rows.
+"""Compare waking many nodes through the console with one bare statement.
 
-Measures each engine whose action wake is such an UPDATE. In eternaltwin, wake also deletes timers; the UPDATE does not.
-The nodes come in the order of the console's list, as marked nodes do. The console also locks rows, checks guards,
-copies every row before and after, and writes the audit log.
+Measures each engine whose action wake is such an UPDATE. In eternaltwin, both also delete the timers. The nodes come
+in the order of the console's list, as marked nodes do. The console also locks rows, checks guards, copies every row
+before and after, and writes the audit log with the images that an undo needs. A second run without images shows what
+these cost.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import psutil
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.contract import loader
+from queries.contract.builtin import builtin
 from queries.db.database import Transaction
 from queries.model import Outcome
 from queries.statement import Statement
@@ -66,7 +67,8 @@ WAKES = {
         kind="task",
         rows=4,
         find="SELECT task_id::text AS id FROM task_timer ORDER BY deadline LIMIT $1",
-        update="UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[])",
+        update="WITH woken AS (UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[]) RETURNING task_id)"
+        " DELETE FROM task_timer m USING woken w WHERE m.task_id = w.task_id",
     ),
 }
 
@@ -78,7 +80,7 @@ async def figures(server: PostgresServer, folder: Path, bulk: int) -> list[Figur
 
 async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -> list[Figure]:
     wake = WAKES[name]
-    engine = next(s for s in loader.builtin() if s.name == name)
+    engine = next(s for s in builtin() if s.name == name)
     dsn = server.fresh(name)
     await plans.fill(dsn, name, bulk * wake.rows)
     await plans.index(dsn, engine)
@@ -87,7 +89,37 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -
     server.sql(f"CREATE DATABASE {template} TEMPLATE {dsn.rpartition('/')[2]}")
 
     updates = [await _updated(server, template, wake, bulk)]
-    workspace = await Workspace.open(dsn, file=folder / "audit_log")
+    took, served, own = await _woken(server, template, folder, name, wake, bulk, images=True)
+    updates.append(await _updated(server, template, wake, bulk))
+    plain, *_ = await _woken(server, template, folder, name, wake, bulk, images=False)
+    updates.append(await _updated(server, template, wake, bulk))
+    update, update_cpu = (statistics.median(times) for times in zip(*updates, strict=True))
+    print(f"{name}: without images {plain:.1f} s, so images take {100 * (took / plain - 1):.0f} % more")
+    times = ", ".join(f"{clock:.2f} s" for clock, _ in updates)
+    print(f"one bare statement on the same rows: {times}, in the middle {update_cpu:.1f} s of CPU")
+    sys.stdout.flush()
+    for database in (dsn.rpartition("/")[2], template):
+        server.sql(f"DROP DATABASE {database} WITH (FORCE)")
+    what = f"{name}: waking {bulk:,}, times one bare statement"
+    return [
+        Figure(f"{what}, by the clock", took / update, GOAL),
+        Figure(f"{what}, by the clock, without images", plain / update, GOAL),
+        Figure(f"{what}, in CPU, console included", (served + own) / update_cpu, GOAL),
+        Figure(f"{what}, in the server's CPU", served / update_cpu, GOAL),
+    ]
+
+
+async def _woken(
+    server: PostgresServer, template: str, folder: Path, name: str, wake: Wake, bulk: int, *, images: bool
+) -> tuple[float, float, float]:
+    """Return the seconds of a bulk in a copy of the database.
+
+    They are measured by the clock, and as CPU time of the server and of the console.
+    """
+    copy = server.unique("db")
+    server.sql(f"CREATE DATABASE {copy} TEMPLATE {template}")
+    dsn = server.dsn(copy)
+    workspace = await Workspace.open(dsn, file=folder / "audit_log", images=images)
     async with workspace.database.reading(), workspace.database.writing():  # both connections are there
         serving = await backends(dsn)
     connection = await asyncpg.connect(dsn)
@@ -112,23 +144,13 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int) -
             spent(console) - own_before,
         )
     await workspace.close()
-    updates += [await _updated(server, template, wake, bulk) for _ in range(2)]
-    update, update_cpu = (statistics.median(times) for times in zip(*updates, strict=True))
     assert changed == len(ids) == bulk, f"{changed} of {len(ids)} were changed"
     print(f"\n{name}: waking {changed:,}: {took:.1f} s (of CPU {served:.1f} s the server, {own:.1f} s the console)")
-    times = ", ".join(f"{clock:.2f} s" for clock, _ in updates)
-    print(f"one UPDATE of the same rows: {times}, in the middle {update_cpu:.1f} s of CPU")
     for what, seconds in waited.most_common(8):  # two chunks wait side by side
         print(f"  {what:30}{seconds:6.1f} s{100 * seconds / waited.total():5.0f} %")
     sys.stdout.flush()
-    for database in (dsn.rpartition("/")[2], template):
-        server.sql(f"DROP DATABASE {database} WITH (FORCE)")
-    what = f"{name}: waking {changed:,}, times one UPDATE of them"
-    return [
-        Figure(f"{what}, by the clock", took / update, GOAL),
-        Figure(f"{what}, in CPU, console included", (served + own) / update_cpu, GOAL),
-        Figure(f"{what}, in the server's CPU", served / update_cpu, GOAL),
-    ]
+    server.sql(f"DROP DATABASE {copy} WITH (FORCE)")
+    return took, served, own
 
 
 async def _updated(server: PostgresServer, template: str, wake: Wake, bulk: int) -> tuple[float, float]:

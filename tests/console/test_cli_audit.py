@@ -140,9 +140,10 @@ async def test_the_log_of_one_node_uses_its_index(eternaltwin_db: EternaltwinDb)
     await store(eternaltwin_db, entry(0, 0.0, results=(Result(id="x", outcome=Outcome.CHANGED),)), 5000)
     await store(eternaltwin_db, entry(1, 0.0))
     await eternaltwin_db.sql("ANALYZE unstick.audit_log")
-    text = audit_log.statement("audit_log_page").text
+    page = audit_log.statement("audit_log_page")
+    values = {"cursor": None, "page": 10, "ids": [NODES[1]], "query": "public", "args": "{}"}
     rows = await eternaltwin_db.connection.fetch(
-        f"EXPLAIN (ANALYZE, FORMAT TEXT) {text}", None, 10, [NODES[1]], "public", msgspec.json.encode(Filter()).decode()
+        f"EXPLAIN (ANALYZE, FORMAT TEXT) {page.text}", *(values[name] for name in page.parameters)
     )
     plan = "\n".join(row[0] for row in rows)
     assert "audit_log_results_idx" in plan

@@ -128,6 +128,11 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     assert skipped.index("1 refused") < skipped.index(other)
     exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
+    assert exact.blast_radius is not None
+    assert exact.blast_radius.beyond == "not known"
+    assert any(reach.code == "becomes" and reach.what == "ready" for reach in exact.blast_radius.reached)
+    radius = answer.out.partition("Blast radius")[2]
+    assert "become ready" in radius.partition("beyond this database")[0]
     assert do(eternaltwin, "wake", node, "--dry-run").code == 0
     assert fetch(eternaltwin, SNAPSHOT) == before
 

@@ -66,11 +66,15 @@ async def walked(reader: Reader) -> list[Node]:
 
 
 async def actions(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
-    """All actions that write, with the kind they are for."""
+    """All actions that write, with the kind they are for.
+
+    Those that edit a text need a new one: test_cli_edit.
+    """
     workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
     reader = workspace.engines[name]
     await workspace.close()
-    return [(v.name, k.name) for k in reader.engine.spec.kinds for v in reader.actions(k.name) if v.writes]
+    kinds = reader.engine.spec.kinds
+    return [(v.name, k.name) for k in kinds for v in reader.actions(k.name) if v.writes and not v.document]
 
 
 async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -> str:

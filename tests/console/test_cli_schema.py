@@ -11,11 +11,15 @@ from jsonschema import Draft202012Validator
 
 from console.cli import commands, output
 from console.cli.schema import ANSWERS, schema
-from tests.command import Answer, unstick
+from tests.command import Answer, fetch, unstick
 from tests.servers import PostgresServer, Servers
 
 WITHOUT_JSON = {"demo", "init", "metrics", "help", "man", "completion", "schema"}
 IN_WATCH_TESTS = {"watch"}  # it does not end
+FAILED = """
+SELECT workflow_step_uuid::text FROM workflow_step_transitions WHERE most_recent AND to_state = 'error'
+ ORDER BY workflow_step_transition_uuid DESC LIMIT 1
+"""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +57,9 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
         yield name, unstick(name, "--json", dsn=dsn)
     yield "stuck", unstick("stuck", "--json", "--sample", "0", dsn=dsn)
     yield "sql", unstick("sql", "wake", "--json")
+    yield "engine", unstick("engine", "check", "/no/such/folder", "--json")
+    yield "engine", unstick("engine", "new", "tasks", "--json", dsn=dsn)
+    yield "engine", unstick("engine", "show", "eternaltwin", "--json")
     dead = unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"][0]["node"]["id"]
     finding = next(f for f in unstick("stuck", "--json", dsn=dsn).found if f["action"])
     given = [word for name, value in finding["arguments"].items() for word in ("--arg", f"{name}={value}")]
@@ -63,9 +70,21 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
         yield "blockers", unstick("blockers", node, "--json", dsn=dsn)
     home = unstick("info", "--json", dsn=dsn).home
     yield "do", unstick("do", *words, "--dry-run", dsn=dsn)
-    yield "do", unstick("do", *words, "--yes", dsn=dsn, home=home)
+    done = unstick("do", *words, "--yes", dsn=dsn, home=home)
+    yield "do", done
+    yield "undo", unstick("undo", done.json["entries"][0], "-r", "test", "--yes", "--json", dsn=dsn, home=home)
+    ((step,),) = fetch(dsn, FAILED)
+    edit = ("edit", f"tasker/step:{step}", "-r", "test", "--input", "-", "--dry-run", "--json")
+    edited = unstick("do", *edit, dsn=dsn, home=home, piped='{"step": 1, "new": 2}')
+    assert len(edited.json["edit"]["marks"]) == 2
+    yield "do", edited
     yield "audit", unstick("audit", "--json", dsn=dsn, home=home)
+    yield "audit", unstick("audit", "--verify", "--json", dsn=dsn, home=home)
     yield "changed", unstick("changed", "--since", "1h", "--json", dsn=dsn, home=home)
+    entry = unstick("audit", "--json", dsn=dsn, home=home).json["entries"][0]["id"]
+    yield "undo", unstick("undo", entry, "-r", "test", "--dry-run", "--json", dsn=dsn, home=home)
+    assert unstick("init", "--yes", dsn=dsn).code == 0
+    yield "redrive", unstick("redrive", "--list", "--json", dsn=dsn)
 
 
 def test_answers_are_as_described(demo: str) -> None:

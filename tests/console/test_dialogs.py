@@ -37,6 +37,8 @@ async def test_changes_come_first_and_skipped_nodes_are_counted_by_reason(
         await tui.action("C")
         text = await tui.wait_for("Will change 1", "Blocked → Complete")
         assert "not while it is done" not in text.partition("Rows before and after")[0]
+        radius = page(tui).partition("Blast radius")[2].partition("Skipped")[0]
+        assert "become done" in radius.partition("beyond this database")[0]
         skipped = page(tui).partition("Skipped")[2].partition("Then")[0]
         assert "29 refused" in skipped
         assert len(re.findall("not while it is done", skipped)) == 1

@@ -20,7 +20,7 @@ from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.row_view import RowView
-from queries.contract import loader
+from queries.contract.builtin import builtin
 
 
 def test_ids_are_unique_where_they_meet() -> None:
@@ -64,13 +64,16 @@ def test_lower_case_looks_and_upper_case_changes() -> None:
         for part in key.keys.split(",")
         if part.isalpha() and len(part) == 1
     ]
-    assert all(name.isupper() == handler.startswith("screen.signal") for name, handler in single)
-    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    assert all(
+        name.isupper() == handler.startswith(("screen.signal", "screen.undo", "screen.redrive"))
+        for name, handler in single
+    )
+    actions = [action for each in builtin() for action in each.spec.actions]
     assert all(key == key.upper() for key in keymap.action_keys(actions, {}))
 
 
 def test_an_action_can_be_given_other_keys() -> None:
-    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    actions = [action for each in builtin() for action in each.spec.actions]
     found = keymap.action_keys(actions, {"action.wake": "f9,X"})
     assert "wake" in found["f9"]
     assert "wake" in found["X"]
@@ -94,7 +97,7 @@ def test_every_binding_has_an_id_and_a_tooltip() -> None:
 
 
 def test_a_key_that_is_taken_away_stays_away() -> None:
-    actions = [action for each in loader.builtin() for action in each.spec.actions]
+    actions = [action for each in builtin() for action in each.spec.actions]
     assert "" not in keymap.action_keys(actions, {"action.wake": ""})
     assert not any("wake" in names for names in keymap.action_keys(actions, {"action.wake": " "}).values())
 

@@ -80,6 +80,16 @@ def test_outcomes_say_what_and_why_with_the_worst_first() -> None:
     assert text.index("unknown") < text.index("it is done") < text.index("n1")
 
 
+def test_nodes_with_one_reason_are_one_group_and_keep_their_details() -> None:
+    results = [
+        Result(id=f"n{n}", outcome=Outcome.CHANGED, why="undone, but a.b differs", detail=f"a.b is {n}") for n in (7, 8)
+    ]
+    text = plain(row_diff.outcomes(results, 80))
+    assert text.count("differs") == 1
+    assert text.index("n7") < text.index("a.b is 7") < text.index("n8") < text.index("a.b is 8")
+    assert "a.b is" not in plain(row_diff.outcomes(results, 80, limit=0))
+
+
 @given(ROWS, ROWS, st.integers(20, 200))
 def test_differences_are_harmless(
     before: dict[str, object] | None, after: dict[str, object] | None, width: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from console import config
 from console.cli import commands
 from console.tui import keymap
-from queries.contract import loader
+from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
 from tests.command import ROOT, unstick
+from tests.generated import is_as_made
 from tests.screenshots.__main__ import MOVING, PICTURES, SIZE
 from tests.screenshots.picture import CELL, MARGIN
 
@@ -63,7 +66,7 @@ def test_the_targets_of_make_are_there() -> None:
 
 def test_the_settings_are_settings() -> None:
     (text,) = re.findall(r"(?s)```toml\n(.*?)```", README)
-    known = loader.builtin()
+    known = builtin()
     config.parse(text, Path("config.toml")).check(
         {s.name: s.spec.thresholds for s in known},
         {s.name: s.spec.options for s in known},
@@ -72,17 +75,37 @@ def test_the_settings_are_settings() -> None:
     assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
 
 
-def test_every_engine_and_action_is_named() -> None:
-    for each in loader.builtin():
-        (row,) = re.findall(rf"(?m)^\| \*\*{each.name}\*\* \|(.*)$", README)
-        _, changes, _, _ = row.split("|")
-        writing = {action.name for action in each.spec.actions if action.writes}
-        assert writing <= set(re.findall(r"\w+", changes)), each.name
+def test_the_engines_are_those_of_the_folders() -> None:
+    lines = ["| engine | recognised by | actions that change rows | not available |", "|---|---|---|---|"]
+    for each in builtin():
+        writing = list(dict.fromkeys(action.name for action in each.spec.actions if action.writes))
+        tables = [f"`{name}`" for name in each.spec.recognise.relations]
+        more = [f"{len(tables) - 4} more"] if len(tables) > 4 else []
+        cells = (", ".join([*tables[:4], *more]), ", ".join(writing), ", ".join(unavailable(each)))
+        lines.append(f"| **{each.name}** | {' | '.join(cells)} |")
+    is_as_made(ROOT / "README.md", "engines", "\n".join(lines) + "\n")
+
+
+def test_the_names_are_those_of_the_folders() -> None:
+    *names, last = [f"**{each.name}**" for each in builtin()]
+    is_as_made(ROOT / "README.md", "names", f"{', '.join(names)} and {last}.\n")
+
+
+def unavailable(engine: Engine) -> Iterator[str]:
+    """Yield the actions that an engine lacks for some nodes, or in some variant."""
+    writing = {action.name for action in engine.spec.actions if action.writes}
+    for action in engine.spec.actions:
+        if not action.writes:
+            of = " ".join(
+                [*action.when.values(), *(action.kinds if action.name in writing and not action.when else ())]
+            )
+            yield f"{action.name} ({of})" if of else action.name
 
 
 def test_every_picture_is_there_and_made_by_the_script() -> None:
     pictures = re.findall(r"\]\(screenshots/([^)]+)\.svg\)", README)
-    assert pictures == ["dry_run", MOVING, "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit"]
+    listed = ["dry_run", MOVING, "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit", "undo", "redrive"]
+    assert pictures == listed
     assert {path.stem for path in (ROOT / "screenshots").iterdir()} == set(pictures) == {*PICTURES, MOVING}
 
 
@@ -103,6 +126,8 @@ def test_each_picture_shows_its_page() -> None:
         "detail": "Why it is stuck",
         "result": "3 changed",
         "audit": "children are done",
+        "undo": "Undo: 3 tasks",
+        "redrive": "same death",
     }
     wrong = [name for name in PICTURES if signs[name] not in (ROOT / "screenshots" / f"{name}.svg").read_text()]
     assert wrong == []

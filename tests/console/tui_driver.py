@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 from console.config import Config, Context
 from console.target import Target
 from console.tui.app import UnstickApp
+from queries.contract.outside import NONE, OutsideEngines
 from queries.db.server_load import Load
 from queries.workspace import Workspace
 
@@ -126,18 +127,21 @@ async def run_tui(
     start: str = "tree",
     contexts: Mapping[str, Context] | None = None,
     notify: str = "",
+    outside: OutsideEngines = NONE,
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``."""
 
     async def open_() -> Workspace:
-        workspace = await Workspace.open(dsn, read_only=read_only, file=folder / "audit_log.jsonl", later=True)
+        file = folder / "audit_log.jsonl"
+        workspace = await Workspace.open(dsn, read_only=read_only, file=file, later=True, outside=outside)
         workspace.database.load = Load(now)
         return workspace
 
     config = Config(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
-    app = kind(open_, Target(config=config, context=context, ascii=ascii, interval=interval), now=now)
+    target = Target(config=config, context=context, ascii=ascii, interval=interval, outside=outside)
+    app = kind(open_, target, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)

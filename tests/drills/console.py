@@ -17,9 +17,10 @@ PAUSE = 0.7  # seconds between two samples
 
 async def shown(
     workspace: Workspace, watch: float = 0.0, limits: Mapping[str, float] | None = None
-) -> tuple[Incident, ...]:
-    """Return the incidents of all engines and of the server.
+) -> tuple[tuple[Incident, ...], bool]:
+    """Return the incidents of engines and server, and whether a check failed.
 
+    Checks fail on a busy machine.
     ``watch``: seconds of samples before. ``limits`` replace thresholds of the findings about the server.
     """
     readers = workspace.engines.values()
@@ -34,10 +35,11 @@ async def shown(
         if loop.time() >= until:
             break
         await asyncio.sleep(PAUSE)
-    found, capped, unread = [], [], {}
+    found, capped, unread, failed = [], [], {}, False
     for reader in readers:
         part = await reader.findings()
         found += [*part.found, *reader.watched()]
+        failed |= any(check.failed for check in part.skipped_findings)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
     server = await workspace.server_problems(found, unread)
@@ -45,4 +47,5 @@ async def shown(
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
     found += server.found
-    return workspace.incidents(found, capped)
+    failed |= any(check.failed for check in server.skipped_findings)
+    return workspace.incidents(found, capped), failed

@@ -16,14 +16,14 @@ def parameter(drill: Drill) -> object:
 @pytest.mark.slow
 @pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if not d.alone])
 async def test_drill(drill: Drill, server: PostgresServer) -> None:
-    result = await run(drill, server, readings=5)
+    result = await run(drill, server, readings=15)
     assert result.wrong == (), "\n".join(f"{each.key}: {each.sentence}" for each in result.incidents)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if d.alone])
 async def test_drill_on_its_own_server(drill: Drill, own_server: PostgresServer) -> None:
-    result = await run(drill, own_server, readings=5)
+    result = await run(drill, own_server, readings=15)
     assert result.wrong == (), "\n".join(f"{each.key}: {each.sentence}" for each in result.incidents)
 
 

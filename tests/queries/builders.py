@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.model import DryRun, Outcome, Outcomes, Result
+from queries.actions import edit, perform
+from queries.actions.plan import Plan, plan_versions
+from queries.actions.undo import plan_entry
+from queries.errors import DatabaseError
+from queries.model import DryRun, Node, Outcome, Outcomes, Result
+from queries.read import documents
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -65,3 +69,72 @@ def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outc
 
 def why(results: Outcomes | DryRun, node_id: str) -> str:
     return next(r.why for r in results.results if r.id == node_id)
+
+
+def detail(results: Outcomes | Iterable[Result], node_id: str) -> str:
+    given = results.results if isinstance(results, Outcomes) else results
+    found = next(r.detail for r in given if r.id == node_id)
+    assert isinstance(found, str)
+    return found
+
+
+async def planned_edit(
+    workspace: Workspace, node_id: str, change: Callable[[str], str], label: str = LABEL, name: str = "edit"
+) -> Plan:
+    """Read the text of a node, edit it as ``change`` does, and return the plan."""
+    engine = reader(workspace, label)
+    (node,) = (await engine.nodes([node_id])).nodes
+    action = engine.engine.action(name, node.kind)
+    assert action is not None
+    document = await documents.read(engine, action, node.id)
+    return edit.planned(workspace, engine, name, node, document, change(edit.shown(document.text)))
+
+
+async def dry_run_edit(
+    workspace: Workspace, node_id: str, change: Callable[[str], str], label: str = LABEL, **arguments: Any
+) -> DryRun:
+    """Return the dry run of an edit."""
+    plan = await planned_edit(workspace, node_id, change, label)
+    return await perform.dry_run(workspace, plan, "wrong input", {**plan.arguments, **arguments})
+
+
+def instead(old: str, new: str) -> Callable[[str], str]:
+    """Return an edit that replaces a part of the text."""
+
+    def change(text: str) -> str:
+        assert old in text, text
+        return text.replace(old, new, 1)
+
+    return change
+
+
+async def committed(workspace: Workspace, dry_run: DryRun) -> Outcomes:
+    """Commit what was dry-run."""
+    return await perform.commit(workspace, dry_run, OPERATOR)
+
+
+async def undone(workspace: Workspace, done: Outcomes) -> Outcomes:
+    """Undo the entry of these outcomes."""
+    plan = await plan_entry(workspace, done.entries[0])
+    return await committed(workspace, await perform.dry_run(workspace, plan, "wrong", {"entry": done.entries[0]}))
+
+
+def marks(dry_run: DryRun) -> list[tuple[str, str, bool]]:
+    """Return path and code of each mark, and whether the edit causes it."""
+    assert dry_run.edit is not None
+    return [(mark.path, mark.code, mark.new) for mark in dry_run.edit.marks]
+
+
+async def edits(workspace: Workspace, label: str, nodes: Iterable[Node], name: str = "edit") -> AsyncIterator[Plan]:
+    """Yield plans that edit the texts of nodes, as far as they can be edited.
+
+    The last object of a text gets another key.
+    """
+    for node in nodes:
+        with contextlib.suppress(DatabaseError):
+            yield await planned_edit(workspace, node.id, _with_a_key, label, name)
+
+
+def _with_a_key(text: str) -> str:
+    head, brace, tail = text.rpartition("}")
+    return f'{head.rstrip()}{"" if head.rstrip().endswith("{") else ","} "edited": 1.50{brace}{tail}'

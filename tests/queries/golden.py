@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
 from queries.contract.spec import Action
 
 FOLDER = Path(__file__).parent / "golden"
@@ -42,5 +42,6 @@ def _action_lines(action: Action) -> Iterator[str]:
     for name in ("effect", "next", "why"):
         if text := getattr(action, name):
             yield f"    {name}: {text}"
+    yield from (f"    command, {place}: {command}" for place, command in action.command.items())
     for argument in action.arguments:
         yield f"    argument {argument.name}: {argument.title}"

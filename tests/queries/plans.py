@@ -20,13 +20,18 @@ from typing import Any, NamedTuple
 import asyncpg
 import msgspec
 
-from queries.contract.loader import Engine
+from queries.check.plans import multiply
+from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
+from queries.contract.spec import Action
 from queries.db import shared_sql
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Script, Transaction
+from queries.read import documents
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from queries.statement import Statement
+from tests.servers import FOLDERS
 
 FILLS = Path(__file__).parent / "large"
 LARGE = 100  # blocks; what is smaller by the engine's nature may be read whole
@@ -64,7 +69,7 @@ Costs = dict[str, Cost]
 async def fill(dsn: str, engine: str, rows: int, live: int | None = None) -> None:
     """Fill an engine's tables with rows, by SQL on the server.
 
-    The first ``live`` rows are unfinished.
+    The first ``live`` rows are unfinished. Without a script for the engine, its fixture is multiplied.
     """
     connection = await asyncpg.connect(dsn)
     try:
@@ -73,12 +78,20 @@ async def fill(dsn: str, engine: str, rows: int, live: int | None = None) -> Non
         indexes = await connection.fetch(PLAIN)
         for index in indexes:  # creating them afterwards costs a fraction of updating them for each row
             await connection.execute(f"DROP INDEX {index['name']}")
-        await connection.execute((FILLS / f"{engine}.sql").read_text("utf-8"), timeout=7200)
+        await connection.execute(_script(engine, rows), timeout=7200)
         for index in indexes:
             await connection.execute(index["ddl"], timeout=3600)
         await connection.execute("VACUUM (ANALYZE)", timeout=3600)
     finally:
         await connection.close()
+
+
+def _script(engine: str, rows: int) -> str:
+    if (FILLS / f"{engine}.sql").is_file():
+        return (FILLS / f"{engine}.sql").read_text("utf-8")
+    found = next(each for each in builtin() if each.name == engine)
+    multiplied = multiply(found, "public", found.spec.recognise.relations, rows)
+    return f"{(FOLDERS / engine / 'fixture.sql').read_text('utf-8')};{multiplied}"
 
 
 async def index(dsn: str, engine: Engine) -> None:
@@ -163,6 +176,7 @@ async def automatic(reader: Reader, far: int) -> Costs:
     dead_letters = await note("dead first", reader.dead())
     await note("dead next", reader.dead(dead_letters.cursor))
     await note("dead by id", reader.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
+    await note("moved by id", reader.moved([x.node.job_id or x.node.id for x in dead_letters.dead_letters[:50]]))
     await _changes(reader, note)
     await note("counts", reader.counts())
     findings = await note("findings", reader.findings())
@@ -176,9 +190,29 @@ async def automatic(reader: Reader, far: int) -> Costs:
         await note(f"detail of a {kind}", reader.detail(ids[0]))
         for text in (ids[0], reader.local(ids[0]).partition(":")[2][:1]):
             await note(f"find {'the beginning' if len(text) == 1 else 'the id'} of a {kind}", reader.find(text))
+    await _texts(reader, kinds, note)
     await note("search for much", reader.search("a"))
     await note("search for nothing", reader.search("no such text"))
     return costs
+
+
+async def _texts(
+    reader: Reader, kinds: Mapping[str, Sequence[str]], note: Callable[[str, Any], Awaitable[Any]]
+) -> None:
+    """Note the cost of reading a text to edit, with those that it is compared with."""
+    for kind, ids in kinds.items():
+        for action in reader.engine.actions_of(kind):
+            if action.writes and action.document is not None:
+                await note(f"text of a {kind}", _text(reader, action, ids[0]))
+
+
+async def _text(reader: Reader, action: Action, node: str) -> None:
+    """Run the statements that read a text, whether the node lets it be edited or not."""
+    sections = reader.engine.actions[action.script]
+    values = reader.variant.parameters(ids=[reader.local(node)], bytes=documents.LIMIT, page=documents.SUCCESSES)
+    async with reader.database.reading() as transaction:
+        for part in (*sections["document"], *sections.get("successes", ())):
+            await transaction.rows(part, values)
 
 
 async def _changes(reader: Reader, note: Callable[[str, Any], Awaitable[Any]]) -> None:

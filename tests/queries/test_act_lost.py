@@ -21,6 +21,7 @@ from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
+from queries.write.images import Images
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
@@ -269,10 +270,10 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     append = workspace.audit_log_file.append
     task = await eternaltwin_db.task()
 
-    def full(entry: audit_log.AuditLogEntry, *, intended: bool) -> None:
+    def full(entry: audit_log.AuditLogEntry, *, intended: bool, images: Images | None = None) -> None:
         if not intended:
             raise DatabaseError("The disk is full.")
-        append(entry, intended=True)
+        append(entry, intended=True, images=images)
 
     monkeypatch.setattr(workspace.audit_log_file, "append", full)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])

@@ -136,10 +136,14 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
     rng = Random(3)
     connections = [await asyncpg.connect(agent_jobs_db.dsn) for _ in range(2)]
     pollers = [Poller(c) for c in connections]
-    for n in range(6):
-        await agent_jobs_db.job("active", age=9000, started=8000 + n)  # of a dead executor
-    for n in range(60):
+
+    async def add(n: int) -> None:
+        if n % 10 == 0:
+            await agent_jobs_db.job("active", age=9000, started=8000)  # of a dead executor
         await agent_jobs_db.job("delayed" if n % 5 == 0 else "pending", age=400 - n, user=rng.choice((ANNA, BERT)))
+
+    for n in range(60):
+        await add(n)
     workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={LABEL: {"profile": "table"}})
     going = True
 
@@ -160,6 +164,7 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
     pressed, changed = 0, set[str]()
     try:
         while pressed < 400 or (pressed < 4000 and not wanted <= changed):  # the pollers may win for a long time
+            await add(pressed % 60)  # jobs never run out: without jobs, no action can change one
             await press(workspace, rng, tally)
             assert not any(task.done() for task in running)
             pressed, changed = pressed + 1, {action for action, outcome in tally if outcome == CHANGED}

@@ -135,7 +135,7 @@ async def test_making_it_twice_changes_nothing(
     for _ in range(2):
         server.sql(audit_log.ddl(), eternaltwin)
         server.sql(audit_log.grants(role), eternaltwin)
-    assert await eternaltwin_db.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 2
+    assert await eternaltwin_db.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 5
 
 
 @both_versions
@@ -262,7 +262,7 @@ async def test_a_table_that_goes_away_or_shuts_lets_nothing_be_changed(
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): DENIED}
     assert "audit_log" in why(outcomes, eternaltwin_db.id(task))
-    await eternaltwin_db.sql("DROP TABLE unstick.audit_log")
+    await eternaltwin_db.sql("DROP TABLE unstick.audit_images, unstick.audit_log")
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
     assert why(outcomes, eternaltwin_db.id(task)).endswith("Nothing was changed.")

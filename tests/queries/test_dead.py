@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
@@ -11,9 +10,7 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.step_history import complete, failed
-from queries.contract import loader
 from queries.model import DeadLetter
-from queries.read.dead_letters import order
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
@@ -21,19 +18,9 @@ from tests.db.estuary import ZERO, EstuaryDb
 from tests.db.tasker import TaskerDb
 from tests.db.uni2work import LIVE, Uni2workDb
 from tests.queries.builders import do, opened
-from tests.servers import PostgresServer, both_versions
+from tests.servers import PostgresServer
 
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
-
-
-@pytest.fixture(params=[each.name for each in loader.builtin()])
-async def demo(request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path) -> AsyncIterator[Reader]:
-    """Reader of each engine with the demo's data, without executors."""
-    dsn = server.fresh(request.param, filled=True)
-    workspace = await opened(dsn, tmp_path)
-    yield workspace.engines[request.param]
-    await workspace.close()
-    server.drop(dsn)
 
 
 async def all_of(reader: Reader, page: int) -> list[DeadLetter]:
@@ -46,30 +33,6 @@ async def all_of(reader: Reader, page: int) -> list[DeadLetter]:
         cursor = read.cursor
         if cursor is None:
             return found
-
-
-@both_versions
-async def test_pages_hold_every_dead_letter_once_worst_and_oldest_first(demo: Reader) -> None:
-    whole = await all_of(demo, 1000)
-    ids = [x.node.id for x in whole]
-    assert len(set(ids)) == len(ids)
-    assert [x.severity for x in whole] == sorted((x.severity for x in whole), reverse=True)
-    if demo.label != "agent_jobs":  # whose order is by when a job began: that alone is in its index
-        assert ids == [x.node.id for x in sorted(whole, key=order)]
-    for page in (1, 3):
-        assert [x.node.id for x in await all_of(demo, page)] == ids
-    assert bool(ids) == (demo.label != "eternaltwin")
-    assert demo.engine.spec.dead.startswith("none") == (not ids)
-
-
-async def test_those_asked_for_are_those_that_are_still_there(demo: Reader) -> None:
-    whole = await all_of(demo, 1000)
-    ids = [x.node.id for x in whole]
-    again = await demo.dead(ids=ids, page=len(ids) or 1)
-    assert {x.node.id: x.fingerprint for x in again.dead_letters} == {x.node.id: x.fingerprint for x in whole}
-    assert (await demo.dead(ids=[])).dead_letters == ()
-    alive = [n.id for n in (await demo.live()).nodes if n.id not in ids]
-    assert (await demo.dead(ids=alive)).dead_letters == ()
 
 
 # tasker

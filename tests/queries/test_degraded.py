@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import msgspec
 import pytest
 
 from queries.contract import loader
+from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
 from queries.errors import DatabaseError
 from queries.model import Node, Phase
 from tests.command import Answer, unstick
@@ -65,13 +68,13 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     bad = _changed(
         "agent_jobs", "options", lambda text: f"SELECT o.* FROM ({text}) AS o WHERE 1 / length(left('', 1)) = 1"
     )
-    monkeypatch.setattr(loader, "builtin", lambda: bad)
+    monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
 
 
-def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[loader.Engine, ...]:
+def _changed(name: str, key: str, change: Callable[[str], str] | str) -> tuple[Engine, ...]:
     """Return the engines with changed statements of ``key`` in the engine ``name``."""
     made = []
-    for each in loader.builtin():
+    for each in builtin():
         if each.name == name:
             texts = [
                 msgspec.structs.replace(s, text=change, parameters=())
@@ -146,8 +149,9 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
 ) -> None:
     job = await eternaltwin_db.job()
     good, odd = await eternaltwin_db.task(job, kind="Good"), await eternaltwin_db.task(job, kind="Odd")
-    columns = [c for c in msgspec.structs.fields(Node) if c.name not in ("engine", "findings")]
-    names = ", ".join(c.name for c in columns if c.name != column)
+    (engine,) = (each for each in builtin() if each.name == "eternaltwin")
+    without = {"engine", "findings", column, *engine.not_recorded}
+    names = ", ".join(c.name for c in msgspec.structs.fields(Node) if c.name not in without)
     bad = _changed(
         "eternaltwin",
         "nodes",
@@ -158,12 +162,12 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
             else f"SELECT n.now, {names}, {BAD[column]} AS {column} FROM ({text}) AS n"
         ),
     )
-    monkeypatch.setattr(loader, "builtin", lambda: bad)
+    monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     page = await reader(workspace).nodes([eternaltwin_db.id(good), eternaltwin_db.id(odd)])
     shown = {node.id: node for node in page.nodes}
     assert shown[eternaltwin_db.id(odd)].phase is Phase.UNKNOWN
-    assert "cannot be read" in str(shown[eternaltwin_db.id(odd)].error)
+    assert re.search(rf"nodes\.sql.*\b{column}\b", str(shown[eternaltwin_db.id(odd)].error))
     if column in ("phase", "title", "version"):
         assert shown[eternaltwin_db.id(good)].phase is Phase.READY
     await workspace.close()
@@ -188,9 +192,9 @@ async def test_a_bad_value_is_an_error_of_its_part(
 ) -> None:
     await eternaltwin_db.task()
     bad = _changed("eternaltwin", key, text)
-    monkeypatch.setattr(loader, "builtin", lambda: bad)
+    monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
-    with pytest.raises(DatabaseError, match="cannot be read"):
+    with pytest.raises(DatabaseError, match=f"{key}\\.sql|cannot be read"):
         await getattr(reader(workspace), part)()
     assert (await reader(workspace).roots()).nodes
     await workspace.close()
@@ -201,7 +205,7 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-6000)
     bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
-    monkeypatch.setattr(loader, "builtin", lambda: bad)
+    monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
     assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "starved"] == [
@@ -217,7 +221,7 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
 ) -> None:
     task = await eternaltwin_db.task()
     bad = _changed("eternaltwin", "detail/times", f"SELECT {value} AS at")
-    monkeypatch.setattr(loader, "builtin", lambda: bad)
+    monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
     before = await eternaltwin_db.value(pids)

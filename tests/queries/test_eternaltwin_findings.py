@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from queries.contract import detect, loader
+from queries.contract import detect
+from queries.contract.builtin import builtin
 from queries.model import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer, both_versions
 
-SPEC = next(s for s in loader.builtin() if s.name == LABEL).spec
+SPEC = next(s for s in builtin() if s.name == LABEL).spec
 RUNNER = f"{LABEL}/runner:runner"
 HOUR = 3600
 

@@ -9,11 +9,11 @@ import os
 
 import pytest
 
-from queries.contract import loader
-from queries.contract.loader import Engine
+from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
 from tests.queries import golden
 
-engines = pytest.mark.parametrize("engine", loader.builtin(), ids=lambda engine: engine.name)
+engines = pytest.mark.parametrize("engine", builtin(), ids=lambda engine: engine.name)
 
 
 @engines

@@ -14,17 +14,17 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.contract import loader
+from queries.check.nodes import known_nodes
+from queries.contract.builtin import builtin
 from queries.contract.spec import Action, Argument
 from queries.model import OPEN, Node, Outcome
 from queries.read.reader import Reader
 from queries.write.grants import grants
 from tests.command import unstick
-from tests.queries.builders import opened
+from tests.queries.builders import edits, opened
 from tests.servers import PostgresServer
 
-engines = pytest.mark.parametrize("name", [each.name for each in loader.builtin()])
-NODES = 400  # of an engine, at most
+engines = pytest.mark.parametrize("name", [each.name for each in builtin()])
 # A usual hardening: no role may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
 DO $$ DECLARE s name; BEGIN
@@ -71,24 +71,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-async def nodes(reader: Reader) -> dict[str, Node]:
-    """Return nodes of every kind.
-
-    These are the tree's first levels, unfinished nodes and nodes with findings.
-    """
-    found: dict[str, Node] = {}
-    ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
-    ahead += (await reader.nodes([f.node_id for f in (await reader.findings()).found])).nodes
-    parents = {kind.name for kind in reader.engine.spec.kinds if kind.children}
-    while ahead and len(found) < NODES:
-        node = ahead.pop(0)
-        if node.id not in found:
-            found[node.id] = node
-            if node.kind in parents:
-                ahead += (await reader.children(node.id, allow_scan=True)).nodes
-    return found
-
-
 @engines
 async def test_a_viewer_sees_everything_and_changes_nothing(
     filled: str, roles: dict[str, str], name: str, tmp_path: Path
@@ -98,7 +80,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
         (all_,), (seen,) = mine.engines.values(), theirs.engines.values()
         assert seen.found.denied == ()
         assert seen.engine.settings == all_.engine.settings
-        known = await nodes(seen)
+        known = await known_nodes(seen)
         assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
         assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
         assert (await seen.findings()).skipped_findings == (await all_.findings()).skipped_findings
@@ -126,17 +108,24 @@ async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name:
     unmet = set()
     try:
         (reader,) = workspace.engines.values()
-        known = await nodes(reader)
+        known = await known_nodes(reader)
         actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
         assert actions
         for action in actions.values():
             seen, arguments = candidates(reader, action, known)
             done = []
             one = dict([*seen.items()][:1])  # one alone may be allowed where many are not
-            for some, given in ((seen, arguments), (one, arguments), await suggested(reader, action)):
-                done += (
-                    await perform.dry_run(workspace, plan_versions(workspace, name, action.name, some), "try", given)
-                ).results
+            plans = [
+                (plan_versions(workspace, name, action.name, some), given)
+                for some, given in ((seen, arguments), (one, arguments), await suggested(reader, action))
+            ]
+            fit = [known[i] for i in seen] if action.document is not None else []
+            for plan, given in plans:
+                done += (await perform.dry_run(workspace, plan, "try", given)).results
+            async for edit in edits(workspace, name, fit):
+                done += (await perform.dry_run(workspace, edit, "try", edit.arguments)).results
+                if done[-1].outcome is Outcome.CHANGED:
+                    break
             assert [r.why for r in done if r.outcome is Outcome.DENIED] == [], action.name
             if Outcome.CHANGED not in {r.outcome for r in done}:
                 unmet.add(action.name)
@@ -173,7 +162,14 @@ def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[
 
 def value(argument: Argument, title: str) -> Any:
     """Return a value that an operator could give."""
-    simple = {"flag": True, "int": 1, "json": "{}", "choice": (*argument.choices, "")[0], "text": title}
+    simple = {
+        "flag": True,
+        "int": 1,
+        "json": "{}",
+        "choice": (*argument.choices, "")[0],
+        "text": title,
+        "document": {"text": "{}", "seen": "?"},
+    }
     return argument.default or simple[argument.type]
 
 
@@ -184,9 +180,9 @@ def test_it_is_printed_for_what_is_here(eternaltwin: str, server: PostgresServer
         "-- eternaltwin",
         'GRANT USAGE ON SCHEMA public TO "on call";',
         'GRANT SELECT ON public.job, public.task, public.task_timer TO "on call";',
-        'GRANT UPDATE, DELETE ON public.job TO "on call";',
-        'GRANT UPDATE, DELETE ON public.task TO "on call";',
-        'GRANT DELETE ON public.task_timer TO "on call";',
+        'GRANT INSERT, UPDATE, DELETE ON public.job TO "on call";',
+        'GRANT INSERT, UPDATE, DELETE ON public.task TO "on call";',
+        'GRANT INSERT, DELETE ON public.task_timer TO "on call";',
     ]
     assert unstick("grants", dsn=eternaltwin).out.count("TO viewer, operator;") == 2
     assert "operator" not in unstick("grants", "--viewer", "v", dsn=eternaltwin).out

@@ -57,7 +57,7 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
     action_transaction = ActionTransaction(request, await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
-        await action_transaction._lock(transaction)
+        await action_transaction.lock(transaction)
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()
     return [row[0] for row in rows]

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from queries.actions import perform
-from queries.contract.loader import builtin
+from queries.contract.builtin import builtin
 from queries.db.database import Database, Transaction
 from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
@@ -144,9 +144,9 @@ async def test_reading_gets_its_turn_between_chunks(
 
     @asynccontextmanager
     async def writing(
-        self: Database, schema: str = "", over: str = "write", limit: float | None = None
+        self: Database, schema: str = "", over: str = "write", *options: Any
     ) -> AsyncIterator[Transaction]:
-        async with write(self, schema, over, limit) as transaction:
+        async with write(self, schema, over, *options) as transaction:
             order.append(over)
             yield transaction
 

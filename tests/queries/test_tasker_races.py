@@ -292,11 +292,11 @@ async def test_concurrent_writes_are_not_reported_as_changes(
     await tasker_db.write(data)
     copy, copies = ActionTransaction._copy, []
 
-    async def slow(self: ActionTransaction, transaction: Any) -> Any:
+    async def slow(self: ActionTransaction, transaction: Any, *more: Any) -> Any:
         copies.append(1)
         if len(copies) == 4:  # the commit's second: after its changes
             await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
-        return await copy(self, transaction)
+        return await copy(self, transaction, *more)
 
     monkeypatch.setattr(ActionTransaction, "_copy", slow)
     outcomes = await tasker_db.do("retry", tasker_db.task(made))

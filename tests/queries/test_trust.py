@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 
 from queries.actions import perform
-from queries.model import Outcome
+from queries.actions.undo import plan_entry
+from queries.model import Outcome, Result
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
@@ -141,6 +144,85 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
     outcomes = await perform.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
+    await workspace.close()
+
+
+NOTING = (
+    "CREATE TABLE noted (who name); GRANT INSERT ON noted TO PUBLIC;"
+    "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN INSERT INTO public.noted VALUES (current_user); RETURN new; END $$;"
+)
+
+
+@both_versions
+@pytest.mark.parametrize("undoes", [False, True], ids=["action", "undo"])
+async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    server: PostgresServer,
+    role: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    undoes: bool,
+) -> None:
+    """The console asks after it has waited for the table."""
+    for limit in ("LOCK_TIMEOUT", "WRITE_TIMEOUT", "IDLE_TIMEOUT"):
+        monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    node = eternaltwin_db.id(task)
+    server.sql(audit_log.ddl(), eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    if undoes:
+        done = await do(workspace, "cancel", [node])
+        plan = await plan_entry(workspace, done.entries[0])
+        dry_run = await perform.dry_run(workspace, plan, "wrong", {})
+    else:
+        dry_run = await dry_run_of(workspace, "cancel", [node])
+    assert outcomes_of(dry_run) == {node: Outcome.CHANGED}
+    await eternaltwin_db.sql(f"{NOTING} ALTER FUNCTION theirs() OWNER TO {role}")
+    stranger = await asyncpg.connect(eternaltwin)
+    async with stranger.transaction():
+        await stranger.execute(CODE["trigger"])
+        committing = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
+        while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            await asyncio.sleep(0.01)
+    outcomes = await committing
+    await stranger.close()
+    assert await eternaltwin_db.value("SELECT count(*) FROM noted") == 0
+    assert outcomes_of(outcomes) == {node: Outcome.REFUSED}
+    assert role in why(outcomes, node)
+    await workspace.close()
+
+
+@pytest.mark.parametrize("grants_trigger", [True, False], ids=["granted", "not_granted"])
+async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    server: PostgresServer,
+    role: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    grants_trigger: bool,
+) -> None:
+    """Without them, the answer is kept: only a trusted role could create one."""
+    monkeypatch.setattr("queries.workspace.TRUST_KEPT", 600.0)
+    monkeypatch.setattr("queries.actions.perform.CHUNK", 2)
+    ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
+    if grants_trigger:
+        server.sql(f"GRANT TRIGGER ON task TO {role}", eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "cancel", ids)
+    await eternaltwin_db.sql(f"{NOTING} ALTER FUNCTION theirs() OWNER TO {role}")
+    results: list[Result] = []
+    steps = perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event())
+    async for progress in steps:
+        if not results:
+            await eternaltwin_db.sql(CODE["trigger"])
+        results += progress.chunk.results
+    found = {result.outcome for result in results}
+    assert len(results) == len(ids)
+    assert found == ({Outcome.CHANGED, Outcome.REFUSED} if grants_trigger else {Outcome.CHANGED})
+    assert (await eternaltwin_db.value("SELECT count(*) FROM noted") == 0) == grants_trigger
     await workspace.close()
 
 

@@ -21,6 +21,7 @@ from queries.db.database import Transaction
 from queries.model import AuditLogEntry, Node, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
+from queries.write.images import Images
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.servers import both_versions
@@ -189,10 +190,11 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     dry_run = await dry_run_of(workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
     written, go, append = asyncio.Event(), asyncio.Event(), audit_log.append
 
-    async def slowly(transaction: Transaction, entry: AuditLogEntry) -> None:
-        await append(transaction, entry)
+    async def slowly(transaction: Transaction, entry: AuditLogEntry, images: Images | None) -> str:
+        added = await append(transaction, entry, images)
         written.set()
         await go.wait()
+        return added
 
     monkeypatch.setattr(audit_log, "append", slowly)
     skipping = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))

@@ -15,7 +15,7 @@ from tests.terminal.driver import Terminal, Wanted
 
 FOLDER = Path(__file__).parents[2] / "screenshots"
 SIZE = (120, 35)
-PICTURES = ("dry_run", "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit")
+PICTURES = ("dry_run", "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit", "undo", "redrive")
 MOVING = "story"  # find, dry run, fix, done
 READ, GLANCE, KEY = 3.5, 1.5, 0.15  # seconds for which a screen of the moving picture is shown
 TAKEN = re.compile("after [0-9]+")  # what the engine did with the changed nodes
@@ -106,6 +106,31 @@ def pages(camera: Camera) -> None:
     camera.keep("dead_letters")
 
 
+def ways_back(camera: Camera) -> None:
+    """Cancel the wrong tasks and take it back; redrive a group of dead letters."""
+    terminal = camera.terminal
+    camera.go("2", shows=(re.compile(r"\d+ incidents"),))
+    camera.under("overdue timer")
+    camera.go("C", shows=("Reason, for the audit log",))
+    terminal.type("no longer needed")
+    camera.go("enter", shows=("Rows before and after", "C apply to "))
+    camera.go("C", shows=(" changed", "U undo"))
+    camera.go("U", shows=("Reason, for the audit log",))
+    terminal.type("these were not the ones")
+    camera.go("enter", shows=("Rows before and after", "U apply to "))
+    camera.keep("undo")
+    camera.go("U", shows=(" changed", "U undo"))
+    camera.go("enter", shows=(lambda: "Close" not in terminal.text,))
+    camera.go("3", shows=("dead letters in",))
+    camera.under("permanently failed . shop/fulfil_order")
+    camera.go("S", shows=("Reason, for the audit log",))
+    terminal.type("card service is back")
+    camera.go("enter", shows=("Rows before and after", "S apply to "))
+    camera.go("S", shows=("Cohort ", re.compile(r"│ +1 +1 +1 ")))
+    camera.keep("redrive")
+    camera.go("escape", shows=(lambda: "Leave open" not in terminal.text,))
+
+
 def main() -> None:
     """Start the demo, press the keys, write the pictures."""
     FOLDER.mkdir(exist_ok=True)
@@ -114,6 +139,7 @@ def main() -> None:
         story(camera)
         save(MOVING, moving(camera.frames, "unstick · find, dry run, fix, done"))
         pages(camera)
+        ways_back(camera)
         assert terminal.leave("q") == 0
 
 

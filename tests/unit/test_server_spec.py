@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queries.contract import loader
+from queries.contract.builtin import builtin
 from queries.contract.server_spec import server_spec, server_statement
 
 SPEC = server_spec()
@@ -30,6 +30,6 @@ def test_a_part_reports_its_findings(part: str) -> None:
 
 
 def test_rules_name_findings_of_the_engines() -> None:
-    known = {finding.code for engine in loader.builtin() for finding in engine.spec.findings} | set(CODES)
+    known = {finding.code for engine in builtin() for finding in engine.spec.findings} | set(CODES)
     assert {code for codes in SPEC.groups.values() for code in codes} - known == set()
     assert {code for spec in SPEC.findings for rule in spec.explains for code in rule.findings} - known == set()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from queries.contract import loader, spec_cache
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
 from queries.contract.spec_cache import cached
 
 

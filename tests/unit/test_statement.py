@@ -4,70 +4,96 @@ from __future__ import annotations
 
 import pytest
 
-from queries.contract.loader import PARAMETERS, choose
-from queries.statement import EngineFileError, parse_sections, parse_statement
+from queries.contract.engine import choose
+from queries.statement import EngineFileError, SqlText, expand, locate, parse_sections, parse_statement
 
 
-def read(text: str, source: str = "x.sql") -> object:
-    return parse_statement(text, source, PARAMETERS)
+def sql(text: str, source: str = "x.sql") -> SqlText:
+    return expand(source, {source: text}.__getitem__)
 
 
 def test_a_statement_with_its_header() -> None:
-    statement = parse_statement(
-        "-- What it answers.\n-- title: All of it\n-- kinds: job task\n-- $1 ids text[]: which\n-- $2 page int\n"
-        "-- needs: by_job, by_time\nSELECT 1 -- one\n-- between\nWHERE a = $1::text[] LIMIT $2::int;\n",
-        "roots@16.sql",
-        PARAMETERS,
+    text = (
+        "-- What it answers.\n-- title: All of it\n-- kinds: job task\n"
+        "-- needs: by_job, by_time\nSELECT 1 -- one :id\n-- between\nWHERE a = :ids LIMIT :page;\n"
     )
-    assert statement.text == "SELECT 1 -- one\n\nWHERE a = $1::text[] LIMIT $2::int"
+    statement = parse_statement(sql(text, "roots@16.sql"))
+    assert statement.text == "SELECT 1 -- one :id\n\nWHERE a = $1::text[] LIMIT $2::int"
     assert statement.parameters == ("ids", "page")
     assert (statement.title, statement.kinds, statement.server) == ("All of it", ("job", "task"), 16)
     assert statement.needs == {"by_job", "by_time"}
 
 
-def test_unused_parameters_of_a_section_are_removed() -> None:
-    sections = parse_sections(
-        "-- $1 ids text[]\n-- $2 versions text[]\n-- $3 args jsonb\n-- :lock\nSELECT $1\n-- :change\n-- why\n"
-        "SELECT $3, $1, $3\n\n-- :change\nSELECT $2\n-- :rows\nSELECT now()\n",
-        "v.sql",
-        PARAMETERS,
+def test_each_section_has_its_own_parameters() -> None:
+    text = (
+        "-- :lock\nSELECT :ids\n-- :change\n-- why\nSELECT :args, :ids, :args\n\n"
+        "-- :change\nSELECT :versions\n-- :rows\nSELECT now()\n"
     )
+    sections = parse_sections(sql(text))
     assert list(sections) == ["lock", "change", "rows"]
     assert [(s.text, s.parameters) for s in sections["change"]] == [
-        ("SELECT $2, $1, $2", ("ids", "args")), ("SELECT $1", ("versions",))
+        ("SELECT $1::jsonb, $2::text[], $1::jsonb", ("args", "ids")), ("SELECT $1::text[]", ("versions",))
     ]  # fmt: skip
     assert sections["rows"][0].parameters == ()
 
 
+def test_names_in_texts_casts_and_slices_are_none() -> None:
+    code = """SELECT ':ids', ":ids", :"schema".x, :'schema', a[1:2], a[b(c):page], '12:page'::text, :ids::uuid[]"""
+    statement = parse_statement(sql(code))
+    assert statement.text == code.replace(":ids::uuid[]", "$1::uuid[]")
+    assert statement.parameters == ("ids",)
+
+
+def test_a_part_takes_words_from_the_file_that_includes_it() -> None:
+    files = {
+        "late.sql": "\\set status paused\n\\set table jobs\n\\ir part.sql\n AND :page > wrong",
+        "part.sql": "SELECT 1 FROM :table\n WHERE status = :'status'",
+    }
+    statement = parse_statement(expand("late.sql", files.__getitem__))
+    assert statement.text == "SELECT 1 FROM jobs\n WHERE status = 'paused'\n AND $1::int > wrong"
+    assert str(locate(statement, statement.text.index("wrong") + 1, "no")) == "late.sql:4:14: no"
+    assert str(locate(statement, statement.text.index("status") + 1, "no")) == "part.sql:2:8: no"
+
+
+def test_settings_have_names_and_faults_show_what_is_written() -> None:
+    names = {"stale": "make_interval(secs => (:settings ->> 'stale')::float8)"}
+    statement = parse_statement(sql("SELECT 1\n WHERE t < :stale AND :page > wrong", "x.sql"), names)
+    sent = "make_interval(secs => ($1::jsonb ->> 'stale')::float8)"
+    assert statement.text == f"SELECT 1\n WHERE t < {sent} AND $2::int > wrong"
+    assert statement.parameters == ("settings", "page")
+    fault = locate(statement, statement.text.index("wrong") + 1, "no such column")
+    assert str(fault) == "x.sql:2:31: no such column"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("-- One.\n-- $1 idz text[]\nSELECT $1", "x.sql:2: 'idz' is not a parameter; there are args, bytes, "),
-        ("-- One.\n-- $1 ids text[]\nSELECT $1,\n  $2", r"x.sql:4: \$2 is missing in the header \(-- \$2 name type"),
-        ("-- Nothing.\n\n;", "x.sql:1: the statement is empty"),
+        ("-- One.\nSELECT :idz", "x.sql:2:9: 'idz' is neither a parameter nor a setting; did you mean \"ids?\""),
+        ("-- One.\nSELECT :ids,\n  $2", r"x.sql:3:3: \$2 has no name"),
+        ("-- Nothing.\n\n;", "x.sql:1:1: the statement is empty"),
     ],
 )
 def test_errors_name_the_line(text: str, said: str) -> None:
     with pytest.raises(EngineFileError, match=said):
-        read(text)
+        parse_statement(sql(text))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("SELECT 1", "v.sql:1: it has no section"),
-        ("-- $1 ids text[]\n-- :lock\nSELECT $1\n-- :rows\n\nSELECT 1,\n  $2", r"v.sql:7: \$2 is missing"),
-        ("-- :lock\nSELECT 1\n-- :rows\n-- nothing\n-- :change\nSELECT 1", "v.sql:3: the statement is empty"),
+        ("SELECT 1", "v.sql:1:1: it has no section"),
+        ("-- :lock\nSELECT :ids\n-- :rows\n\nSELECT 1,\n  :pages", "v.sql:6:4: 'pages' is neither"),
+        ("-- :lock\nSELECT 1\n-- :rows\n-- nothing\n-- :change\nSELECT 1", "v.sql:3:9: the statement is empty"),
     ],
 )
 def test_errors_in_sections_name_the_line(text: str, said: str) -> None:
     with pytest.raises(EngineFileError, match=said):
-        parse_sections(text, "v.sql", PARAMETERS)
+        parse_sections(sql(text, "v.sql"))
 
 
 def test_the_variant_with_the_most_needs_and_the_newest_server_is_chosen() -> None:
     def variant(source: str, needs: str = "") -> object:
-        return parse_statement(f"-- {source}\n{f'-- needs: {needs}' if needs else ''}\nSELECT 1", source, PARAMETERS)
+        return parse_statement(sql(f"-- {source}\n{f'-- needs: {needs}' if needs else ''}\nSELECT 1", source))
 
     plain, newer, indexed, both = variants = [
         variant("a.sql"), variant("a@15.sql"), variant("a.i.sql", "x"), variant("a.ij.sql", "x y")

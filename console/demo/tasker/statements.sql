@@ -50,7 +50,7 @@ UPDATE workflow_steps SET in_process = false, updated_at = now() WHERE workflow_
 SELECT set_step_backoff_atomic($1, $2);
 
 -- name: step
-SELECT s.task_uuid, s.attempts, s.max_attempts, s.retryable, s.results, n.name, t.correlation_id
+SELECT s.task_uuid, s.attempts, s.max_attempts, s.retryable, s.results, s.inputs, n.name, t.correlation_id
 FROM workflow_steps s JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid JOIN tasks t ON t.task_uuid = s.task_uuid
 WHERE s.workflow_step_uuid = $1;
 

@@ -59,7 +59,7 @@ class Worker(Protocol):
         row = await self._connection.fetchrow(SQL["step"], step)
         if row is None or await self.step_state(step) != "in_progress":
             return False
-        result = self._run(step, self._spec(row["name"]))
+        result = self._run(step, self._spec(row["name"]), fault(row["inputs"]))
         good = result["success"]
         to, type_ = (
             ("enqueued_for_orchestration", "EnqueueForOrchestration")
@@ -76,8 +76,10 @@ class Worker(Protocol):
     def _spec(self, name: str) -> Step:
         return STEPS.get(name) or Step(name=name)
 
-    def _run(self, step: UUID, spec: Step) -> dict[str, Any]:
-        """Return a random result of the handler."""
+    def _run(self, step: UUID, spec: Step, fault: str | None) -> dict[str, Any]:
+        """Return a random result of the handler; with a ``fault``, a permanent failure."""
+        if fault is not None:
+            return envelope(step, 1, str(self._id), fault, retryable=False)
         luck = self._rng.random()
         spent = round(spec.ticks * self._rng.uniform(300, 700))
         return envelope(
@@ -87,6 +89,17 @@ class Worker(Protocol):
             None if luck >= spec.flaky + spec.fatal else message(spec.name, self._rng),
             retryable=luck >= spec.fatal and spec.retryable,
         )
+
+
+def fault(inputs: str | None) -> str | None:
+    """Return why a worker of a batch cannot read its inputs, or None."""
+    batch = json.loads(inputs) if inputs is not None else None
+    if not isinstance(batch, dict) or "cursor" not in batch:
+        return None
+    cursor = batch["cursor"]
+    wanted = {"batch_id": str, "start_cursor": object, "end_cursor": object, "batch_size": int}
+    good = isinstance(cursor, dict) and all(isinstance(cursor.get(name), type_) for name, type_ in wanted.items())
+    return None if good else "Failed to deserialize BatchWorkerInputs from workflow_step.inputs"
 
 
 def envelope(step: UUID, spent: int, worker: str, error: str | None, *, retryable: bool = True) -> dict[str, Any]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from console.text.pages.blast_radius import blast_radius
+from console.text.pages.edit import edit
 from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
 from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS, differences, outcomes, tally
 from console.text.spans import Spans
-from queries.actions.plan import count_nodes
+from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange
+from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange, Undo
 
 RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
 """Sign and colour of each risk, with the signs of the severities."""
@@ -34,6 +36,8 @@ def then(action: Action, cells: int) -> list[Spans]:
 def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cells: int) -> list[Spans]:
     """Return the effect of an action, and which of the selected nodes can take it."""
     lines = [*effect(action, cells), *then(action, cells), BLANK]
+    if not nodes and not skipped:  # the nodes of an undo are read in the dry run
+        return lines[:-1]
     if len(nodes) == 1 and not skipped:
         return [*lines, plain(nodes[0].id, "$faint", 0)]
     total = len(nodes) + len(skipped)
@@ -56,8 +60,9 @@ def dry_run_page(
 ) -> list[Spans]:
     """Return the result of a dry run as lines.
 
-    They show every row before and after, then what is skipped and why. ``actions``: the action for each kind of the
-    nodes. ``skipped``: nodes that were not in the dry run. ``ids_hint``: how to see ids if ``skipped_limit`` is 0.
+    They show every row before and after, the blast radius, then what is skipped and why. ``actions``: the action for
+    each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``ids_hint``: how to see ids if
+    ``skipped_limit`` is 0.
     """
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
@@ -71,24 +76,43 @@ def dry_run_page(
         lines += [*wrapped(note, cells), BLANK]
     if owned := owners(dry_run.results, cells, limit=skipped_limit or 20):
         lines += [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
+    if dry_run.edit is not None:
+        lines += [*edit(dry_run.edit, cells), BLANK]
     lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))
     lines += [*(differences(dry_run.changes, cells, limit=limit) or [plain("none", "$faint")]), BLANK]
+    if dry_run.blast_radius is not None:
+        held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
+        lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells), BLANK]
     if others or skipped:
         lines.append(heading("Skipped", ids_hint if skipped_limit == 0 else ""))
         lines += [*outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     if following := [line for action in actions for line in then(action, cells)]:
         lines += [*following, BLANK]
-    return lines + _audit_log(dry_run, cells)
+    return lines + _audit_log(dry_run, actions, cells)
+
+
+def _undo(dry_run: DryRun, actions: Sequence[Action]) -> str:
+    """Return which nodes can be undone, and why others cannot."""
+    changed = [result.id for result in dry_run.results if result.outcome is Outcome.CHANGED]
+    whys = Counter(dry_run.irreversible[i] for i in changed if i in dry_run.irreversible)
+    parts = [f"{count_nodes(n, changed)} cannot be undone: {why}." for why, n in whys.most_common(3)]
+    if whys.total() < len(changed) and any(action.undo not in (Undo.NONE, None) for action in actions):
+        parts.append(f"{count_nodes(len(changed) - whys.total(), changed)} can be undone.")
+        parts += dict.fromkeys(action.undo_note for action in actions if action.undo_note)
+    return " ".join(parts)
 
 
 def _ink(changed: int) -> str:
     return "$success" if changed else "$warning"
 
 
-def _audit_log(dry_run: DryRun, cells: int) -> list[Spans]:
+def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[Spans]:
     missing = "" if dry_run.audit_log == "table" else " (`unstick init` creates a table for it)"
-    arguments = [(name, str(value)) for name, value in dry_run.arguments.items()]
-    facts = [("reason", dry_run.reason), *arguments, ("written to", f"{audit_log_place(dry_run.audit_log)}{missing}")]
+    given = recorded(actions[0], dry_run.arguments) if actions else dry_run.arguments
+    arguments = [(name, str(value)) for name, value in given.items()]
+    facts = [("reason", dry_run.reason), *arguments]
+    facts += [("undo", undo)] if (undo := _undo(dry_run, actions)) else []
+    facts.append(("written to", f"{audit_log_place(dry_run.audit_log)}{missing}"))
     return [heading("Audit log entry"), *pairs(facts, cells)]
 
 

@@ -9,7 +9,7 @@ from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
 from console.text.spans import UNLIMITED, Link, Spans, link, wrap
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
 from queries.model import AuditLogEntry, Detail, Finding, Node, Page, ScanRequired, Section
 from queries.safe_text import safe_text
 

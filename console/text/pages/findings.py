@@ -66,5 +66,6 @@ def evidence(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
     line: Spans = []
     for key, value in finding.evidence.items():
         blank = "  " if line else ""
-        line += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(f"{value}"), link(value, "$faint"))]
+        shown = "–" if value is None else f"{value}"
+        line += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(shown), link(value, "$faint"))]
     return [[(" " * indent, ""), *part] for part in wrap(line, max(cells - indent, 8)) if line]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from console.text import formatting
 from console.text.spans import Spans, link, width, wrap
@@ -19,6 +19,15 @@ def heading(text: str, note: str = "") -> Spans:
 def plain(text: str, style: str = "", indent: int = 2) -> Spans:
     """Return one line of text."""
     return [(" " * indent, ""), (safe_text(text), style)]
+
+
+def command_lines(commands: Mapping[str, str], indent: int = 2) -> list[Spans]:
+    """Return commands after their places, unwrapped so that they can be copied."""
+    return [
+        [(" " * indent, ""), (f"{safe_text(place)}: ", "$faint"), (safe_text(line), "bold")]
+        for place, text in commands.items()
+        for line in text.split("\n")
+    ]
 
 
 def wrapped(text: str, cells: int, style: str = "", indent: int = 2) -> list[Spans]:

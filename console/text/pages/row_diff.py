@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console.text import formatting
-from console.text.pages.lines import plain, wrapped
+from console.text.pages.lines import command_lines, plain, wrapped
 from console.text.spans import UNLIMITED, Spans, width
 from queries.model import Outcome, Result, RowChange
 from queries.safe_text import safe_text
@@ -114,17 +114,20 @@ def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS) -> lis
 
     Changed nodes come last because they need no attention. At most ``limit`` ids are listed; 0 for the counts alone.
     """
-    groups: dict[tuple[Outcome, str], list[str]] = {}
+    groups: dict[tuple[Outcome, str], list[Result]] = {}
     for result in results:
-        groups.setdefault((result.outcome, result.why), []).append(result.id)
+        groups.setdefault((result.outcome, result.why), []).append(result)
     order = list(Outcome)
     lines: list[Spans] = []
-    for (outcome, why), ids in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
+    for (outcome, why), nodes in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
         style = STYLES[outcome]
-        lines.append([("  ", ""), (f"{len(ids)} ", f"bold {style}"), (MEANINGS[outcome], style)])
+        lines.append([("  ", ""), (f"{len(nodes)} ", f"bold {style}"), (MEANINGS[outcome], style)])
         lines += wrapped(why, cells, "", 4) if why else []
-        lines += [plain(node_id, "$faint", 4) for node_id in ids[:limit]]
-        if limit and len(ids) > limit:
-            lines.append(plain(f"… and {len(ids) - limit} more", "$faint", 4))
-        limit = max(limit - len(ids), 0)
+        for each in nodes[:limit]:
+            lines.append(plain(each.id, "$faint", 4))
+            lines += wrapped(each.detail, cells, "$faint", 6) if isinstance(each.detail, str) else []
+            lines += command_lines(each.commands or {}, 6)
+        if limit and len(nodes) > limit:
+            lines.append(plain(f"… and {len(nodes) - limit} more", "$faint", 4))
+        limit = max(limit - len(nodes), 0)
     return lines

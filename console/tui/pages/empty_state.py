@@ -5,6 +5,7 @@ from __future__ import annotations
 from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
+from queries.contract.outside import PROPOSE
 from queries.workspace import Workspace
 
 ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the database."
@@ -40,4 +41,5 @@ def _unconnected(session: Session) -> tuple[str, str]:
 def _expected(workspace: Workspace) -> str:
     lines = [f"Looked for {line}" for line in workspace.expected]
     lines += [f"Declined: {d.engine} in schema {d.schema}: {d.why}" for d in workspace.declined]
-    return "\n".join(lines)
+    lines += [line for folder in workspace.broken for line in folder.lines]
+    return "\n".join([*lines, PROPOSE])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from console.text import formatting
-from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
 from queries.contract.detect import Declined
+from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action, FindingSpec
 from queries.model import Phase, Proof, SkippedFinding
 from queries.read.reader import FINDINGS, Reader
@@ -47,6 +48,7 @@ def help_page(
     skipped_findings: Iterable[SkippedFinding],
     capped: Mapping[str, Iterable[str]],
     declined: Iterable[Declined] = (),
+    broken: Iterable[BrokenFolder] = (),
     *,
     ascii: bool = False,
 ) -> list[Spans]:
@@ -71,6 +73,9 @@ def help_page(
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
         lines += [heading(other.engine, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
+    for folder in broken:
+        lines += [heading(folder.name, "not used")]
+        lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]
     return lines
 
 
@@ -125,7 +130,8 @@ def _action(action: Action, key: str, width: int) -> list[Spans]:
     lines = [head]
     for text in (action.effect, action.next):
         lines += wrapped(text, width, "", 4) if text else []
-    return [*lines, *(wrapped(f"{action.support}: {action.why}", width, "$faint", 4) if action.why else [])]
+    lines += wrapped(f"{action.support}: {action.why}", width, "$faint", 4) if action.why else []
+    return [*lines, *command_lines(action.command, 4)]
 
 
 def _finding(finding: FindingSpec, width: int) -> list[Spans]:

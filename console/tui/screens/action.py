@@ -6,15 +6,18 @@ from console.model.session import Session
 from console.tui.screens.ask import AskScreen
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
+from console.tui.screens.edited import edited_plan
 from console.tui.screens.result import ResultScreen
 from queries.actions.plan import ActionInput, Plan
+from queries.actions.undo import plan_entry
 from queries.errors import DatabaseError
 from queries.model import OPEN, DryRun, Outcome
 
 
 async def perform(page: PageScreen, plan: Plan) -> None:
     """Lead the operator from the plan to the result. Runs in a worker of the app."""
-    dry_run = await _confirmed(page, plan)
+    prepared = plan if plan.action.document is None else await edited_plan(page, plan)
+    dry_run = None if prepared is None else await _confirmed(page, prepared)
     if dry_run is None:
         page.say("Nothing was changed.", "faint")
         return
@@ -24,10 +27,17 @@ async def perform(page: PageScreen, plan: Plan) -> None:
     except DatabaseError as error:
         page.say(str(error), "bad")
         return
-    await page.app.push_screen_wait(ResultScreen(plan, work))
+    undone = await page.app.push_screen_wait(ResultScreen(plan, work))
     page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     page.acted()
     session.refresh()
+    if undone is not None and session.workspace is not None:
+        try:
+            again = await plan_entry(session.workspace, undone)
+        except DatabaseError as error:
+            page.say(str(error), "bad")
+        else:
+            await perform(page, again)
 
 
 async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:

@@ -40,7 +40,7 @@ class AskScreen(Dialog[ActionInput]):
             with VerticalScroll(id="fields"):
                 yield text("Reason, for the audit log", classes="label")
                 yield _line("reason", self._before.reason)
-                for argument in self._plan.action.arguments:
+                for argument in self._plan.action.typed:
                     yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
@@ -73,7 +73,7 @@ class AskScreen(Dialog[ActionInput]):
             self.query_one("#reason").focus()
             raise ValueError("Enter a reason: it is written to the audit log.")
         arguments = {}
-        for argument in self._plan.action.arguments:
+        for argument in self._plan.action.typed:
             field = self.query_one(f"#argument-{argument.name}")
             value = answer(argument, field.value)  # type: ignore[attr-defined]
             if value is not None:

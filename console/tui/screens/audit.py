@@ -11,11 +11,12 @@ from textual.content import Content
 from console.model import audit_list
 from console.model.row_list import Row, RowList
 from console.text import formatting
+from console.text.pages.action import audit_log_place
 from console.text.pages.audit_entry import target
 from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_bulk
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
@@ -66,7 +67,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def _place(self) -> str:
         workspace = self.session.workspace
-        return "" if workspace is None else f"It is in {workspace.audit_log_place}."
+        return "" if workspace is None else f"It is kept in {audit_log_place(workspace.audit_log_place)}."
 
     def note(self) -> str:
         workspace = self.session.workspace
@@ -130,6 +131,17 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, whole=False))
+
+    def action_undo(self) -> None:
+        """Undo the chosen entry. If it is a part of a bulk, undo the bulk."""
+        entries = self.list.chosen(self.row)
+        bulks = {entry.bulk for entry in entries}
+        if len(bulks) == 1 and (bulk := bulks.pop()):
+            self.run_worker(undo_bulk(self, bulk), group="undo")
+        elif len(entries) == 1:
+            undo(self, entries[0])
+        else:
+            self.host.refuse("Undo takes one entry or one bulk at a time." if entries else "There is no entry to undo.")
 
     def copies(self) -> list[CopyChoice]:
         from console.tui.screens.copy import entry_choices

@@ -11,8 +11,32 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
+from queries.actions.undo import plan_entry, plan_undo
+from queries.errors import DatabaseError
 from queries.model import AuditLogEntry
 from queries.write.audit_log import Filter
+
+
+def undo(page: PageScreen, entry: AuditLogEntry) -> None:
+    """Open the dialogs of the undo of an entry."""
+    workspace = page.session.workspace
+    if workspace is None:
+        return
+    try:
+        page.host.start(plan_undo(workspace, [entry]))
+    except DatabaseError as error:
+        page.host.refuse(str(error))
+
+
+async def undo_bulk(page: PageScreen, bulk: str) -> None:
+    """Read the entries of a bulk and open the dialogs of their undo."""
+    workspace = page.session.workspace
+    if workspace is None:
+        return
+    try:
+        page.host.start(await plan_entry(workspace, bulk))
+    except DatabaseError as error:
+        page.host.refuse(str(error))
 
 
 class AuditEntryScreen(PageScreen):
@@ -58,6 +82,9 @@ class AuditEntryScreen(PageScreen):
 
     def show_body(self) -> None:
         self.query_one(LineView).put(lambda width: entry_page(self._entry, width))
+
+    def action_undo(self) -> None:
+        undo(self, self._entry)
 
     def action_back(self) -> None:
         self.dismiss()

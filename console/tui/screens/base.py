@@ -22,7 +22,7 @@ from console.tui.widgets.footer import FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.status_bar import StatusBar
 from console.tui.widgets.tabs import TabsBar
-from queries.contract.loader import Engine
+from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.database import Server
 from queries.model import Node
@@ -284,7 +284,7 @@ class PageScreen(Screen[None]):
         self.query_one(EnginesBar).show(
             [
                 EngineLine(
-                    label=f"{label} ({reader.engine.variant})" if reader.engine.variant else label,
+                    label=_name(label, reader.engine),
                     counts=self.session.counts.get(label),
                     stuck=self.session.stuck(label) if self.session.findings_loaded else None,
                     more_stuck=label in more,
@@ -315,6 +315,7 @@ class PageScreen(Screen[None]):
             lag=server.lag if server else None,
             superuser=bool(server and server.superuser),
             unencrypted=bool(server and not server.encrypted and not server.local),
+            engines=_engines(self.engine, workspace) if workspace else "",
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
@@ -325,6 +326,25 @@ class PageScreen(Screen[None]):
             pace=session.pace,
             share=session.share,
         )
+
+
+def _name(label: str, engine: Engine) -> str:
+    """Return a label, with the variant and whether the engine is the operator's own."""
+    notes = ", ".join(filter(None, ("own" if engine.origin else "", engine.variant)))
+    return f"{label} ({notes})" if notes else label
+
+
+def _engines(engine: Engine | None, workspace: Workspace) -> str:
+    """Return the header's note about engines outside of the package, or "".
+
+    It says if the engine in front is one, and how many folders are not used.
+    """
+    parts = []
+    if engine is not None and engine.origin:
+        parts.append("own engine, not checked: no actions" if engine.unproven else "own engine")
+    if broken := len(workspace.broken):
+        parts.append(f"{broken} engine{'s' * (broken > 1)} not used (?)")
+    return "  ".join(parts)
 
 
 def _read_only(workspace: Workspace) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from textual import on
@@ -57,11 +57,18 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]
+        for action in reader.actions(node.kind):
+            found += command_choices(action.title, action.commands(node.id))
         found += [
             CopyChoice(title=f"SQL of {action.title}", text=perform.statements(reader.engine, action))
             for action in actions
         ]
     return found
+
+
+def command_choices(title: str, commands: Mapping[str, str]) -> list[CopyChoice]:
+    """Return the commands of an external action."""
+    return [CopyChoice(title=f"{title} ({place})", text=command) for place, command in commands.items()]
 
 
 def _json(record: Record) -> str:

@@ -244,6 +244,15 @@ class DeadScreen(ListScreen[Item]):
     def open(self, record: Item) -> None:
         self.app.push_screen(DetailScreen(record.dead_letter.node, self.MODE))
 
+    def action_redrive(self) -> None:
+        """Revive the marked dead letters, or those of the row, in cohorts."""
+        chosen = [item.dead_letter for item in self.list.chosen(self.row)]
+        groups = {item.group.key for item in self.list.chosen(self.row)}
+        if not chosen:
+            self.host.refuse("A redrive revives dead letters. Move the cursor to a group first.")
+            return
+        self.host.redrive(chosen, f"group {groups.pop()}" if len(groups) == 1 else f"{len(groups)} groups")
+
     def action_more(self) -> None:
         part = self._board.parts.get(self.label() or "")
         if part is not None and part.more:

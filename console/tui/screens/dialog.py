@@ -24,6 +24,7 @@ from queries.safe_text import safe_text
 
 SCROLL = {"up": (-1, 0), "down": (1, 0), "pageup": (0, -1), "pagedown": (0, 1)}  # key -> lines, screens
 MAX_HEIGHT = 0.92  # share of the screen's height
+LEAST = 3  # rows of the page and of the fields
 
 R = TypeVar("R")
 
@@ -61,12 +62,18 @@ class Dialog(ModalScreen[R], Generic[R]):
         return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.key_shown(key)))
 
     def fit(self) -> None:
-        """Limit the height of the page in the box, so that the buttons stay visible."""
+        """Limit the height of page and fields, so that the buttons stay visible."""
         for box in self.query("#box.fitting"):
-            for page in box.query_children(LineView):
-                rows = box.styles.gutter.height
-                rows += sum(_rows(child) for child in box.children if child is not page and child.display)
-                page.styles.max_height = max(int(self.size.height * MAX_HEIGHT) - rows, 3)
+            page, fields = box.query_children(LineView), box.query_children("#fields")
+            fixed = [child for child in box.children if child.display and child not in (*page, *fields)]
+            room = int(self.size.height * MAX_HEIGHT) - box.styles.gutter.height - sum(map(_rows, fixed))
+            for each in fields:
+                each.styles.max_height = max(room - LEAST, LEAST)
+                room -= min(each.virtual_size.height, max(room - LEAST, LEAST))
+            for each in page:
+                each.styles.max_height = max(room, LEAST)
+        if self.focused is not None:
+            self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:
         """Scroll the page from a field or a button, which do not use these keys."""

@@ -67,7 +67,9 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._plan = plan
         self._entered = entered
         self._typed = to_type(plan, self.host.context)
-        self._versions = self.session.seen(plan.action.name, plan.nodes)
+        # An edited text is its own guard. The rows of an undo have guards of their own, and its nodes may be gone.
+        self._seen = plan.nodes if plan.edit is None else ()
+        self._versions = self.session.seen(plan.action.name, self._seen) if self._seen else dict(plan.versions)
         self._dry_run: DryRun | None = None
         self._ids = False  # whether the ids of skipped nodes are listed
 
@@ -103,7 +105,9 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if workspace is None:
             return
         try:
-            self._dry_run = await perform.dry_run(workspace, plan, self._entered.reason, self._entered.arguments)
+            self._dry_run = await perform.dry_run(
+                workspace, plan, self._entered.reason, {**plan.arguments, **self._entered.arguments}, measures=True
+            )
         except DatabaseError as error:
             self._failed(error)
             return
@@ -170,7 +174,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     async def read(self) -> None:
         """Warn if another session has changed the nodes since the dry run."""
         reader, dry_run = self.session.engines.get(self._plan.label), self._dry_run
-        if reader is None or dry_run is None:
+        if reader is None or dry_run is None or not self._plan.nodes:
             return
         watched = {r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED] if r.outcome is Outcome.CHANGED}
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
@@ -253,7 +257,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     async def _again(self) -> None:
         reader = self.session.engines.get(self._plan.label)
-        ids = list(self._versions)
+        ids = list(self._versions) if self._seen else []
         try:
             for start in range(0, len(ids) if reader else 0, 500):
                 page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]

@@ -33,5 +33,6 @@ class HelpScreen(PageScreen):
             self.session.skipped_findings,
             self.session.capped,
             self.session.workspace.declined if self.session.workspace else (),
+            self.session.workspace.broken if self.session.workspace else (),
             ascii=self.host.ascii,
         )

@@ -28,10 +28,11 @@ from queries.safe_text import safe_text
 READ = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
-class ResultScreen(Dialog[None]):
+class ResultScreen(Dialog[str]):
     """Follows a bulk run.
 
-    The operator can stop it while it runs and close the dialog once it has ended.
+    The operator can stop it while it runs and close the dialog once it has ended. Returns the id of the audit log entry
+    or the bulk that the operator wants to undo, or None.
     """
 
     BINDINGS = bindings(keymap.RESULT)
@@ -118,7 +119,8 @@ class ResultScreen(Dialog[None]):
         if work.ended and work.stopped and work.bulk:
             return [*tally(work.results), (f"  ·  resume the rest: unstick do --resume {work.bulk}", "$faint")]
         if work.ended:
-            return tally(work.results)
+            undo = f"  ·  {self.host.key_shown(keymap.RESULT[1])} undo" if self._undo_hint() else ""
+            return [*tally(work.results), (undo, "$faint")]
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the current chunk: {done}", "$warning", 0)
@@ -141,9 +143,32 @@ class ResultScreen(Dialog[None]):
         work, total = self._work, self._work.outcomes
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
+        facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
         following = pages.then(self._plan.action, width) if self._follow is not None else []
         return [*following, *pages.result_page(results, width, changes=total.changes, facts=facts)]
+
+    def _undo_hint(self) -> str:
+        """Return how the commit can be undone, or ""."""
+        work = self._work
+        changed = sum(result.outcome is Outcome.CHANGED for result in work.results)
+        entries = work.outcomes.entries
+        if not entries or len(work.dry_run.irreversible) >= changed:
+            return ""
+        if len(entries) > 1 and not work.bulk:
+            return f"the {len(entries)} entries {entries[0]} to {entries[-1]}, each from the audit log"
+        return f"{self.host.key_shown(keymap.RESULT[1])}, or: unstick undo {self._undone}"
+
+    @property
+    def _undone(self) -> str:
+        """Id of the bulk or the entry that an undo takes."""
+        entries = self._work.outcomes.entries
+        return self._work.bulk if len(entries) > 1 else entries[0]
+
+    def action_undo(self) -> None:
+        """Close the dialog and undo the commit, if it has one entry or is a bulk."""
+        if self._work.ended and self._undo_hint() and self._undone:
+            self.dismiss(self._undone)
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:

@@ -25,6 +25,7 @@ class Header(Record):
     lag: float | None = None  # replication lag of a standby
     superuser: bool = False
     unencrypted: bool = False
+    engines: str = ""  # in short: an engine in front that is not of the package, and folders that are not used
     read_only: str = ""  # short reason why no action is possible
     link: str = "connecting"
     retry: float = 0.0  # until the next attempt to connect
@@ -88,6 +89,8 @@ def _warnings(header: Header) -> list[Part]:
     parts: list[Part] = []
     for word, holds in (("superuser", header.superuser), ("not encrypted", header.unencrypted)):
         parts += [(word, "bold" if header.production else "bold $warning"), "  "] if holds else []
+    if header.engines:
+        parts += [(header.engines, "bold" if header.production else "bold $warning"), "  "]
     if header.read_only:
         parts += [(header.read_only, "bold reverse"), "  "]
     return parts

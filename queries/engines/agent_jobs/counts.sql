@@ -1,12 +1,11 @@
--- Number of jobs in each phase, with the precision of each number.
--- $1 met_needs text[]: needs that are met; small tables are counted in full
+-- Number of jobs in each status, with the precision of each number.
 -- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without it,
 -- the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the server's
 -- statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.
 WITH RECURSIVE known AS (
-  SELECT 'jobs_scan' = ANY ($1::text[]) AS whole,
-         NOT 'jobs_scan' = ANY ($1::text[]) AND 'unfinished' = ANY ($1::text[]) AS by_status,
-         NOT 'jobs_scan' = ANY ($1::text[]) AND NOT 'unfinished' = ANY ($1::text[]) AND 'by_user' = ANY ($1::text[]) AS by_user
+  SELECT 'jobs_scan' = ANY (:met_needs) AS whole,
+         NOT 'jobs_scan' = ANY (:met_needs) AND 'unfinished' = ANY (:met_needs) AS by_status,
+         NOT 'jobs_scan' = ANY (:met_needs) AND NOT 'unfinished' = ANY (:met_needs) AND 'by_user' = ANY (:met_needs) AS by_user
 ),
 leaps AS (
   -- Loose index scan over the users, each with the number of active jobs among the first 20 rows. Active jobs sort first.
@@ -60,12 +59,11 @@ estimate AS (
    CROSS JOIN unnest(s.most_common_vals::text::text[], s.most_common_freqs) AS f(status, freq)
    WHERE c.oid = format('%I.jobs', :'schema')::regclass AND c.reltuples >= 0
 )
-SELECT p.phase,
+SELECT p.status,
        CASE WHEN c.all OR k.whole THEN coalesce(c.n, 0) WHEN e.n > coalesce(c.n, -1) THEN e.n ELSE least(c.n, 10000) END::int8 AS n,
        CASE WHEN c.all OR k.whole THEN 'exact' WHEN e.n > coalesce(c.n, -1) THEN 'estimated' WHEN c.n IS NOT NULL THEN 'capped'
             ELSE 'unknown' END AS precision
   FROM known k
- CROSS JOIN (VALUES ('ready', 'pending'), ('running', 'active'), ('scheduled', 'delayed'),
-                    ('held', 'paused'), ('failed', 'failed'), ('done', 'completed')) AS p(phase, status)
+ CROSS JOIN unnest(ARRAY['pending', 'active', 'delayed', 'paused', 'failed', 'completed']) AS p(status)
   LEFT JOIN counted c ON c.status = p.status
   LEFT JOIN estimate e ON e.status = p.status

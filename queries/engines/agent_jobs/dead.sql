@@ -1,17 +1,13 @@
 -- Failed jobs of 500 users, oldest first. The engine does not retry them and has no mark for handled ones.
 -- A row without an id means that there may be more.
 -- needs: by_user
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: group: agent or user, the grouping of the tree
--- $3 cursor text: created_at|id of the last row of the previous page, or NULL
--- $4 page int: maximum number of rows
+-- cursor: created_at|id of the last row of the previous page, or NULL
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
 -- users with the oldest failed jobs. An index-only scan finds the time at which the page is full; later jobs are not read.
-WITH RECURSIVE
 \ir parts/users.sql
 , c AS MATERIALIZED (
-  SELECT coalesce(split_part($3::text, '|', 1)::timestamptz, '-infinity') AS at,
-         coalesce(split_part($3::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+  SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
+         coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),
 heads AS MATERIALIZED (
   SELECT u.user_id, h.created_at
@@ -20,9 +16,9 @@ heads AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                         WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                         ORDER BY j.created_at LIMIT 1) AS h
-   WHERE $1::text[] IS NULL
+   WHERE :ids IS NULL
    ORDER BY h.created_at
-   FETCH FIRST ($4::int) ROWS WITH TIES
+   FETCH FIRST (:page) ROWS WITH TIES
 ),
 full_at AS MATERIALIZED (
   SELECT t.created_at
@@ -30,9 +26,9 @@ full_at AS MATERIALIZED (
    CROSS JOIN heads h
    CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                         WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at > c.at
-                        ORDER BY j.created_at LIMIT $4::int) AS t
+                        ORDER BY j.created_at LIMIT :page) AS t
    ORDER BY t.created_at
-   LIMIT 1 OFFSET $4::int - 1
+   LIMIT 1 OFFSET :page - 1
 ),
 failed AS (
   SELECT f.*
@@ -42,13 +38,13 @@ failed AS (
                         WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                           AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
-                        ORDER BY j.created_at, j.id LIMIT $4::int) AS f
+                        ORDER BY j.created_at, j.id LIMIT :page) AS f
   UNION ALL
   SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
    WHERE j.status = 'failed'
-     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
+     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
 )
 \ir parts/dead_letters.sql
 UNION ALL
 SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND (SELECT count(*) FROM users) = 500
+ WHERE :ids IS NULL AND (SELECT count(*) FROM users) = 500

@@ -1,10 +1,7 @@
 -- Unfinished jobs of 500 users, oldest first. A row without an id means that there may be more.
 -- needs: by_user
--- $1 cursor text: created_at|id of the last row of the previous page, or NULL
--- $2 settings jsonb: group: agent or user, the grouping of the tree
--- $3 page int: maximum number of rows
+-- cursor: created_at|id of the last row of the previous page, or NULL
 -- Index: one on jobs(user_id, status, created_at), for each user and status.
-WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS (
   SELECT CASE WHEN u.last >= 'paused' THEN u.user_id END AS before, u.user_id AS after,

@@ -1,15 +1,12 @@
 -- Jobs, users and the queue by id, one row for each id that exists.
 -- kinds: job user queue
--- $1 ids text[]: local ids: job:uuid, user:uuid, queue:all
--- $2 settings jsonb: group: agent or user, the grouping of the tree; profile: mirror or table
--- $3 places text[]: known ctids of jobs, from the last read
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
 WITH wanted AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
-    FROM unnest($1::text[]) AS i
+    FROM unnest(:ids) AS i
 ),
-there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.ctid = ANY ($3::text[]::tid[])),
+there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.ctid = ANY (:places::text[]::tid[])),
 placed AS MATERIALIZED (SELECT t.* FROM there t WHERE t.id IN (SELECT w.key FROM wanted w WHERE w.kind = 'job')),
 users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last
@@ -35,15 +32,15 @@ SELECT
           FROM :"schema".jobs j
          WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))) AS j
 UNION ALL
-SELECT 'user:' || u.key, NULL, NULL, 'user',
+SELECT 'user:' || u.key, NULL, 'user',
        'user ' || u.key || ' · ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,
        NULL,
        CASE WHEN u.active > 0 THEN 'running' WHEN u.pending > 0 THEN 'ready' WHEN u.delayed > 0 THEN 'scheduled' WHEN u.paused > 0 THEN 'held' ELSE 'done' END,
-       NULL, NULL, NULL, NULL, extract(epoch FROM u.last)::float8, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
+       NULL, extract(epoch FROM u.last)::float8, NULL, '-', extract(epoch FROM now())::float8, NULL
   FROM users u CROSS JOIN LATERAL (SELECT u.pending + u.active + u.delayed + u.paused AS open) AS n
 UNION ALL
-SELECT w.id, NULL, NULL, 'queue',
-       CASE $2::jsonb ->> 'profile' WHEN 'table' THEN 'queue' ELSE 'queue (Bull, in Redis)' END, NULL, 'unknown',
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
+SELECT w.id, NULL, 'queue',
+       CASE :settings ->> 'profile' WHEN 'table' THEN 'queue' ELSE 'queue (Bull, in Redis)' END, NULL, 'unknown',
+       NULL, NULL, NULL, '-', extract(epoch FROM now())::float8, NULL
   FROM wanted w
  WHERE w.id = 'queue:all'

@@ -1,12 +1,11 @@
--- Number of tasks in each phase, with the precision of each number. Running, held and ready tasks are due, so they are
--- counted among the first 10,000 due rows. Sleeping and suspended tasks are counted up to 10,000, or estimated if the
--- server's statistics show more than 50,000.
--- $1 settings jsonb: heartbeat_timeout by type
+-- Number of tasks by status, with the precision of each number. Polling, ready and reclaimable tasks are due, so they are
+-- counted among the first 10,000 due rows; lapsed ones count as reclaimable. Sleeping and suspended tasks are counted up
+-- to 10,000, or estimated if the server's statistics show more than 50,000.
 -- Index: idx_tasks_ready_at, on both sides of now() and for NULLs; index-only scans except for due rows.
 WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          t.heartbeat > now() - 0.75 * make_interval(secs => coalesce(
-           $1::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $1::jsonb ->> 'heartbeat_timeout')::float8) AS alive
+           :settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS alive
     FROM :"schema".tasks t
    WHERE t.wake_at <= now()
    ORDER BY t.wake_at
@@ -18,19 +17,19 @@ estimate AS (
    WHERE c.oid = format('%I.tasks', :'schema')::regclass AND c.reltuples > 0
 ),
 counted AS (
-  SELECT 'held' AS phase, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS rows_read, NULL::float8 AS about FROM due
-  UNION ALL SELECT 'running', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
+  SELECT 'reclaimable' AS status, count(*) FILTER (WHERE NOT idle AND NOT alive) AS n, count(*) AS rows_read, NULL::float8 AS about FROM due
+  UNION ALL SELECT 'polling', count(*) FILTER (WHERE NOT idle AND alive), count(*), NULL FROM due
   UNION ALL SELECT 'ready', count(*) FILTER (WHERE idle), count(*), NULL FROM due
-  UNION ALL SELECT 'scheduled', count(*), count(*), (SELECT scheduled FROM estimate)
+  UNION ALL SELECT 'sleeping', count(*), count(*), (SELECT scheduled FROM estimate)
               FROM (SELECT FROM :"schema".tasks WHERE wake_at > now() AND NOT coalesce((SELECT scheduled > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
-  UNION ALL SELECT 'blocked', count(*), count(*), (SELECT blocked FROM estimate)
+  UNION ALL SELECT 'suspended', count(*), count(*), (SELECT blocked FROM estimate)
               FROM (SELECT FROM :"schema".tasks WHERE wake_at IS NULL AND NOT coalesce((SELECT blocked > 50000 FROM estimate), false) ORDER BY wake_at LIMIT 10001) AS s
 )
-SELECT c.phase,
+SELECT c.status,
        CASE WHEN c.about > 50000 THEN c.about::int8 WHEN c.rows_read <= 10000 THEN c.n WHEN c.about > 10000 THEN c.about::int8
             ELSE least(c.n, 10000) END AS n,
        CASE WHEN c.about > 50000 THEN 'estimated' WHEN c.rows_read <= 10000 THEN 'exact' WHEN c.about > 10000 THEN 'estimated'
             ELSE 'capped' END AS precision
   FROM counted c
 UNION ALL
-SELECT 'failed', NULL, 'unknown'
+SELECT 'orphaned', NULL, 'unknown'

@@ -1,28 +1,23 @@
 -- Tasks that cannot continue without an operator: failing tasks with an undecodable message, tasks locked by a dead worker
 -- and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries without end.
 -- A row without an id means that there may be more.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: messages, names and heartbeat_timeout by type
--- $3 met_needs text[]: in a large table, the last two kinds require an index or are skipped
--- $4 cursor text: severity|time|id of the last row of the previous page, or NULL
--- $5 page int: maximum number of rows
+-- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each kind.
-WITH
 \ir parts/messages.sql
 ,
 asked AS MATERIALIZED (
-  SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+  SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%'))
 ),
 held AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
-    WHERE $1::text[] IS NULL AND 'task_by_heartbeat' = ANY ($3::text[])
+    WHERE :ids IS NULL AND 'task_by_heartbeat' = ANY (:met_needs)
       AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
 unread AS MATERIALIZED (
   (SELECT task_id, task_type FROM :"schema".tasks
-    WHERE $1::text[] IS NULL AND 'task_scan' = ANY ($3::text[])
+    WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs)
       AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type FROM asked WHERE wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0
@@ -34,7 +29,7 @@ dead AS (
   SELECT h.task_id, h.task_type, 8, h.heartbeat, 'locked by a dead worker', NULL
     FROM held h
    WHERE (h.wake_at > now() OR h.wake_at IS NULL)
-     AND h.heartbeat <= now() - make_interval(secs => coalesce($2::jsonb -> h.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
+     AND h.heartbeat <= now() - make_interval(secs => coalesce(:settings -> h.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
   UNION ALL
   SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread u
 ),
@@ -43,17 +38,17 @@ placed AS (
 )
 (SELECT 'task:' || p.task_id AS id, p.severity || '|' || p.place || '|' || p.task_id AS cursor, p.severity::int8 AS severity,
         extract(epoch FROM p.at)::float8 AS since,
-        p.cause || ' · ' || coalesce($2::jsonb -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
+        p.cause || ' · ' || coalesce(:settings -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
         p.error::text AS error, NULL::text AS was, NULL::text AS is_now
    FROM placed p
-  WHERE $4::text IS NULL
+  WHERE :cursor IS NULL
      OR (- p.severity, p.place, p.task_id)
-        > (- split_part($4::text, '|', 1)::int, split_part($4::text, '|', 2)::timestamptz, split_part($4::text, '|', 3)::macaddr8)
+        > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::macaddr8)
   ORDER BY - p.severity, p.place, p.task_id
-  LIMIT $5::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[] THEN 'the 5,000 tasks with the earliest wake_at'
+SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs THEN 'the 5,000 tasks with the earliest wake_at'
                   ELSE 'tasks that an index finds' END, NULL, NULL, NULL, NULL, NULL, NULL
- WHERE $1::text[] IS NULL
+ WHERE :ids IS NULL
    AND ((SELECT count(*) FROM due) >= 5000
-        OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ $3::text[])
+        OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs)

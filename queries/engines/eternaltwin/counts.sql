@@ -1,9 +1,8 @@
 -- Number of tasks in each phase, with the precision of each number.
--- $1 met_needs text[]: needs that are met; small tables are counted in full
 -- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped at 10,000. The other numbers come from the
 -- server's statistics.
 WITH known AS (
-  SELECT 'task_scan' = ANY ($1::text[]) AND 'timer_by_task' = ANY ($1::text[]) AS whole
+  SELECT 'task_scan' = ANY (:met_needs) AND 'timer_by_task' = ANY (:met_needs) AS whole
 ),
 capped AS (
   SELECT (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS ready,
@@ -28,21 +27,16 @@ estimate AS (
 ),
 counted AS (
   SELECT known.whole, capped.*, exact.done, exact.scheduled, exact.blocked, estimate.done AS about_done,
-         CASE WHEN capped.timers <= 10000 THEN greatest(0, estimate.asleep - capped.timers) END AS about_blocked,
-         estimate.asleep IS NOT NULL AS analyzed
+         CASE WHEN capped.timers <= 10000 AND estimate.asleep IS NOT NULL THEN greatest(0, estimate.asleep - capped.timers) END AS about_blocked
     FROM known CROSS JOIN capped CROSS JOIN exact LEFT JOIN estimate ON true
 )
-SELECT 'ready' AS phase, least(ready, 10000)::int8 AS n, CASE WHEN ready > 10000 THEN 'capped' ELSE 'exact' END AS precision
+SELECT s.*
   FROM counted
-UNION ALL
-SELECT 'scheduled', CASE WHEN whole THEN scheduled ELSE least(timers, 10000) END,
-       CASE WHEN whole THEN 'exact' WHEN timers > 10000 THEN 'capped' ELSE 'estimated' END
-  FROM counted
-UNION ALL
-SELECT 'blocked', CASE WHEN whole THEN blocked WHEN analyzed THEN about_blocked::int8 END,
-       CASE WHEN whole THEN 'exact' WHEN analyzed AND about_blocked IS NOT NULL THEN 'estimated' ELSE 'unknown' END
-  FROM counted
-UNION ALL
-SELECT 'done', CASE WHEN whole THEN done ELSE about_done::int8 END,
-       CASE WHEN whole THEN 'exact' WHEN analyzed THEN 'estimated' ELSE 'unknown' END
-  FROM counted
+ CROSS JOIN LATERAL (VALUES
+   ('Available', NULL, least(ready, 10000), CASE WHEN ready > 10000 THEN 'capped' ELSE 'exact' END),
+   ('Blocked', 'scheduled', CASE WHEN whole THEN scheduled ELSE least(timers, 10000) END,
+    CASE WHEN whole THEN 'exact' WHEN timers > 10000 THEN 'capped' ELSE 'estimated' END),
+   ('Blocked', 'blocked', CASE WHEN whole THEN blocked ELSE about_blocked::int8 END,
+    CASE WHEN whole THEN 'exact' WHEN about_blocked IS NOT NULL THEN 'estimated' ELSE 'unknown' END),
+   ('Complete', NULL, CASE WHEN whole THEN done ELSE about_done::int8 END,
+    CASE WHEN whole THEN 'exact' WHEN about_done IS NOT NULL THEN 'estimated' ELSE 'unknown' END)) AS s(status, phase, n, precision)

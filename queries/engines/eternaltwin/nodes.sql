@@ -1,14 +1,11 @@
 -- Nodes by id, one row for each id that exists.
--- $1 ids text[]: local ids, kind:key
--- $2 met_needs text[]: needs that are met; columns that require another need are NULL
--- $3 settings jsonb: thresholds in seconds
 -- Indexes: task_pkey, job_pkey; one on task(job_id) for the sums of a job; one on task_timer(task_id) for due times. If the
 -- last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is known
 -- to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.
 WITH wanted AS MATERIALIZED (
   SELECT split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
-    FROM unnest($1::text[]) AS i
+    FROM unnest(:ids) AS i
 ),
 tasks AS MATERIALIZED (
   SELECT t.*, t.xmin AS row_version
@@ -20,14 +17,14 @@ sizes AS MATERIALIZED (
   -- whole job before it applies a limit.
   SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
     FROM wanted w
-   WHERE w.kind = 'job' AND 'task_by_job' = ANY ($2::text[]) AND NOT 'task_scan' = ANY ($2::text[])
+   WHERE w.kind = 'job' AND 'task_by_job' = ANY (:met_needs) AND NOT 'task_scan' = ANY (:met_needs)
 ),
 of_jobs AS MATERIALIZED (
   SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
     FROM :"schema".task t
    WHERE t.job_id = ANY (ARRAY(SELECT w.key FROM wanted w LEFT JOIN sizes z ON z.job_id = w.key
                                 WHERE w.kind = 'job' AND coalesce(z.tasks, 0) <= 1000))
-     AND 'task_by_job' = ANY ($2::text[])
+     AND 'task_by_job' = ANY (:met_needs)
 ),
 asleep AS MATERIALIZED (
   SELECT task_id FROM tasks WHERE status = 'Blocked' UNION ALL SELECT task_id FROM of_jobs WHERE status = 'Blocked'
@@ -35,19 +32,19 @@ asleep AS MATERIALIZED (
 next AS MATERIALIZED (
   SELECT m.task_id, m.deadline
     FROM :"schema".task_timer m
-   WHERE EXISTS (SELECT FROM asleep) AND NOT 'timer_by_task' = ANY ($2::text[])
+   WHERE EXISTS (SELECT FROM asleep) AND NOT 'timer_by_task' = ANY (:met_needs)
    ORDER BY m.deadline, m.task_id
    LIMIT 5000
 ),
 timers AS MATERIALIZED (
-  SELECT 'timer_by_task' = ANY ($2::text[]) OR (SELECT count(*) < 5000 FROM next) AS known
+  SELECT 'timer_by_task' = ANY (:met_needs) OR (SELECT count(*) < 5000 FROM next) AS known
 ),
 due AS MATERIALIZED (
   SELECT m.task_id, min(m.deadline) AS deadline
     FROM (SELECT n.task_id, n.deadline FROM next n
           UNION ALL
           SELECT o.task_id, o.deadline FROM :"schema".task_timer o
-           WHERE 'timer_by_task' = ANY ($2::text[]) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
+           WHERE 'timer_by_task' = ANY (:met_needs) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
    WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM asleep))
    GROUP BY m.task_id
 ),
@@ -67,44 +64,33 @@ sums AS (
    GROUP BY o.job_id
 ),
 newest AS (
-  -- In a small table every poll counts, except those dated too far in the future. In a large table only the polls of
-  -- Available tasks can be read with an index.
-  SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($2::text[])
-               AND (t.polled_at).time < now() + make_interval(secs => ($3::jsonb ->> 'clock_ahead')::float8)),
-           (SELECT (t.polled_at).time
-              FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
-                     ORDER BY polled_at DESC LIMIT 5000) AS t
-             WHERE (t.polled_at).time < now() + make_interval(secs => ($3::jsonb ->> 'clock_ahead')::float8)
-             LIMIT 1)) AS poll
+\ir parts/newest_poll.sql
    WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')
 )
 SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,
        t.kind || ' v' || t.kind_version AS title, t.status::text AS status,
-       CASE t.status WHEN 'Complete' THEN 'done' WHEN 'Available' THEN 'ready'
-            ELSE CASE WHEN d.deadline IS NOT NULL THEN 'scheduled' WHEN i.known THEN 'blocked' ELSE 'unknown' END END AS phase,
+       CASE WHEN t.status <> 'Blocked' THEN NULL WHEN d.deadline IS NOT NULL THEN 'scheduled' WHEN i.known THEN 'blocked' ELSE 'unknown' END AS phase,
        t.revision::int8 AS revision,
        extract(epoch FROM t.cpu_duration)::float8 AS cpu, extract(epoch FROM t.poll_duration)::float8 AS poll,
        extract(epoch FROM t.created_at)::float8 AS created_at, extract(epoch FROM (t.polled_at).time)::float8 AS changed_at,
        extract(epoch FROM d.deadline)::float8 AS due_at,
-       NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts, NULL::text AS error,
-       t.revision || ':' || t.status || ':' || t.row_version AS version,
+       NULL::float8 AS heartbeat_at, t.revision || ':' || t.status || ':' || t.row_version AS version,
        extract(epoch FROM now())::float8 AS now
   FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id CROSS JOIN timers i
 UNION ALL
 SELECT 'job:' || j.job_id, NULL, NULL, 'job',
        CASE WHEN z.tasks > 1000 THEN 'more than 1000 tasks'
             WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
-            WHEN 'task_by_job' = ANY ($2::text[]) THEN 'no tasks'
+            WHEN 'task_by_job' = ANY (:met_needs) THEN 'no tasks'
             ELSE 'job' END,
        NULL, coalesce(s.phase, 'unknown'),
        s.revision::int8, s.cpu, s.poll,
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
-       NULL, NULL, NULL, NULL, NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
+       NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
   FROM :"schema".job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
  WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'runner (assumed to be the only one)', NULL,
-       CASE WHEN n.poll > now() - make_interval(secs => ($3::jsonb ->> 'runner_silent')::float8) THEN 'running' ELSE 'unknown' END,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+       CASE WHEN n.poll > now() - :runner_silent THEN 'running' ELSE 'unknown' END,
+       NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, '-', extract(epoch FROM now())::float8
   FROM newest n

@@ -1,19 +1,17 @@
 -- The rows of jobs and tasks and of the tasks' timers, with the transaction or MultiXact that locked each row last.
 -- needs: timer_by_task
--- $1 ids text[]: local ids
--- $2 met_needs text[]
 -- Indexes: job_pkey, task_pkey, one on task_timer(task_id); a small task_timer is scanned once.
 \ir parts/node_rows.sql
 UNION ALL
 SELECT 'task:' || m.task_id, m.tableoid, m.ctid::text, m.xmax
   FROM :"schema".task_timer m
- WHERE 'timer_scan' = ANY ($2::text[])
-   AND m.task_id IN (SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%')
+ WHERE 'timer_scan' = ANY (:met_needs)
+   AND m.task_id IN (SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%')
 UNION ALL
 SELECT 'task:' || m.task_id, m.tableoid, m.ctid::text, m.xmax
-  FROM unnest($1::text[]) AS i
+  FROM unnest(:ids) AS i
  CROSS JOIN LATERAL (
        SELECT m.task_id, m.tableoid, m.ctid, m.xmax FROM :"schema".task_timer m
         WHERE m.task_id = CASE WHEN i LIKE 'task:%' THEN substr(i, 6)::uuid END
         LIMIT 20) AS m
- WHERE NOT 'timer_scan' = ANY ($2::text[])
+ WHERE NOT 'timer_scan' = ANY (:met_needs)

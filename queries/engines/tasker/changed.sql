@@ -1,28 +1,26 @@
 -- Changes since a time: transitions of tasks and steps, with the state before, and new dead letters. At most a page of each.
--- $1 since float8: seconds since 1970
--- $2 cursor text: JSON object with the last place of each part on the previous page, or NULL
--- $3 page int
+-- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Indexes: the primary keys of the three tables backwards, because keys are in the order of time;
 -- idx_task_transitions_sort_key and idx_workflow_step_transitions_sort_key for the state before. A cancelled task's row has a
 -- wrong previous state, so the state is that of the previous row.
 WITH c AS MATERIALIZED (
-  SELECT coalesce(($2::text::jsonb ->> 'task')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS task,
-         coalesce(($2::text::jsonb ->> 'step')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS step,
-         coalesce(($2::text::jsonb ->> 'dead_letter')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS dead_letter,
-         to_timestamp($1::float8) AT TIME ZONE 'UTC' AS since
+  SELECT coalesce((:cursor::text::jsonb ->> 'task')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS task,
+         coalesce((:cursor::text::jsonb ->> 'step')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS step,
+         coalesce((:cursor::text::jsonb ->> 'dead_letter')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS dead_letter,
+         to_timestamp(:since) AT TIME ZONE 'UTC' AS since
 ),
 tasks_ AS MATERIALIZED (
   SELECT x.task_transition_uuid AS key, x.task_uuid, x.to_state, x.sort_key, x.created_at
-    FROM :"schema".task_transitions x WHERE x.task_transition_uuid < (SELECT task FROM c) ORDER BY x.task_transition_uuid DESC LIMIT $3::int
+    FROM :"schema".task_transitions x WHERE x.task_transition_uuid < (SELECT task FROM c) ORDER BY x.task_transition_uuid DESC LIMIT :page
 ),
 steps AS MATERIALIZED (
   SELECT x.workflow_step_transition_uuid AS key, x.workflow_step_uuid, x.to_state, x.sort_key, x.created_at
     FROM :"schema".workflow_step_transitions x
-   WHERE x.workflow_step_transition_uuid < (SELECT step FROM c) ORDER BY x.workflow_step_transition_uuid DESC LIMIT $3::int
+   WHERE x.workflow_step_transition_uuid < (SELECT step FROM c) ORDER BY x.workflow_step_transition_uuid DESC LIMIT :page
 ),
 dead_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid AS key, d.dlq_timestamp, d.dlq_reason::text AS reason
-    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid < (SELECT dead_letter FROM c) ORDER BY d.dlq_entry_uuid DESC LIMIT $3::int
+    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid < (SELECT dead_letter FROM c) ORDER BY d.dlq_entry_uuid DESC LIMIT :page
 )
 (SELECT 'task:' || t.task_uuid AS id, extract(epoch FROM t.created_at)::float8 AS at, 'transition' AS what, p.to_state::text AS old,
         t.to_state::text AS new, 'task' AS part, t.key::text AS place

@@ -1,17 +1,11 @@
 -- List pending dead letters, and permanently failed tasks, which this engine does not dead-letter. Order by the engine's
 -- weight of the reason, then by age. A row without an id marks a truncated search.
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 cursor text: severity|time|id of the last row of the previous page, or NULL
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
+-- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
-\ir parts/open_tasks.sql
+WITH RECURSIVE
+\ir parts/blocked_tasks.sql
 ,
 \ir parts/dead_letters.sql
-,
-resting AS (SELECT o.task_uuid FROM open_tasks o),
-\ir parts/decided_tasks.sql
 ,
 dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
@@ -31,11 +25,11 @@ dead AS MATERIALIZED (
 page AS MATERIALIZED (
   SELECT p.*
     FROM dead p
-   WHERE $2::text IS NULL
+   WHERE :cursor IS NULL
       OR (- p.severity, p.at, p.id)
-         > (- split_part($2::text, '|', 1)::int, split_part($2::text, '|', 2)::timestamp, split_part($2::text, '|', 3))
+         > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamp, split_part(:cursor, '|', 3))
    ORDER BY - p.severity, p.at, p.id
-   LIMIT $3::int
+   LIMIT :page
 ),
 asked AS (SELECT p.task_uuid FROM page p),
 current AS MATERIALIZED (
@@ -71,4 +65,4 @@ nameless AS MATERIALIZED (
 UNION ALL
 SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 dead letters' END,
        NULL, NULL, NULL, NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)
+ WHERE :ids IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)

@@ -1,8 +1,7 @@
 -- List everything unfinished: tasks by priority as the engine takes them, newest first within a priority; then unprocessed
 -- steps, oldest first. Read at most 20,000 of each from the cursor on, because failed and cancelled ones stay among the
 -- open ones permanently. A row without an id marks a truncated search.
--- $1 cursor text: t|priority|task_uuid or s||workflow_step_uuid of the last row of the previous page, or NULL
--- $2 page int: maximum number of rows
+-- cursor: t|priority|task_uuid or s||workflow_step_uuid of the last row of the previous page, or NULL
 -- Indexes: idx_tasks_active_with_priority_covering backwards, idx_workflow_steps_active_operations, and the state_lookup
 -- of each, index-only. Look up the first ones, which nearly always fill a page, then all others at once. FULL JOIN excludes
 -- nested loops. Neighbouring tasks are read by range; nodes.task.sql explains that.
@@ -10,10 +9,10 @@ WITH open_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
     FROM :"schema".tasks t
    WHERE t.complete = false AND t.complete = (SELECT false) -- parts/newest_tasks.sql says why this is written twice
-     AND ($1::text IS NULL
-          OR ($1::text LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part($1::text, '|', 2)::int, split_part($1::text, '|', 3)::uuid)))
+     AND (:cursor IS NULL
+          OR (:cursor LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part(:cursor, '|', 2)::int, split_part(:cursor, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
-   LIMIT 2 * $2::int
+   LIMIT 2 * :page
 ),
 near_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state
@@ -22,7 +21,7 @@ near_states AS MATERIALIZED (
      AND x.task_uuid BETWEEN (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid LIMIT 1)
                          AND (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid DESC LIMIT 1)
    ORDER BY x.task_uuid
-   LIMIT 10 * $2::int
+   LIMIT 10 * :page
 ),
 task_states AS MATERIALIZED (
   SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed subplan
@@ -38,7 +37,7 @@ first_tasks AS MATERIALIZED (
     FROM (SELECT o.task_uuid, o.priority, x.to_state FROM open_tasks o FULL JOIN task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
-   LIMIT $2::int
+   LIMIT :page
 ),
 other_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
@@ -46,7 +45,7 @@ other_tasks AS MATERIALIZED (
    WHERE t.complete = false AND t.complete = (SELECT false)
      AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
                                       (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
-     AND (SELECT count(*) FROM first_tasks) < $2::int
+     AND (SELECT count(*) FROM first_tasks) < :page
    ORDER BY t.priority DESC, t.task_uuid DESC
    LIMIT 20000
 ),
@@ -59,17 +58,17 @@ more_tasks AS MATERIALIZED (
     FROM (SELECT o.task_uuid, o.priority, x.to_state FROM other_tasks o FULL JOIN other_task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
-   LIMIT $2::int - (SELECT count(*) FROM first_tasks)
+   LIMIT :page - (SELECT count(*) FROM first_tasks)
 ),
 tasks_ AS MATERIALIZED (SELECT * FROM first_tasks UNION ALL SELECT * FROM more_tasks),
 open_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
     FROM :"schema".workflow_steps s
    WHERE s.processed = false
-     AND ($1::text IS NULL OR $1::text LIKE 't|%' OR s.workflow_step_uuid > split_part($1::text, '|', 3)::uuid)
-     AND (SELECT count(*) FROM tasks_) < $2::int
+     AND (:cursor IS NULL OR :cursor LIKE 't|%' OR s.workflow_step_uuid > split_part(:cursor, '|', 3)::uuid)
+     AND (SELECT count(*) FROM tasks_) < :page
    ORDER BY s.workflow_step_uuid
-   LIMIT 2 * $2::int
+   LIMIT 2 * :page
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -80,14 +79,14 @@ first_steps AS MATERIALIZED (
     FROM (SELECT o.workflow_step_uuid, x.to_state FROM open_steps o FULL JOIN step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
-   LIMIT $2::int
+   LIMIT :page
 ),
 other_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
     FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
-     AND (SELECT count(*) FROM first_steps) < $2::int - (SELECT count(*) FROM tasks_)
+     AND (SELECT count(*) FROM first_steps) < :page - (SELECT count(*) FROM tasks_)
    ORDER BY s.workflow_step_uuid
    LIMIT 20000
 ),
@@ -100,7 +99,7 @@ more_steps AS MATERIALIZED (
     FROM (SELECT o.workflow_step_uuid, x.to_state FROM other_steps o FULL JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
-   LIMIT $2::int - (SELECT count(*) FROM first_steps)
+   LIMIT :page - (SELECT count(*) FROM first_steps)
 ),
 steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_steps)
 (SELECT u.id, u.cursor
@@ -110,10 +109,10 @@ steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_s
         SELECT 2, 0, s.workflow_step_uuid, 'step:' || s.workflow_step_uuid, 's||' || s.workflow_step_uuid
           FROM steps_ s) AS u
  ORDER BY u.part, u.place, CASE u.part WHEN 1 THEN u.key END DESC, u.key
- LIMIT $2::int)
+ LIMIT :page)
 UNION ALL
 SELECT NULL, '20,000 open tasks and steps at a time'
- WHERE CASE WHEN (SELECT count(*) FROM tasks_) < $2::int
+ WHERE CASE WHEN (SELECT count(*) FROM tasks_) < :page
             THEN (SELECT count(*) FROM other_tasks) = 20000
-                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < $2::int
+                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < :page
                     AND (SELECT count(*) FROM other_steps) = 20000 END

@@ -1,11 +1,9 @@
 -- Return steps with their state, next retry, and deepest parent, which is their place in the tree. A step created by a
 -- decision or a batch has no transition until it is enqueued; the engine treats it as pending since its creation.
--- kinds: step
--- $1 ids text[]: local ids
 -- Indexes: workflow_steps_pkey, idx_workflow_steps_task_covering, idx_workflow_step_transitions_state_lookup, those on
 -- workflow_step_edges.
 WITH RECURSIVE wanted AS MATERIALIZED (
-  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
+  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest(:ids) AS i
 ),
 current AS MATERIALIZED (
   SELECT x.* FROM :"schema".workflow_step_transitions x WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT key FROM wanted))
@@ -58,15 +56,9 @@ open AS (
 SELECT 'step:' || f.workflow_step_uuid AS id, coalesce('step:' || u.parent, 'task:' || f.task_uuid) AS parent_id,
        'task:' || f.task_uuid AS job_id, 'step' AS kind, n.name || CASE WHEN u.more > 0 THEN ' +' || u.more ELSE '' END AS title,
        coalesce(f.to_state, 'no current state')::text AS status,
-       CASE WHEN f.to_state IS NULL THEN 'unknown'
-            WHEN f.to_state IN ('pending', 'waiting_for_retry')
-                 THEN CASE WHEN o.step IS NOT NULL THEN 'blocked' WHEN f.retry_at > now() THEN 'scheduled' ELSE 'ready' END
-            WHEN f.to_state = 'enqueued' THEN 'ready'
-            WHEN f.to_state IN ('in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration') THEN 'running'
-            WHEN f.to_state = 'error' THEN 'failed'
-            WHEN f.to_state = 'cancelled' THEN 'cancelled'
-            WHEN f.to_state IN ('complete', 'resolved_manually') THEN 'done' ELSE 'unknown' END AS phase,
-       f.sort_key::int8 AS revision, NULL::float8 AS cpu,
+       CASE WHEN f.to_state IN ('pending', 'waiting_for_retry')
+            THEN CASE WHEN o.step IS NOT NULL THEN 'blocked' WHEN f.retry_at > now() THEN 'scheduled' ELSE 'ready' END END AS phase,
+       f.sort_key::int8 AS revision,
        CASE WHEN jsonb_typeof(f.results #> '{metadata,execution_time_ms}') = 'number'
             THEN (f.results #>> '{metadata,execution_time_ms}')::float8 / 1000 END AS poll,
        extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,

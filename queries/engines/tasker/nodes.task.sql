@@ -1,6 +1,4 @@
 -- Return tasks with their state, the number of steps done, and the error of the first failed step.
--- kinds: task
--- $1 ids text[]: local ids
 -- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, the state_lookups and the one on
 -- workflow_step_transitions(workflow_step_uuid, sort_key). One look-up for all keys. Read rows of steps only for the next
 -- retry of a waiting task and for the error of a failed one. FULL JOIN excludes nested loops where there may be many rows.
@@ -8,7 +6,7 @@
 -- only the remaining keys. A look-up costs an index descent per key before PostgreSQL 17, and per page since then; descents
 -- get longer as tables grow.
 WITH wanted AS MATERIALIZED (
-  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest($1::text[]) AS i
+  SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest(:ids) AS i
 ),
 current AS MATERIALIZED (
   SELECT x.* FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT key FROM wanted))
@@ -99,18 +97,11 @@ waits AS (
 SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_id, NULL::text AS job_id, 'task' AS kind,
        n.name || ' v' || n.version || ' · ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
        coalesce(f.to_state, 'no current state')::text AS status,
-       CASE WHEN f.to_state IS NULL THEN 'unknown'
-            WHEN f.to_state = 'pending' THEN 'ready'
-            WHEN f.to_state IN ('initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results') THEN 'running'
-            WHEN f.to_state = 'waiting_for_dependencies' THEN 'blocked'
-            WHEN f.to_state = 'waiting_for_retry' THEN 'scheduled'
-            WHEN f.to_state IN ('blocked_by_failures', 'error') THEN 'failed'
-            WHEN f.to_state = 'cancelled' THEN 'cancelled'
-            WHEN f.to_state IN ('complete', 'resolved_manually') THEN 'done' ELSE 'unknown' END AS phase,
-       f.sort_key::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
+       CASE f.to_state WHEN 'pending' THEN 'ready' WHEN 'waiting_for_retry' THEN 'scheduled' END AS phase,
+       f.sort_key::int8 AS revision,
        extract(epoch FROM f.created_at)::float8 AS created_at, extract(epoch FROM f.entered_at)::float8 AS changed_at,
        CASE WHEN f.to_state IN ('waiting_for_dependencies', 'waiting_for_retry') THEN extract(epoch FROM w.due_at)::float8 END AS due_at,
-       f.processor_uuid::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
+       f.processor_uuid::text AS owner,
        e.name || ': ' || coalesce(left(s.message, 300), 'no error message') AS error,
        coalesce(f.task_transition_uuid::text, 'none') || ':' || f.row_version AS version, extract(epoch FROM now())::float8 AS now
   FROM found f

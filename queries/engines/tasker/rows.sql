@@ -1,4 +1,3 @@
 -- The rows of tasks, steps and dead letters, with the transaction or MultiXact that locked each row last.
--- $1 ids text[]: local ids
 -- Indexes: the primary keys, idx_workflow_steps_task_covering and those on the current transitions.
 \ir parts/node_rows.sql

@@ -1,19 +1,18 @@
 -- Find templates by a part of their name; tasks by a part of their context, reason or initiator, among the newest 2,000;
 -- steps by a part of their error or results, among the newest 5,000 unprocessed ones.
--- $1 query text: part of a text
--- $2 page int: maximum number of rows
+-- query: part of a text
 -- Indexes: tasks_pkey and idx_workflow_steps_active_operations backwards; named_tasks is small. Values of more than 64 kB
 -- are not searched. A step that failed stays unprocessed.
 WITH tasks AS MATERIALIZED (
   SELECT t.task_uuid,
-         CASE WHEN strpos(lower(concat_ws(' ', t.reason, t.initiator, t.source_system)), lower($1::text)) > 0
-                OR CASE WHEN pg_column_size(t.context) <= 65536 THEN strpos(lower(t.context::text), lower($1::text)) > 0 END THEN 'payload' END AS matched
+         CASE WHEN strpos(lower(concat_ws(' ', t.reason, t.initiator, t.source_system)), lower(:query)) > 0
+                OR CASE WHEN pg_column_size(t.context) <= 65536 THEN strpos(lower(t.context::text), lower(:query)) > 0 END THEN 'payload' END AS matched
     FROM :"schema".tasks t ORDER BY t.task_uuid DESC LIMIT 2000
 ),
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid,
-         CASE WHEN pg_column_size(s.results) <= 65536 AND strpos(lower(s.results::text), lower($1::text)) > 0
-              THEN CASE WHEN strpos(lower(s.results #>> '{error,message}'), lower($1::text)) > 0 THEN 'error' ELSE 'payload' END END AS matched
+         CASE WHEN pg_column_size(s.results) <= 65536 AND strpos(lower(s.results::text), lower(:query)) > 0
+              THEN CASE WHEN strpos(lower(s.results #>> '{error,message}'), lower(:query)) > 0 THEN 'error' ELSE 'payload' END END AS matched
     FROM :"schema".workflow_steps s WHERE s.processed = false ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
 templates AS MATERIALIZED (
@@ -21,13 +20,13 @@ templates AS MATERIALIZED (
 )
 (SELECT 'template:' || n.named_task_uuid AS id, 'title' AS matched, NULL::text AS cursor
    FROM templates n
-  WHERE strpos(lower(n.name), lower($1::text)) > 0 AND $1::text <> '' ORDER BY n.name, n.version LIMIT $2::int)
+  WHERE strpos(lower(n.name), lower(:query)) > 0 AND :query <> '' ORDER BY n.name, n.version LIMIT :page)
 UNION ALL
 (SELECT 'step:' || s.workflow_step_uuid, s.matched, NULL
-   FROM steps s WHERE s.matched IS NOT NULL AND $1::text <> '' ORDER BY s.matched, s.workflow_step_uuid DESC LIMIT $2::int)
+   FROM steps s WHERE s.matched IS NOT NULL AND :query <> '' ORDER BY s.matched, s.workflow_step_uuid DESC LIMIT :page)
 UNION ALL
 (SELECT 'task:' || t.task_uuid, t.matched, NULL
-   FROM tasks t WHERE t.matched IS NOT NULL AND $1::text <> '' ORDER BY t.task_uuid DESC LIMIT $2::int)
+   FROM tasks t WHERE t.matched IS NOT NULL AND :query <> '' ORDER BY t.task_uuid DESC LIMIT :page)
 UNION ALL
 SELECT NULL, NULL, 'names of templates, contexts of '
        || CASE WHEN (SELECT count(*) FROM tasks) < 2000 THEN 'all tasks' ELSE 'the newest 2,000 tasks only' END || ', errors and results of '

@@ -4,14 +4,13 @@
 -- engine and it holds half of all privileges, or if its last statement, where visible, changes a table. Without a session
 -- it is suspected, and only if no sound worker is connected. Foreign objects are suspected only while a worker is connected:
 -- they cannot stop one that is not there.
--- $1 args jsonb: engines: label, schema, tables, known columns, workers, own of each; tools: patterns of application names that are no workers
--- $2 settings jsonb
+-- args: engines: label, schema, tables, known columns, workers, own of each; tools: patterns of application names that are no workers
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
 -- pg_index_indrelid_index, pg_db_role_setting_databaseid_rol_index; pg_roles, pg_stat_activity and pg_settings are read once.
 WITH engines AS MATERIALIZED (
   SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own,
          e -> 'columns' AS columns
-    FROM jsonb_array_elements($1::jsonb -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
+    FROM jsonb_array_elements(:args -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
 ),
 labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
 tables AS MATERIALIZED (
@@ -58,7 +57,7 @@ sessions AS MATERIALIZED (
     FROM pg_stat_activity a
    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.usesysid IS NOT NULL
      AND coalesce(a.backend_type, 'client backend') = 'client backend'
-     AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb -> 'tools')))
+     AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text(:args -> 'tools')))
 ),
 connected AS MATERIALIZED (
   SELECT s.usesysid, count(*) AS n,
@@ -271,7 +270,7 @@ SELECT 'promoted', 'server:promotion', p.at,
                              FROM (SELECT w.modification FROM pg_ls_waldir() AS w WHERE w.name ~ '^[0-9A-F]{8}\.history$'
                                     ORDER BY w.name DESC LIMIT 1) AS f$$)) END::float8 AS at OFFSET 0) AS p
  CROSS JOIN labels l
- WHERE p.at > extract(epoch FROM clock_timestamp())::float8 - ($2::jsonb ->> 'promoted')::float8
+ WHERE p.at > extract(epoch FROM clock_timestamp())::float8 - (:settings ->> 'promoted')::float8
 UNION ALL
 SELECT 'privilege_missing', 'role:' || j.rolname, NULL,
        jsonb_build_object('role', j.rolname, 'sessions', j.n, 'doing', j.doing,
@@ -339,7 +338,7 @@ SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
   FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgenabled IN ('D', 'R') AND t.own -> 'triggers' ? (t.name || '.' || g.tgname)
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.
-SELECT CASE WHEN i.relpages >= ($2::jsonb ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,
+SELECT CASE WHEN i.relpages >= (:settings ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,
        jsonb_build_object('label', i.label, 'table', i.name, 'kind', i.kind, 'ddl', i.ddl,
          'state', CASE WHEN bool_or(i.indexrelid IS NOT NULL) THEN 'is not valid (' || string_agg(DISTINCT i.indexrelid::regclass::text, ', ') || ')'
                        ELSE 'does not exist' END),

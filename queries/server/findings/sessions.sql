@@ -5,12 +5,11 @@
 -- A prepared transaction holds locks without a session. The activity of other roles is hidden without pg_monitor; such a
 -- lock has no age, and a row without id says so. `root`: the end of a chain of sessions that wait for each other; its
 -- pg_blocking_pids() are read for the three oldest waits only, because the function stops the server's lock manager for a moment.
--- $1 args jsonb: engines: label, schema, tables of each; tools: patterns of application names that are no workers
--- $2 settings jsonb
+-- args: engines: label, schema, tables of each; tools: patterns of application names that are no workers
 -- Indexes: pg_class_relname_nsp_index; pg_locks, pg_stat_activity and pg_prepared_xacts are read once.
 WITH RECURSIVE tables AS MATERIALIZED (
   SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name
-    FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+    FROM jsonb_array_elements(:args -> 'engines') AS e
     JOIN pg_namespace n ON n.nspname = e ->> 'schema'
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e -> 'tables')))
 ),
@@ -25,7 +24,7 @@ activity AS MATERIALIZED (
          format('pid %s (%s, role %s)', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')) AS who
     FROM pg_stat_activity a WHERE a.pid <> pg_backend_pid()
 ),
-labels AS (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e),
+labels AS (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements(:args -> 'engines') AS e),
 locks AS MATERIALIZED (
   SELECT l.pid, l.virtualtransaction, l.mode, l.granted, l.waitstart, t.label, t.name,
          l.mode IN ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock') AS strong
@@ -101,7 +100,7 @@ SELECT 'table_locked' AS code, coalesce('backend:' || k.pid, 'prepared:' || k.gi
        k.labels AS affects, false AS suspected
   FROM lockers k
   LEFT JOIN behind b ON b.start = k.pid
- WHERE coalesce(clock_timestamp() - k.since >= make_interval(secs => ($2::jsonb ->> 'table_locked')::float8), true)
+ WHERE coalesce(clock_timestamp() - k.since >= make_interval(secs => (:settings ->> 'table_locked')::float8), true)
 UNION ALL
 (SELECT 'lock_queue', 'backend:' || w.pid, extract(epoch FROM w.since)::float8,
         jsonb_build_object('waiter', format('pid %s (%s, role %s)', w.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')),
@@ -112,7 +111,7 @@ UNION ALL
    FROM queued w
    LEFT JOIN activity a ON a.pid = w.pid
    LEFT JOIN behind b ON b.start = w.pid
-  WHERE clock_timestamp() - w.since >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
+  WHERE clock_timestamp() - w.since >= make_interval(secs => (:settings ->> 'lock_queue')::float8)
     AND b.known IS NOT TRUE)
 UNION ALL
 -- Row locks of a transaction that does nothing. A short one is only suspected.
@@ -121,13 +120,13 @@ UNION ALL
           'tables', string_agg(DISTINCT l.name, ', '),
           'age', date_trunc('second', clock_timestamp() - coalesce(a.state_change, p.prepared))::text),
         array_agg(DISTINCT l.label),
-        clock_timestamp() - coalesce(a.state_change, p.prepared) < make_interval(secs => ($2::jsonb ->> 'idle_transaction')::float8)
+        clock_timestamp() - coalesce(a.state_change, p.prepared) < make_interval(secs => (:settings ->> 'idle_transaction')::float8)
    FROM locks l
    LEFT JOIN activity a ON a.pid = l.pid
    LEFT JOIN prepared p ON l.pid IS NULL AND p.virtualtransaction = l.virtualtransaction
   WHERE l.granted AND NOT l.strong AND l.mode IN ('RowShareLock', 'RowExclusiveLock')
     AND (a.state LIKE 'idle in%' OR p.gid IS NOT NULL)
-    AND clock_timestamp() - coalesce(a.state_change, p.prepared) >= make_interval(secs => ($2::jsonb ->> 'idle_suspected')::float8)
+    AND clock_timestamp() - coalesce(a.state_change, p.prepared) >= make_interval(secs => (:settings ->> 'idle_suspected')::float8)
     AND NOT EXISTS (SELECT FROM lockers k WHERE k.virtualtransaction = l.virtualtransaction)
   GROUP BY l.pid, p.gid, p.prepared, a.who, a.usename, a.backend_start, a.xact_start, a.state_change
   ORDER BY 3 LIMIT 5)
@@ -138,7 +137,7 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
        l.labels, false
   FROM (SELECT count(*) AS n, min(a.query_start) AS since, string_agg(DISTINCT a.usename::text, ', ') AS roles
           FROM activity a WHERE a.here AND a.wait_event = 'SyncRep') AS w CROSS JOIN labels l
- WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => ($2::jsonb ->> 'commit_waits')::float8)
+ WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => (:settings ->> 'commit_waits')::float8)
 UNION ALL
 (SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
         jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start, 'keys', h.keys,
@@ -150,12 +149,12 @@ UNION ALL
                                 ELSE format('(%s, %s)', h.classid, h.objid) END ORDER BY w.pid IS NULL))[1] AS keys
            FROM held h
            LEFT JOIN held w ON w.locktype = 'advisory' AND NOT w.granted AND (w.classid, w.objid, w.objsubid) = (h.classid, h.objid, h.objsubid)
-                AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'lock_queue')::float8)
+                AND clock_timestamp() - w.waitstart >= make_interval(secs => (:settings ->> 'lock_queue')::float8)
           WHERE h.locktype = 'advisory' AND h.granted GROUP BY h.pid) AS h
    JOIN activity a ON a.pid = h.pid
   CROSS JOIN labels l
   WHERE h.n > 0
-     OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => ($2::jsonb ->> 'advisory_idle')::float8)
+     OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => (:settings ->> 'advisory_idle')::float8)
   ORDER BY h.n DESC, a.state_change LIMIT 3)
 UNION ALL
 SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', least(u.used, u.most), 'limit', u.most), l.labels, u.suspected
@@ -171,7 +170,7 @@ SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'use
           FROM activity a JOIN pg_roles r ON r.oid = a.usesysid AND r.rolconnlimit >= 0 AND NOT r.rolsuper
          WHERE a.client GROUP BY r.rolname, r.rolconnlimit) AS u
  CROSS JOIN labels l
- WHERE u.used >= u.most * CASE WHEN u.suspected THEN 1 ELSE ($2::jsonb ->> 'connections')::float8 END
+ WHERE u.used >= u.most * CASE WHEN u.suspected THEN 1 ELSE (:settings ->> 'connections')::float8 END
 UNION ALL
 (SELECT 'worker_session', r.usename || '/' || r.application_name, NULL,
         jsonb_build_object('role', r.usename, 'application', r.application_name, 'n', r.n, 'state', r.state, 'since', r.since, 'wait', r.wait),
@@ -187,7 +186,7 @@ UNION ALL
                                    ORDER BY a.state_change DESC NULLS LAST))[1:1][1:3] AS pair,
                         string_agg(left(a.query, 2000), ' ') AS queries
                    FROM activity a JOIN pg_roles o ON o.oid = a.usesysid
-                  WHERE a.here AND a.client AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text($1::jsonb -> 'tools')))
+                  WHERE a.here AND a.client AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text(:args -> 'tools')))
                   GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s0
           CROSS JOIN LATERAL (SELECT s0.*, ARRAY[s0.pair[1][1], s0.pair[1][2], s0.pair[1][3]] AS newest) AS s) AS r
   WHERE r.labels <> '{}')
@@ -195,7 +194,7 @@ UNION ALL
 SELECT 'row_waits', 'server:rows', NULL, jsonb_build_object('n', count(DISTINCT w.pid)), '{}', false
   FROM held w
  WHERE NOT w.granted AND w.locktype IN ('transactionid', 'tuple')
-   AND clock_timestamp() - w.waitstart >= make_interval(secs => ($2::jsonb ->> 'session_waits')::float8)
+   AND clock_timestamp() - w.waitstart >= make_interval(secs => (:settings ->> 'session_waits')::float8)
    AND w.pid IN (SELECT u.pid FROM locks u WHERE u.granted AND u.mode <> 'AccessShareLock')
 UNION ALL
 SELECT 'idle_transaction', NULL, NULL,

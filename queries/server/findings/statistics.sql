@@ -2,15 +2,14 @@
 -- deadlocks.
 -- A row `counters` is no finding: its numbers are compared with those of later reads. Rows are counted of the table that shows
 -- an engine's work; not on a standby, where the counters rest.
--- $1 args jsonb: engines: label, schema, tables, workers, flow of each; tools: the first is the console's application name
--- $2 settings jsonb
+-- args: engines: label, schema, tables, workers, flow of each; tools: the first is the console's application name
 -- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
 -- the last value of a sequence are read by oid.
 WITH tables AS MATERIALIZED (
   SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions, c.relname = e ->> 'flow' AS flow,
          pg_stat_get_dead_tuples(c.oid) AS dead, pg_stat_get_live_tuples(c.oid) AS live,
          greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed
-    FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+    FROM jsonb_array_elements(:args -> 'engines') AS e
     JOIN pg_namespace n ON n.nspname = e ->> 'schema'
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
      AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e -> 'tables')))
@@ -19,7 +18,7 @@ labels AS (SELECT array_agg(DISTINCT t.label) AS labels FROM tables t),
 bloated AS (
   SELECT array_agg(DISTINCT t.label) AS labels, string_agg(format('%s of %s (%s live)', t.dead, t.name, t.live), ', ' ORDER BY t.dead DESC) AS dead
     FROM tables t
-   WHERE t.dead >= ($2::jsonb ->> 'dead_rows')::float8 AND t.dead >= t.live * ($2::jsonb ->> 'dead_share')::float8
+   WHERE t.dead >= (:settings ->> 'dead_rows')::float8 AND t.dead >= t.live * (:settings ->> 'dead_share')::float8
 ),
 holders AS (
   SELECT 'backend:' || a.pid AS id, age(a.backend_xmin) AS xids, a.xact_start AS since, a.pid, a.backend_start,
@@ -31,17 +30,17 @@ holders AS (
    WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
      AND (a.datname = current_database() OR a.backend_type = 'walsender')
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
-     AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= ($2::jsonb ->> 'old_xids')::float8 -- moves while it is connected
-              ELSE clock_timestamp() - a.xact_start >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8) END
+     AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= (:settings ->> 'old_xids')::float8 -- moves while it is connected
+              ELSE clock_timestamp() - a.xact_start >= make_interval(secs => (:settings ->> 'old_transaction')::float8) END
   UNION ALL
   SELECT 'prepared:' || x.gid, age(x.transaction), x.prepared, NULL, NULL, 'the prepared transaction ' || x.gid
     FROM pg_prepared_xacts x
-   WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => ($2::jsonb ->> 'old_transaction')::float8)
+   WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => (:settings ->> 'old_transaction')::float8)
   UNION ALL
   SELECT 'slot:' || s.slot_name, age(s.xmin), NULL, s.active_pid, NULL,
          format('The replication slot %s (%s)', s.slot_name,
                 CASE WHEN s.active THEN 'its standby is connected and runs a long query' ELSE 'nothing is connected to it' END)
-    FROM pg_replication_slots s WHERE age(s.xmin) >= ($2::jsonb ->> 'old_xids')::float8
+    FROM pg_replication_slots s WHERE age(s.xmin) >= (:settings ->> 'old_xids')::float8
 ),
 sequences AS (
   SELECT DISTINCT t.label, t.name AS "table", s.oid, s.relname::text AS name,
@@ -85,21 +84,21 @@ SELECT 'vacuum_late', 'table:' || t.label || '.' || t.name, extract(epoch FROM t
        jsonb_build_object('label', t.label, 'table', t.name, 'dead', t.dead, 'live', t.live,
          'last', coalesce('last at ' || date_trunc('second', t.vacuumed), 'never')), ARRAY[t.label], false
   FROM tables t
- WHERE t.dead >= ($2::jsonb ->> 'late_rows')::float8 AND t.dead > t.live
-   AND coalesce(t.vacuumed, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'vacuum_late')::float8)
+ WHERE t.dead >= (:settings ->> 'late_rows')::float8 AND t.dead > t.live
+   AND coalesce(t.vacuumed, '-infinity') < now() - make_interval(secs => (:settings ->> 'vacuum_late')::float8)
    AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.relid = t.oid)
 UNION ALL
 SELECT CASE WHEN u.last >= u.most THEN 'sequence_used_up' ELSE 'sequence_end' END, 'sequence:' || u.label || '.' || u.name, NULL,
        jsonb_build_object('label', u.label, 'sequence', u.name, 'table', u."table", 'left', greatest(u.most - u.last, 0)),
        ARRAY[u.label], false
-  FROM used u WHERE u.last >= u.most * ($2::jsonb ->> 'sequence_used')::numeric
+  FROM used u WHERE u.last >= u.most * (:settings ->> 'sequence_used')::numeric
 UNION ALL
 SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %'), l.labels,
-       q.used < ($2::jsonb ->> 'notify_full')::float8
+       q.used < (:settings ->> 'notify_full')::float8
   FROM (SELECT pg_notification_queue_usage() AS used OFFSET 0) AS q
- CROSS JOIN (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements($1::jsonb -> 'engines') AS e
+ CROSS JOIN (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements(:args -> 'engines') AS e
               WHERE EXISTS (SELECT FROM jsonb_array_elements(e -> 'workers') AS w WHERE w -> 'channels' <> '[]')) AS l
- WHERE l.labels IS NOT NULL AND q.used >= ($2::jsonb ->> 'notify_used')::float8
+ WHERE l.labels IS NOT NULL AND q.used >= (:settings ->> 'notify_used')::float8
 UNION ALL
 -- What keeps WAL until the disk is full: a slot, or an archive command that fails.
 (SELECT 'wal_kept', 'slot:' || s.slot_name, NULL,
@@ -108,7 +107,7 @@ UNION ALL
    FROM (SELECT r.slot_name, r.active, pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, r.restart_lsn) AS bytes
            FROM pg_replication_slots r WHERE r.wal_status IN ('reserved', 'extended', 'unreserved')) AS s
   CROSS JOIN labels l
-  WHERE s.bytes >= ($2::jsonb ->> 'wal_kept')::float8
+  WHERE s.bytes >= (:settings ->> 'wal_kept')::float8
   ORDER BY s.bytes DESC LIMIT 1)
 UNION ALL
 SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archived_time, a.stats_reset))::float8,
@@ -116,10 +115,10 @@ SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archive
          'kept', 'all WAL' || coalesce(' since ' || date_trunc('second', a.last_archived_time), '')), l.labels, false
   FROM pg_stat_archiver a CROSS JOIN labels l
  WHERE current_setting('archive_mode') <> 'off' AND a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
-   AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => ($2::jsonb ->> 'not_archived')::float8)
+   AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => (:settings ->> 'not_archived')::float8)
 UNION ALL
 SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
-         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = $1::jsonb #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
+         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = :args #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
   FROM pg_stat_database d CROSS JOIN labels l
  CROSS JOIN (SELECT coalesce(jsonb_object_agg(t.label, jsonb_build_object('inserted', pg_stat_get_tuples_inserted(t.oid), 'deleted', pg_stat_get_tuples_deleted(t.oid))), '{}') AS rows
                FROM tables t WHERE t.flow AND current_setting('track_counts')::bool AND NOT pg_is_in_recovery()) AS r

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from queries.contract import detect
-from queries.contract.loader import builtin
+from queries.contract.builtin import builtin
 from queries.model import Node, Page, Phase, Precision
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -451,7 +451,7 @@ async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
 async def test_one_shot_for_every_action_there_is_a_word(workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
     actions = {v.name: v for v in r.actions("task")}
-    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel"} == set(actions)
+    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel", "edit"} == set(actions)
     assert not r.availability(actions["cancel"]).ok
     assert len({v.key for v in actions.values()}) == len(actions)
     eternal = next(s for s in builtin() if s.name == "eternaltwin")

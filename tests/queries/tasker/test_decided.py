@@ -12,6 +12,7 @@ from console.demo.tasker.step_history import cancelled, claimed, complete, faile
 from queries.model import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
+from tests.queries.test_blast_radius import measured, reached
 from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -85,6 +86,35 @@ async def test_steps_of_a_decided_task_have_no_findings(tasker_db: TaskerDb, dat
     assert (tasker_db.step(made, "sum_region_east"), code) in await tasker_db.codes()
     await tasker_db.do("give_up", tasker_db.task(made))
     assert await tasker_db.codes() == set()
+
+
+async def test_a_step_does_not_become_ready_because_its_task_is_decided(tasker_db: TaskerDb, data: Data) -> None:
+    """Its finding ends, but the engine still does not take it."""
+    region = pending(HOUR, at_work=True)
+    steps = {"open_books": complete(HOUR), "sum_region_north": failed(HOUR), "sum_region_east": region}
+    made = data.task("nightly_report", state="blocked_by_failures", ago=HOUR, steps=steps)
+    await tasker_db.write(data)
+    assert [n.phase for n in (await tasker_db.reader.nodes([tasker_db.step(made, "sum_region_east")])).nodes] == [
+        "ready"
+    ]
+    found = reached(await measured(tasker_db.workspace, "give_up", [tasker_db.task(made)], {}, "tasker"))
+    step = tasker_db.step(made, "sum_region_east")
+    assert step in found["ends", "stale_flag"].ids
+    assert not any(step in reach.ids for (code, _), reach in found.items() if code == "becomes")
+
+
+async def test_a_retried_step_does_not_become_ready_while_another_one_is_in_error(
+    tasker_db: TaskerDb, data: Data
+) -> None:
+    """The engine does not go on with the task."""
+    steps = {"open_books": complete(HOUR), "sum_region_north": failed(HOUR), "sum_region_east": failed(HOUR)}
+    made = data.task("nightly_report", state="blocked_by_failures", ago=HOUR, steps=steps)
+    await tasker_db.write(data)
+    regions = [tasker_db.step(made, f"sum_region_{name}") for name in ("north", "east")]
+    found = reached(await measured(tasker_db.workspace, "retry", regions[:1], {}, "tasker"))
+    assert found["becomes", "blocked"].ids == (regions[0],)
+    found = reached(await measured(tasker_db.workspace, "retry", regions, {}, "tasker"))
+    assert set(found["becomes", "ready"].ids) == set(regions)
 
 
 # Suggested actions

@@ -1,10 +1,6 @@
 -- Finished jobs with contradictory columns: among the given ids, or among the newest 5 completed and 5 failed jobs of each
 -- of 500 users.
 -- needs: by_user
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
--- Index: one on jobs(user_id, status, created_at).
-WITH RECURSIVE
 \ir ../parts/users.sql
 , finished AS (
   SELECT l.*
@@ -12,11 +8,11 @@ WITH RECURSIVE
    CROSS JOIN LATERAL ((SELECT j.* FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
                        (SELECT j.* FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)) AS l
-   WHERE $1::text[] IS NULL
+   WHERE :ids IS NULL
   UNION ALL
   SELECT j.*
     FROM :"schema".jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%'))
+   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
      AND j.status IN ('completed', 'failed')
 )
 SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
@@ -27,4 +23,4 @@ SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
   FROM finished t
  WHERE t.completed_at IS NULL OR (t.status = 'completed' AND t.error IS NOT NULL)
  ORDER BY t.updated_at DESC, t.id
- LIMIT $2::int
+ LIMIT :page

@@ -1,8 +1,5 @@
 -- Restarts of the queue's counter, because Redis was emptied.
 -- needs: by_created
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Indexes: one on jobs(created_at), the newest 2,000 jobs; jobs_job_id_key, at most 50 jobs.
 WITH
 \ir ../parts/restarts.sql
@@ -11,6 +8,6 @@ SELECT 'job:' || r.id AS id, extract(epoch FROM r.at)::float8 AS since,
                           'what', CASE WHEN r.reused THEN 'The old row with the job id ' || r.job_id || ' was completed again at ' || date_trunc('second', r.at) || ', after the job ' || r.before
                                        ELSE 'The job''s id is ' || r.job_id || ', and the id of the job before it is ' || r.before END) AS evidence
   FROM restarts r
- WHERE $1::text[] IS NULL OR 'job:' || r.id = ANY ($1::text[])
+ WHERE :ids IS NULL OR 'job:' || r.id = ANY (:ids)
  ORDER BY r.at DESC, r.id
- LIMIT $3::int
+ LIMIT :page

@@ -3,13 +3,8 @@
 -- created later has ended. If a job has ended lately, but none that was created later, the queue is working on its backlog, and
 -- the finding is minor. Otherwise the queue may be stalled, and the job runs when the queue continues.
 -- needs: by_user, by_agent
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for the
 -- newest 5 completed, failed and active jobs of each of 500 users.
-WITH RECURSIVE
 \ir ../parts/late.sql
 , taken AS MATERIALIZED (
   -- Newest creation and newest end of a job that ended without an operator or, in a polled table, was started.
@@ -20,28 +15,28 @@ WITH RECURSIVE
                        UNION ALL
                        (SELECT j.created_at, j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
                        UNION ALL
-                       (SELECT j.created_at, NULL, j.started_at, j.error FROM :"schema".jobs j WHERE $2::jsonb ->> 'profile' = 'table' AND j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
+                       (SELECT j.created_at, NULL, j.started_at, j.error FROM :"schema".jobs j WHERE :settings ->> 'profile' = 'table' AND j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
 ),
 reasons AS (
   SELECT j.*, CASE WHEN j.overtaker IS NOT NULL THEN 'overtaken'
                    WHEN t.created > j.created_at THEN 'passed'
-                   WHEN t.at > now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8) THEN 'backlog' ELSE 'stalled' END AS reason
+                   WHEN t.at > now() - :overdue THEN 'backlog' ELSE 'stalled' END AS reason
     FROM judged j CROSS JOIN taken t
-   WHERE j.overtaker IS NULL OR $2::jsonb ->> 'profile' = 'table'
+   WHERE j.overtaker IS NULL OR :settings ->> 'profile' = 'table'
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.created_at)::float8 AS since,
         jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'agent', j.agent_id::text,
                            'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'infinite time' END,
                            'rest', CASE WHEN j.reason = 'backlog' THEN 'Jobs end, but none that was created later: the queue is working on its backlog'
-                                        WHEN $2::jsonb ->> 'profile' = 'table' AND j.reason = 'overtaken' THEN 'Jobs of the same agent that were created later were taken: the row may be locked'
-                                        WHEN $2::jsonb ->> 'profile' = 'table' AND j.reason = 'passed' THEN 'Jobs that were created later were taken, but none of the same agent: the executors may not serve the agent'
+                                        WHEN :settings ->> 'profile' = 'table' AND j.reason = 'overtaken' THEN 'Jobs of the same agent that were created later were taken: the row may be locked'
+                                        WHEN :settings ->> 'profile' = 'table' AND j.reason = 'passed' THEN 'Jobs that were created later were taken, but none of the same agent: the executors may not serve the agent'
                                         WHEN j.reason = 'passed' THEN 'Jobs that were created later have ended'
                                         ELSE 'No job that was created later has ended: the job runs when the queue continues, unless its completion was not recorded' END) AS evidence,
-        j.reason = 'passed' AND $2::jsonb ->> 'profile' = 'mirror' AS suggest,
+        j.reason = 'passed' AND :settings ->> 'profile' = 'mirror' AS suggest,
         CASE j.reason WHEN 'backlog' THEN 3 ELSE 6 END AS severity
    FROM reasons j
   ORDER BY j.created_at, j.id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL FROM more

@@ -3,10 +3,7 @@
 -- rules the finding out early. The table only shows that no job has ended; the cause is inferred. With one pending row
 -- the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
 -- needs: by_user
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
-WITH RECURSIVE
 \ir ../parts/users.sql
 , pending AS MATERIALIZED (
   SELECT j.created_at
@@ -26,17 +23,17 @@ ended AS MATERIALIZED (
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
      AND (greatest(l.completed_at, l.started_at) <= now() + interval '5 minutes') IS NOT FALSE -- times ahead are no ends
 ),
-long AS (SELECT now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8) AS ago),
+long AS (SELECT now() - :overdue AS ago),
 unsettled AS MATERIALIZED (
   SELECT l.ago FROM long l
-   WHERE ($1::text[] IS NULL OR 'queue:all' = ANY ($1::text[]))
+   WHERE (:ids IS NULL OR 'queue:all' = ANY (:ids))
      AND NOT EXISTS (SELECT FROM (SELECT e.at FROM ended e LIMIT 200) AS e WHERE e.at >= l.ago)
 )
 SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
        jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'pending', o.n,
                           'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.n || ' jobs are' END,
                           'look', CASE WHEN o.n = 1 THEN 'Either the completion of this job was not recorded and no job was created later, or ' ELSE 'Probably ' END
-                               || CASE $2::jsonb ->> 'profile' WHEN 'table'
+                               || CASE :settings ->> 'profile' WHEN 'table'
                                   THEN CASE WHEN EXISTS (SELECT FROM users u CROSS JOIN LATERAL (SELECT FROM :"schema".jobs a WHERE a.user_id = u.user_id AND a.status = 'active' LIMIT 1) AS o)
                                             THEN 'the active jobs hang and hold all executors, or the executors died with them' ELSE 'no executor polls this table' END
                                   ELSE 'the queue is paused, the workers are down or Redis has lost its data. Check the key bull:file-ingestion:meta-paused in Redis' END) AS evidence,

@@ -2,12 +2,6 @@
 -- overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended after the restart.
 -- With table as the profile there is no Redis.
 -- needs: by_user, by_agent, by_created
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
--- Indexes: those of the included parts.
-WITH RECURSIVE
 \ir ../parts/late.sql
 ,
 \ir ../parts/restarts.sql
@@ -16,12 +10,12 @@ WITH RECURSIVE
                            'first', r.job_id, 'before', r.before::text) AS evidence
    FROM late l
   CROSS JOIN LATERAL (SELECT o.* FROM restarts o WHERE o.at > l.created_at ORDER BY o.at LIMIT 1) AS r
-  WHERE $2::jsonb ->> 'profile' = 'mirror'
+  WHERE :settings ->> 'profile' = 'mirror'
     AND (r.reused OR EXISTS (SELECT FROM numbered n WHERE n.completed_at >= r.at AND coalesce(n.error, '') NOT LIKE '% by operator %'))
     AND NOT EXISTS (SELECT FROM numbered n
-                     WHERE n.created_at > l.created_at AND n.completed_at < r.at - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+                     WHERE n.created_at > l.created_at AND n.completed_at < r.at - :overdue
                        AND coalesce(n.error, '') NOT LIKE '% by operator %')
   ORDER BY l.created_at, l.id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
 SELECT NULL, NULL, NULL FROM more

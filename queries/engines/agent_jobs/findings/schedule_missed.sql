@@ -2,8 +2,6 @@
 -- programs do that regularly. The period is the median of the last gaps; it counts as regular if at least eight gaps are
 -- between half and one and a half of it.
 -- needs: by_created
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
 -- Index: one on jobs(created_at), the newest 2,000 jobs.
 WITH gaps AS (
   SELECT n.agent_id, n.created_at, n.created_at - lag(n.created_at) OVER (PARTITION BY n.agent_id ORDER BY n.created_at, n.id) AS gap,
@@ -25,6 +23,6 @@ SELECT 'agent:' || a.agent_id AS id, extract(epoch FROM a.last + a.period)::floa
  WHERE a.gaps >= 8 AND a.period >= interval '10 seconds'
    AND a.least >= 0.5 * a.period AND a.most <= 1.5 * a.period
    AND now() - a.last BETWEEN 3 * a.period + interval '1 minute' AND 50 * a.period
-   AND ($1::text[] IS NULL OR 'agent:' || a.agent_id = ANY ($1::text[]))
+   AND (:ids IS NULL OR 'agent:' || a.agent_id = ANY (:ids))
  ORDER BY a.last, a.agent_id
- LIMIT $2::int
+ LIMIT :page

@@ -1,11 +1,9 @@
--- Columns of the failed jobs, oldest first. $4 is the maximum number of rows.
+-- Columns of the failed jobs, oldest first. :page is the maximum number of rows.
 (SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 5::int8 AS severity,
         extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
         'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now,
         to_jsonb(n) AS node
    FROM failed j
- CROSS JOIN LATERAL (SELECT
-\ir job.sql
-        ) AS n
+\ir node.sql
   ORDER BY j.created_at, j.id
-  LIMIT $4::int)
+  LIMIT :page)

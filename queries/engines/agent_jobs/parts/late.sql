@@ -6,23 +6,23 @@
   SELECT l.*
     FROM ((SELECT j.id, j.job_id, j.agent_id, j.created_at
              FROM :"schema".jobs j
-            WHERE $1::text[] IS NULL AND 'unfinished' = ANY ($4::text[]) AND j.status = 'pending'
-              AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+            WHERE :ids IS NULL AND 'unfinished' = ANY (:met_needs) AND j.status = 'pending'
+              AND j.created_at < now() - :overdue
             ORDER BY j.created_at, j.id LIMIT 2000)
           UNION ALL
           (SELECT o.*
              FROM users u
             CROSS JOIN LATERAL (SELECT j.id, j.job_id, j.agent_id, j.created_at FROM :"schema".jobs j
                                  WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending'
-                                   AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)
+                                   AND j.created_at < now() - :overdue
                                  ORDER BY j.created_at LIMIT 1000) AS o
-            WHERE $1::text[] IS NULL AND NOT 'unfinished' = ANY ($4::text[])
+            WHERE :ids IS NULL AND NOT 'unfinished' = ANY (:met_needs)
             LIMIT 2000)
           UNION ALL
           SELECT j.id, j.job_id, j.agent_id, j.created_at
             FROM :"schema".jobs j
-           WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
-             AND j.created_at < now() - make_interval(secs => ($2::jsonb ->> 'overdue')::float8)) AS l
+           WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
+             AND j.created_at < now() - :overdue) AS l
 ),
 -- Same order as the result, so that only the jobs of one page are checked. OFFSET 0 makes the server check each job once.
 judged AS (
@@ -38,6 +38,6 @@ judged AS (
 more AS (
   -- One row if there may be more jobs.
   SELECT FROM (SELECT) AS always
-   WHERE $1::text[] IS NULL
-     AND ((SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY ($4::text[]) AND (SELECT count(*) FROM users) = 500)
+   WHERE :ids IS NULL
+     AND ((SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY (:met_needs) AND (SELECT count(*) FROM users) = 500)
 )

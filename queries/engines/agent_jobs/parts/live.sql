@@ -2,8 +2,8 @@
 -- oldest one after the cursor's time, and whether any has that time. The page reads at most as many users and statuses
 -- as it has rows: those with the oldest rows.
 c AS MATERIALIZED (
-  SELECT coalesce(split_part($1::text, '|', 1)::timestamptz, '-infinity') AS at,
-         coalesce(split_part($1::text, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+  SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
+         coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),
 heads AS MATERIALIZED (
   (SELECT h.user_id, h.status
@@ -20,7 +20,7 @@ heads AS MATERIALIZED (
                                  WHERE j.user_id = m.user_id AND j.status = m.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                                  ORDER BY j.created_at LIMIT 1) AS o) AS h
     ORDER BY h.created_at
-    FETCH FIRST ($3::int) ROWS WITH TIES)
+    FETCH FIRST (:page) ROWS WITH TIES)
   UNION
   SELECT n.user_id, n.status FROM neighbours n WHERE n.few AND n.same
 )
@@ -29,12 +29,10 @@ heads AS MATERIALIZED (
   CROSS JOIN heads h
   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
                        WHERE j.user_id = h.user_id AND j.status = h.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-                       ORDER BY j.created_at, j.id LIMIT $3::int) AS j
-  CROSS JOIN LATERAL (SELECT
-\ir job.sql
-        ) AS n
+                       ORDER BY j.created_at, j.id LIMIT :page) AS j
+\ir node.sql
   ORDER BY j.created_at, j.id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
 SELECT NULL, '500 users', NULL
  WHERE (SELECT count(*) FROM users) = 500

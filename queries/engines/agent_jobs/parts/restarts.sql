@@ -14,7 +14,7 @@ reused AS MATERIALIZED (
     FROM generate_series(1, 50) AS k(number)
    CROSS JOIN LATERAL (SELECT o.id, o.job_id, o.created_at, o.completed_at FROM :"schema".jobs o WHERE o.job_id = k.number::text LIMIT 1) AS j
    WHERE isfinite(j.created_at) AND isfinite(j.completed_at)
-     AND j.completed_at - j.created_at > make_interval(secs => ($2::jsonb ->> 'completed_by_wrong_job')::float8)
+     AND j.completed_at - j.created_at > :completed_by_wrong_job
 ),
 dropped AS MATERIALIZED (
   SELECT r.id, r.job_id, r.created_at AS at, r.before, false AS reused

@@ -1,18 +1,11 @@
 -- Delete the rows of tasks without a running poll. A running poll would lose its work, because its last statement must
 -- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The parent
 -- is locked together with the task, in id order.
--- $1 ids text[]: local ids
--- $2 settings jsonb: heartbeat_timeout by type; owners
--- $3 args jsonb: owned: also if a row references the task without a foreign key; childless: also if it has children
--- $4 versions text[]: for each id, the version that the operator saw
--- $5 met_needs text[]
--- $6 copied jsonb: id, table and key of each row that was copied before the change; NULL before the change
--- $7 dry_run text: time of the dry run; NULL in the dry run itself
 -- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at; one on parent_id; those of the tables that reference tasks.
 
 -- :lock
 WITH wanted AS MATERIALIZED (
-  SELECT substr(i, 6)::macaddr8 AS task_id FROM unnest($1::text[]) AS i
+  SELECT substr(i, 6)::macaddr8 AS task_id FROM unnest(:ids) AS i
 ),
 held AS MATERIALIZED (
   SELECT t.task_id, t.parent_id, t.xmin::text AS version,
@@ -34,29 +27,26 @@ SELECT 'task:' || h.task_id AS id, h.version, h.steady
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a running poll would lose its work. Fence the task first, or wait' AS why,
        isfinite(t.heartbeat) AS for_now
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked.sql
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat >= now() - make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat >= now() - make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN 'task_by_parent' = ANY ($5::text[]) THEN 'the task has children, and their messages would be lost. Set childless to delete it'
+       CASE WHEN 'task_by_parent' = ANY (:met_needs) THEN 'the task has children, and their messages would be lost. Set childless to delete it'
             ELSE 'the task may have children: no index on parent_id. Set childless to delete it' END AS why
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
-   AND NOT coalesce(($3::jsonb ->> 'childless')::bool, false)
-   AND CASE WHEN 'task_by_parent' = ANY ($5::text[])
+\ir ../parts/asked.sql
+   AND NOT coalesce((:args ->> 'childless')::bool, false)
+   AND CASE WHEN 'task_by_parent' = ANY (:met_needs)
             THEN t.task_id = ANY (ARRAY(SELECT c.parent_id::macaddr8 FROM :"schema".tasks c
-                                         WHERE c.parent_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+                                         WHERE c.parent_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
                                            AND c.task_id <> c.parent_id AND c.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
-                                           AND NOT c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))))
+                                           AND NOT c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))))
             ELSE true END
 
 -- :refused
 -- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a cascade
 -- would delete rows that the dry run does not show.
-WITH
 \ir ../parts/pointing.sql
 SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
        CASE WHEN p.closed IS NOT NULL
@@ -65,48 +55,47 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
                  || coalesce(' by the foreign key ' || p.conname || '. Delete that row first', ' without a foreign key: the owner would lose its task. Set owned to delete it') END AS why
   FROM :"schema".tasks t
   JOIN pointing p ON p.types IS NULL OR t.task_type::text = ANY (p.types)
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
-   AND (p.conname IS NOT NULL OR NOT coalesce(($3::jsonb ->> 'owned')::bool, false))
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   AND (p.conname IS NOT NULL OR NOT coalesce((:args ->> 'owned')::bool, false))
    AND CASE WHEN p.closed IS NOT NULL THEN true
             ELSE EXISTS (SELECT FROM ts_stat(format('SELECT array_to_tsvector(ARRAY[''hit'']) FROM %s WHERE %I = %L LIMIT 1', p.oid::regclass, p.attname, t.task_id))) END
  ORDER BY 1, p.conname IS NULL, p.closed IS NOT NULL
 
 -- :witnesses
-WITH given AS (SELECT $2::jsonb AS settings, $7::text::float8 AS dry_run),
 \ir ../parts/executor_witnesses.sql
 
 -- :rows
 \ir ../parts/task_rows.sql
 UNION ALL
 -- The parents: found through their children before the change, and in copied after it.
-SELECT n.id, 'tasks', p.task_id::text,
+SELECT n.id, 'tasks', p.task_id::text, p.ctid::text,
        json_build_object('task_id', p.task_id::text, 'task_type', p.task_type, 'wake_at', p.wake_at::text, 'heartbeat', p.heartbeat::text,
                          'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
   FROM (SELECT 'task:' || c.task_id AS id, c.parent_id::macaddr8 AS parent
           FROM :"schema".tasks c
-         WHERE $6::jsonb IS NULL AND c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+         WHERE :copied IS NULL AND c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
         UNION ALL
         SELECT c ->> 0, (c ->> 2)::macaddr8
-          FROM jsonb_array_elements($6::jsonb) AS c
-         WHERE c ->> 0 = ANY ($1::text[])) AS n
+          FROM jsonb_array_elements(:copied) AS c
+         WHERE c ->> 0 = ANY (:ids)) AS n
   JOIN :"schema".tasks p ON p.task_id = n.parent
- WHERE NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+ WHERE NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
 
 -- :change
 SELECT count(*) AS notified
   FROM (SELECT c.task_id, p.task_id AS parent
-          FROM :"schema".tasks c JOIN :"schema".tasks p ON p.task_id = c.parent_id, unnest($1::text[], $4::text[]) AS seen(id, version)
+          FROM :"schema".tasks c JOIN :"schema".tasks p ON p.task_id = c.parent_id, unnest(:ids, :versions) AS seen(id, version)
          WHERE c.task_id = substr(seen.id, 6)::macaddr8
            AND c.xmin::text = seen.version
-           AND NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+           AND NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
          ORDER BY c.task_id) AS ended
  CROSS JOIN LATERAL :"schema".send_to_task(ended.parent, ended.task_id, NULL)
 
 -- :change
 DELETE FROM :"schema".tasks t
- USING unnest($1::text[], $4::text[]) AS seen(id, version)
+ USING unnest(:ids, :versions) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat < now() - make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat < now() - make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
 RETURNING 'task:' || t.task_id AS id

@@ -2,45 +2,34 @@
 -- may be running, and a second executor would take the task. By the engine's rule, an executor aborts its poll when the
 -- heartbeat is older than 75 % of the timeout; early relies on that rule. Messages in inbox_next are appended to the inbox:
 -- if they stayed in inbox_next, later messages would be read first.
--- $1 ids text[]: local ids
--- $2 versions text[]: for each id, the version that the operator saw
--- $3 settings jsonb: heartbeat_timeout by type
--- $4 args jsonb: early: act after 75 % of the timeout
--- $5 dry_run text: time of the dry run; NULL in the dry run itself
 -- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at.
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS steady
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked.sql
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is idle: it has no lock to release'
-            WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
+            WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
             ELSE 'the heartbeat is younger than the timeout: a poll may be running. Fence the task instead, or wait' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked.sql
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat >= now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
 
 -- :witnesses
-WITH given AS (SELECT $3::jsonb AS settings, $5::text::float8 AS dry_run),
 \ir ../parts/executor_witnesses.sql
-
--- :rows
-\ir ../parts/task_rows.sql
 
 -- :change
 UPDATE :"schema".tasks t
    SET heartbeat = '0001-01-01T00:00:00Z'::timestamptz, inbox = t.inbox || t.inbox_next, inbox_next = NULL, wake_at = least(t.wake_at, now())
-  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+  FROM unnest(:ids, :versions) AS seen(id, version)
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat < now() - CASE WHEN ($4::jsonb ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce($3::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $3::jsonb ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
 RETURNING 'task:' || t.task_id AS id

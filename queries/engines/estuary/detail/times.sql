@@ -1,11 +1,9 @@
 -- title: Recorded values
 -- kinds: task
--- $1 id text: local id
--- $2 settings jsonb: heartbeat_timeout by type
 -- Index: tasks_pkey, for the task and its parent.
 SELECT t.task_type::text AS type, t.wake_at::text AS wake_at,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'none: idle' ELSE t.heartbeat::text END AS heartbeat,
-       coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout') || ' s' AS timeout,
+       coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout') || ' s' AS timeout,
        CASE WHEN t.parent_id IS NULL THEN 'none'
             WHEN t.parent_id = '00:00:00:00:00:00:00:00'::macaddr8 THEN 'none: all zero'
             WHEN t.parent_id = t.task_id THEN 'itself'
@@ -15,4 +13,4 @@ SELECT t.task_type::text AS type, t.wake_at::text AS wake_at,
        coalesce(octet_length(t.inner_state::text) || ' bytes', 'none') AS state,
        coalesce(cardinality(t.inbox), 0)::text AS inbox, coalesce(cardinality(t.inbox_next), 0)::text AS inbox_next
   FROM :"schema".tasks t
- WHERE t.task_id = substr($1::text, 6)::macaddr8
+ WHERE t.task_id = substr(:id, 6)::macaddr8

@@ -1,17 +1,14 @@
 -- Tasks whose ids were generated ahead of the server's clock. The first 41 bits of an id are milliseconds. Ids more than 30 days
 -- ahead are not times.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: names, clock_ahead
--- $3 page int: maximum number of rows
 -- Index: tasks_pkey, the ids of the next 30 days.
 SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,
-       jsonb_build_object('type', coalesce($2::jsonb -> 'names' ->> t.task_type::text, 'type ' || t.task_type), 'created_at', date_trunc('second', c.at)::text,
+       jsonb_build_object('type', coalesce(:settings -> 'names' ->> t.task_type::text, 'type ' || t.task_type), 'created_at', date_trunc('second', c.at)::text,
                           'ahead', date_trunc('second', c.at - now())::text) AS evidence
   FROM (SELECT task_id, task_type FROM :"schema".tasks
-         WHERE task_id > lpad(to_hex((1000 * (extract(epoch FROM now()) + ($2::jsonb ->> 'clock_ahead')::float8 - 1600000000))::int8 << 23), 16, '0')::macaddr8
+         WHERE task_id > lpad(to_hex((1000 * (extract(epoch FROM now()) + (:settings ->> 'clock_ahead')::float8 - 1600000000))::int8 << 23), 16, '0')::macaddr8
            AND task_id < lpad(to_hex((1000 * (extract(epoch FROM now()) + 2592000 - 1600000000))::int8 << 23), 16, '0')::macaddr8
          ORDER BY task_id DESC LIMIT 500) AS t
  CROSS JOIN LATERAL (SELECT to_timestamp(1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0) AS at) AS c
- WHERE $1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+ WHERE :ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%'))
  ORDER BY t.task_id DESC
- LIMIT $3::int
+ LIMIT :page

@@ -1,19 +1,13 @@
 -- Tasks that wait for their children, and that are among their own ancestors. All tasks of such a cycle wait, so none continues.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: pending, by type
--- $3 page int: maximum number of rows
 -- needs: task_scan
 -- needs of ids: none
 -- Index: tasks_pkey, once for each of at most 50 ancestors.
 WITH RECURSIVE starts AS MATERIALIZED (
   SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
-    FROM :"schema".tasks t
-   WHERE ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
-     AND t.wake_at IS NULL
+\ir ../parts/suspended.sql
      AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
-     AND t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
      AND coalesce(cardinality(t.inbox), 0) = 0
-     AND $2::jsonb -> 'pending' ? t.task_type::text
+     AND :settings -> 'pending' ? t.task_type::text
 ),
 walk AS (
   SELECT s.task_id AS start, s.parent_id AS at, 1 AS length, s.task_id AS least FROM starts s
@@ -23,7 +17,7 @@ walk AS (
    CROSS JOIN LATERAL (SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
                          FROM :"schema".tasks t
                         WHERE t.task_id = w.at AND t.wake_at IS NULL AND t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-                          AND coalesce(cardinality(t.inbox), 0) = 0 AND $2::jsonb -> 'pending' ? t.task_type::text
+                          AND coalesce(cardinality(t.inbox), 0) = 0 AND :settings -> 'pending' ? t.task_type::text
                         LIMIT 1) AS p
    WHERE w.at <> w.start AND w.length < 50
 )
@@ -33,4 +27,4 @@ SELECT 'task:' || w.start AS id, NULL::float8 AS since,
   FROM walk w
  WHERE w.at = w.start
  ORDER BY w.least, w.start
- LIMIT $3::int
+ LIMIT :page

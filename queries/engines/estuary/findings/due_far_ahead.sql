@@ -1,30 +1,27 @@
 -- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more than 20
 -- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb: names
--- $3 page int: maximum number of rows
 -- Index: idx_tasks_ready_at backwards, the last 200 tasks beyond the threshold. If there are any: the next 500, too.
 WITH far AS MATERIALIZED (
   SELECT f.*
     FROM (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
-           WHERE wake_at > now() + make_interval(secs => ($2::jsonb ->> 'due_far_ahead')::float8)
+           WHERE wake_at > now() + :due_far_ahead
            ORDER BY wake_at DESC LIMIT 200) AS f
    WHERE f.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz
-     AND ($1::text[] IS NULL OR f.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+     AND (:ids IS NULL OR f.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
 ),
 usual AS (
   SELECT n.task_type, percentile_disc(0.5) WITHIN GROUP (ORDER BY n.wake_at - now()) AS distance
     FROM (SELECT task_type, wake_at FROM :"schema".tasks
-           WHERE EXISTS (SELECT FROM far) AND wake_at > now() AND wake_at < now() + make_interval(secs => ($2::jsonb ->> 'due_far_ahead')::float8)
+           WHERE EXISTS (SELECT FROM far) AND wake_at > now() AND wake_at < now() + :due_far_ahead
            ORDER BY wake_at LIMIT 500) AS n
    GROUP BY n.task_type
 )
 (SELECT 'task:' || f.task_id AS id, NULL::float8 AS since,
-        jsonb_build_object('wake_at', f.wake_at::text, 'type', coalesce($2::jsonb -> 'names' ->> f.task_type::text, 'type ' || f.task_type),
+        jsonb_build_object('wake_at', f.wake_at::text, 'type', coalesce(:settings -> 'names' ->> f.task_type::text, 'type ' || f.task_type),
                            'usual', coalesce('The next tasks of its type are due within ' || date_trunc('second', u.distance) || ' or so', 'No other task of its type is due soon')) AS evidence
    FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
   WHERE NOT isfinite(f.wake_at) OR f.wake_at - now() > 20 * coalesce(u.distance, interval '183 days')
   ORDER BY f.wake_at DESC, f.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM far) = 200
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200

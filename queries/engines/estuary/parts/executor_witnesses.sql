@@ -1,12 +1,11 @@
--- Signs of life or death of the executors that poll the requested tasks. `given` is (settings, dry_run). An idle task has no
--- executor. Every locked or due task has a wake_at in the past, so the other locked tasks of a type are among the first
--- rows by wake_at.
+-- Signs of life or death of the executors that poll the requested tasks. An idle task has no executor. Every locked or due
+-- task has a wake_at in the past, so the other locked tasks of a type are among the first rows by wake_at.
 -- Indexes: tasks_pkey, idx_tasks_ready_at (the first 2,000 rows).
-asked AS MATERIALIZED (
-  SELECT i AS id, t.task_type, t.heartbeat, t.xmin, g.dry_run,
+WITH asked AS MATERIALIZED (
+  SELECT i AS id, t.task_type, t.heartbeat, t.xmin, :dry_run::text::float8 AS dry_run,
          CASE WHEN isfinite(t.heartbeat) THEN now() - t.heartbeat END AS age,
-         make_interval(secs => coalesce(g.settings -> t.task_type::text ->> 'heartbeat_timeout', g.settings ->> 'heartbeat_timeout')::float8) AS timeout
-    FROM given g CROSS JOIN unnest($1::text[]) AS i
+         make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout
+    FROM unnest(:ids) AS i
     JOIN :"schema".tasks t ON t.task_id = substr(i, 6)::macaddr8
    WHERE t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
 ),

@@ -1,10 +1,7 @@
--- The first 200 messages of an array, each cut at 2,000 characters. The text is made safe for jsonb before it is checked,
--- because jsonb rejects escapes and numbers that json accepts.
+-- The first 200 messages of an array, each cut at 2,000 characters.
 elements AS MATERIALIZED (
   SELECT t.task_type, e.position, e.element,
-         CASE WHEN octet_length(e.element::text) < 100000
-              THEN regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
-                                  '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') END AS safe
+\ir safe.sql
     FROM given t
    CROSS JOIN LATERAL unnest(t.inbox[array_lower(t.inbox, 1):array_lower(t.inbox, 1) + 199]) WITH ORDINALITY AS e(element, position)
    ORDER BY e.position
@@ -18,7 +15,7 @@ parted AS MATERIALIZED (
 SELECT p.position::text, p.digest, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,
        CASE WHEN NOT p.formed THEN NULL
             WHEN translate(p.safe::jsonb ->> 0, ':+', '') ~ '^0*$' THEN 'the engine'
-            ELSE coalesce((SELECT coalesce($2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM :"schema".tasks s
+            ELSE coalesce((SELECT coalesce(:settings -> 'names' ->> s.task_type::text, 'type ' || s.task_type) FROM :"schema".tasks s
                             WHERE s.task_id = lpad(right(translate(p.safe::jsonb ->> 0, ':+', ''), 16), 16, '0')::macaddr8), 'no such task') END AS "from",
        CASE WHEN NOT p.formed THEN left(coalesce(p.element::text, 'NULL'), 2000)
             WHEN p.safe::jsonb -> 1 = 'null' THEN 'EOF'

@@ -4,7 +4,6 @@
 --   unlisted    not a known message of the type; the list of known messages may be incomplete
 --   unknown     the type has no list, or the message is too large to check
 -- An id is parsed like the engine's models::Id: every ":" is removed, the rest is a hexadecimal number of at most 64 bits.
--- $2 settings jsonb: messages, by type
 judged AS MATERIALIZED (
   SELECT e.*,
          left(encode(sha256(convert_to(coalesce(e.element::text, 'NULL'), 'UTF8')), 'hex'), 16) AS digest,
@@ -14,8 +13,8 @@ judged AS MATERIALIZED (
               WHEN jsonb_array_length(e.safe::jsonb) <> 2 OR jsonb_typeof(e.safe::jsonb -> 0) <> 'string' THEN 'malformed'
               WHEN replace(e.safe::jsonb ->> 0, ':', '') !~ '^[+]?0*[0-9a-fA-F]{1,16}$' THEN 'malformed'
               WHEN e.safe::jsonb -> 1 = 'null' THEN 'decodable'
-              WHEN NOT $2::jsonb -> 'messages' ? e.task_type::text THEN 'unknown'
-              WHEN jsonb_path_match(e.safe::jsonb -> 1, ($2::jsonb -> 'messages' ->> e.task_type::text)::jsonpath, '{}', true) THEN 'decodable'
+              WHEN NOT :settings -> 'messages' ? e.task_type::text THEN 'unknown'
+              WHEN jsonb_path_match(e.safe::jsonb -> 1, (:settings -> 'messages' ->> e.task_type::text)::jsonpath, '{}', true) THEN 'decodable'
               ELSE 'unlisted' END AS verdict
     FROM elements e
 )

@@ -5,11 +5,9 @@
 -- task of its type waits for a slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks
 -- with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
 -- Indexes: idx_tasks_ready_at, the first rows, twice if a task is held long; tasks_pkey.
-due AS MATERIALIZED (
-  (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE $1::text[] IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
-  UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
-),
+WITH
+\ir due.sql
+,
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, t.wake_at, t.heartbeat, l.timeout, e.position, e.element, left(e.element::text, 200) AS shown,
          t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS held,
@@ -17,7 +15,7 @@ elements AS MATERIALIZED (
          regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') AS safe
     FROM due t
-   CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce($2::jsonb -> t.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout) AS l
+   CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout) AS l
    CROSS JOIN LATERAL unnest(t.inbox[array_lower(t.inbox, 1):array_lower(t.inbox, 1) + 99]) WITH ORDINALITY AS e(element, position)
    WHERE cardinality(t.inbox) > 0
      AND e.position <= 100
@@ -45,7 +43,7 @@ verdicts AS (
          CASE WHEN j.verdict = 'malformed'
               THEN 'is not [sender, message]: the dequeue that takes the task fails, and no task that it took is polled'
                    || coalesce('; it took ' || m.n || CASE m.n WHEN 1 THEN ' other' ELSE ' others' END, '')
-              ELSE 'is not a known message of ' || coalesce($2::jsonb -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
+              ELSE 'is not a known message of ' || coalesce(:settings -> 'names' ->> j.task_type::text, 'type ' || j.task_type)
                    || CASE WHEN j.failing THEN ', and the task''s last poll ended without a result'
                            ELSE ', and the task is locked and due since ' || date_trunc('second', j.wake_at)::timestamp || ' UTC, more than three timeouts' END END AS why
     FROM judged j

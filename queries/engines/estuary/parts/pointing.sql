@@ -2,8 +2,7 @@
 -- types, NULL for any. closed: the reason why the column cannot be checked, NULL if it can. Without a foreign key and an
 -- index, a table of at most 16 MB is scanned. Planning a query can run functions of a table's indexes, so only tables of
 -- trusted owners are read.
--- $2 settings jsonb: owners
-pointing AS MATERIALIZED (
+WITH pointing AS MATERIALIZED (
   SELECT p.oid, p.attname, p.conname, p.types,
          CASE WHEN NOT has_schema_privilege(r.relnamespace, 'USAGE') THEN 'the role lacks USAGE on its schema'
               WHEN NOT has_column_privilege(p.oid, p.attnum, 'SELECT') THEN 'the role lacks SELECT on it'
@@ -21,7 +20,7 @@ pointing AS MATERIALIZED (
            WHERE c.contype = 'f' AND c.confrelid = format('%I.tasks', :'schema')::regclass AND cardinality(c.conkey) = 1
           UNION ALL
           SELECT t.oid, a.attnum, a.attname, NULL, string_to_array(nullif(o.value, ''), ' ')
-            FROM jsonb_each_text($2::jsonb -> 'owners') AS o
+            FROM jsonb_each_text(:settings -> 'owners') AS o
             JOIN pg_attribute a ON a.attname = split_part(o.key, '.', 2) AND NOT a.attisdropped
             JOIN pg_class t ON t.oid = a.attrelid AND t.relkind IN ('r', 'p') AND split_part(o.key, '.', 1) IN ('*', t.relname)
             JOIN pg_type y ON y.oid = a.atttypid

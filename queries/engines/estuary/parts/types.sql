@@ -6,7 +6,6 @@
 -- slots_used: an executor takes the task that is due longest first, so its slots are in use if everything that it polls was due
 -- before the first waiting task. A live poll renews its heartbeat after half the timeout; a task whose poll has failed keeps
 -- its heartbeat without a slot, so an older heartbeat makes the number of polls unknown.
--- $2 settings jsonb: heartbeat_timeout and dequeue_interval by type; names, executors
 -- Index: idx_tasks_ready_at; if a type is waiting and not polled, the next 1,000 tasks of the next 10 minutes, too.
 due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000)
@@ -14,8 +13,8 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 5000)
 ),
 sorts AS MATERIALIZED (
-  SELECT y.*, $2::jsonb -> 'executors' ->> y.task_type::text AS executor,
-         coalesce($2::jsonb -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
+  SELECT y.*, :settings -> 'executors' ->> y.task_type::text AS executor,
+         coalesce(:settings -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
     FROM (SELECT d.task_type, l.timeout, l.patience,
                  count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
                  max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
@@ -24,8 +23,8 @@ sorts AS MATERIALIZED (
                  count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() - 0.55 * l.timeout) AS lapsed
             FROM due d
            CROSS JOIN LATERAL (
-                   SELECT make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'heartbeat_timeout', $2::jsonb ->> 'heartbeat_timeout')::float8) AS timeout,
-                          3 * make_interval(secs => coalesce($2::jsonb -> d.task_type::text ->> 'dequeue_interval', $2::jsonb ->> 'dequeue_interval')::float8) AS patience) AS l
+                   SELECT make_interval(secs => coalesce(:settings -> d.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout,
+                          3 * make_interval(secs => coalesce(:settings -> d.task_type::text ->> 'dequeue_interval', :settings ->> 'dequeue_interval')::float8) AS patience) AS l
            GROUP BY d.task_type, l.timeout, l.patience) AS y
 ),
 waiting AS MATERIALIZED (
@@ -48,7 +47,7 @@ expected AS (
    GROUP BY w.task_type, w.span, w.tasks, w.first, w.recent
 ),
 served AS MATERIALIZED (
-  SELECT coalesce($2::jsonb -> 'executors' ->> s.task_type::text, $2::jsonb -> 'names' ->> s.task_type::text, 'type ' || s.task_type) AS executor
+  SELECT coalesce(:settings -> 'executors' ->> s.task_type::text, :settings -> 'names' ->> s.task_type::text, 'type ' || s.task_type) AS executor
     FROM soon s
    CROSS JOIN (SELECT max(w.span) AS span FROM waiting w WHERE w.polls = 0) AS l
    WHERE s.wake_at <= now() + l.span AND NOT EXISTS (SELECT FROM waiting w WHERE w.task_type = s.task_type)

@@ -1,14 +1,11 @@
 -- Delete a job with its tasks and their timers (by cascade). The lock on the job's row prevents new tasks.
--- $1 ids text[]: local ids
--- $2 versions text[]: for each id, the version that the operator saw
 -- Indexes: job_pkey, one on task(job_id), one on task_timer(task_id). Without them the cascade scans both tables.
 
 -- :lock
 -- A job is locked when its row and all its tasks are locked.
 WITH jobs AS MATERIALIZED (
   SELECT j.job_id, j.xmin::text AS version
-    FROM :"schema".job j
-   WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_jobs.sql
    ORDER BY j.job_id
      FOR UPDATE SKIP LOCKED
 ), held AS MATERIALIZED (
@@ -24,29 +21,27 @@ SELECT 'job:' || j.job_id AS id, j.version
  ORDER BY j.job_id
 
 -- :rows
-SELECT 'job:' || j.job_id AS id, 'job' AS "table", j.job_id::text AS key,
+SELECT 'job:' || j.job_id AS id, 'job' AS "table", j.job_id::text AS key, j.ctid::text AS place,
        to_jsonb(j) - 'initial_state' || jsonb_build_object('initial_state',
          CASE WHEN octet_length(j.initial_state) <= 65536 THEN encode(j.initial_state, 'base64')
               ELSE octet_length(j.initial_state) || ' bytes, md5 ' || md5(j.initial_state) END) AS row
-  FROM :"schema".job j
- WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_jobs.sql
 UNION ALL
-SELECT 'job:' || t.job_id, 'task', t.task_id::text,
+SELECT 'job:' || t.job_id, 'task', t.task_id::text, t.ctid::text,
        to_jsonb(t) - 'state' - 'output' || jsonb_build_object(
          'state', CASE WHEN octet_length(t.state) <= 65536 THEN encode(t.state, 'base64')
                        ELSE octet_length(t.state) || ' bytes, md5 ' || md5(t.state) END,
          'output', CASE WHEN octet_length(t.output) <= 65536 THEN encode(t.output, 'base64')
                         ELSE octet_length(t.output) || ' bytes, md5 ' || md5(t.output) END)
-  FROM :"schema".task t
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+\ir ../parts/tasks_of_jobs.sql
 UNION ALL
-SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, to_jsonb(m)
+SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, to_jsonb(m)
   FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+ WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
 
 -- :change
 DELETE FROM :"schema".job j
- USING unnest($1::text[], $2::text[]) AS seen(id, version)
+ USING unnest(:ids, :versions) AS seen(id, version)
  WHERE j.job_id = substr(seen.id, 5)::uuid
    AND j.xmin::text = seen.version
 RETURNING 'job:' || j.job_id AS id

@@ -2,26 +2,7 @@
 -- keeps its id, because other tables may refer to it. Its revision is incremented and never reset, so that a running
 -- poll with the old revision fails. The root is the oldest task of the job (assumed); if two tasks are the oldest, the
 -- action is refused.
--- $1 ids text[]: local ids
--- $2 versions text[]: for each id, the version that the operator saw
--- $3 args jsonb: confirm: kind and version of the root, for example "SendEmail v2"
--- $4 settings jsonb
 -- Indexes: one on task(job_id), one on task_timer(task_id).
-
--- :lock
--- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
-WITH held AS MATERIALIZED (
-  SELECT t.task_id, t.job_id
-    FROM :"schema".task t
-   WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-   ORDER BY t.task_id
-     FOR UPDATE SKIP LOCKED
-)
-SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
-  FROM :"schema".job j
- WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-   AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
- ORDER BY j.job_id
 
 -- :refused
 SELECT 'job:' || j.job_id AS id,
@@ -32,8 +13,8 @@ SELECT 'job:' || j.job_id AS id,
   LEFT JOIN LATERAL (SELECT count(*) AS oldest, min(t.kind || ' v' || t.kind_version) AS root
                        FROM :"schema".task t WHERE t.job_id = j.job_id
                       GROUP BY t.created_at ORDER BY t.created_at LIMIT 1) AS r ON true
- WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-   AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM ($3::jsonb ->> 'confirm'))
+ WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+   AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM (:args ->> 'confirm'))
 
 -- :witnesses
 -- No owner, lease or heartbeat is recorded: only polls tell about the runner. A job without unfinished tasks has no owner.
@@ -41,9 +22,8 @@ SELECT 'job:' || j.job_id AS id,
 WITH asked AS MATERIALIZED (
   SELECT 'job:' || t.job_id AS id, count(*) FILTER (WHERE t.status = 'Available') AS available, min(t.created_at) AS oldest,
          max((t.polled_at).time) FILTER (WHERE isfinite((t.polled_at).time)) AS polled,
-         make_interval(secs => ($4::jsonb ->> 'runner_silent')::float8) AS silent
-    FROM :"schema".task t
-   WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+         :runner_silent AS silent
+\ir ../parts/tasks_of_jobs.sql
      AND t.status <> 'Complete'
    GROUP BY t.job_id
 ),
@@ -51,7 +31,7 @@ runner AS MATERIALIZED (
   SELECT max((t.polled_at).time) AS polled
     FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
            ORDER BY polled_at DESC LIMIT 5000) AS t
-   WHERE (t.polled_at).time < now() + make_interval(secs => ($4::jsonb ->> 'clock_ahead')::float8)
+   WHERE (t.polled_at).time < now() + :clock_ahead
 )
 SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detail, extract(epoch FROM a.polled)::float8 AS since
   FROM asked a CROSS JOIN runner r
@@ -59,7 +39,7 @@ SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
    SELECT 'owner', 'unknown', 'not recorded: the engine has no owner, lease or heartbeat. It discards the result of a poll that this action overtakes'
    UNION ALL
    SELECT 'last poll of the job',
-    CASE WHEN a.polled > now() - a.silent AND a.polled < now() + make_interval(secs => ($4::jsonb ->> 'clock_ahead')::float8) THEN 'alive'
+    CASE WHEN a.polled > now() - a.silent AND a.polled < now() + :clock_ahead THEN 'alive'
          WHEN a.available > 0 AND coalesce(a.polled, a.oldest) < now() - a.silent THEN 'dead' ELSE 'unknown' END,
     coalesce('an unfinished task was polled ' || date_trunc('second', now() - a.polled) || ' ago', 'no unfinished task was polled')
       || CASE WHEN a.available > 0 THEN ', and a task is Available' ELSE '; no task is Available, so none is to be polled' END
@@ -69,27 +49,17 @@ SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
     coalesce('its newest poll of an Available task of any job was ' || date_trunc('second', now() - r.polled) || ' ago', 'no poll of an Available task is recorded')
  ) AS w(witness, verdict, detail)
 
--- :rows
-SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key,
-\ir ../parts/task_row.sql
-  FROM :"schema".task t
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-UNION ALL
-SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, row_to_json(m)
-  FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
-
 -- :change
-DELETE FROM :"schema".task_timer m USING :"schema".task t WHERE m.task_id = t.task_id AND t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+DELETE FROM :"schema".task_timer m USING :"schema".task t WHERE m.task_id = t.task_id AND t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
 
 -- :change
 DELETE FROM :"schema".task t
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) AS i))
+ WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
    AND t.created_at > (SELECT min(o.created_at) FROM :"schema".task o WHERE o.job_id = t.job_id)
 
 -- :change
 UPDATE :"schema".task t SET state = j.initial_state, output = NULL, status = 'Available', revision = t.revision + 1
-  FROM :"schema".job j, unnest($1::text[], $2::text[]) AS seen(id, version)
+  FROM :"schema".job j, unnest(:ids, :versions) AS seen(id, version)
  WHERE j.job_id = substr(seen.id, 5)::uuid
    AND j.xmin::text = seen.version
    AND t.job_id = j.job_id

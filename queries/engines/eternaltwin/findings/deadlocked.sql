@@ -1,19 +1,14 @@
 -- Jobs with several unfinished tasks, all of them Blocked and without a timer: nothing can wake them. Reported at the task
 -- that was created last, because the others may wait for it; with ids, at each of the given tasks.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: those of the included part; one on task(job_id), at most 1,000 tasks of a job if the table is large: larger jobs
 -- are skipped; one on task_timer(task_id).
-WITH
 \ir ../parts/untimed.sql
 unfinished AS MATERIALIZED (
   SELECT t.job_id, t.task_id, t.kind, t.status, t.created_at, coalesce((t.polled_at).time, t.created_at) AS since
     FROM :"schema".task t
-   WHERE 'task_scan' = ANY ($4::text[]) AND t.job_id IN (SELECT job_id FROM untimed) AND t.status <> 'Complete'
+   WHERE 'task_scan' = ANY (:met_needs) AND t.job_id IN (SELECT job_id FROM untimed) AND t.status <> 'Complete'
   UNION ALL
   SELECT z.job_id, t.*
     FROM sizes z
@@ -26,10 +21,10 @@ jobs AS MATERIALIZED (
     FROM (SELECT u.job_id, count(*) AS tasks, max(u.since) AS since, bool_and(u.status = 'Blocked') AS blocked
             FROM unfinished u GROUP BY u.job_id) AS j
    WHERE j.tasks > 1 AND j.blocked
-     AND j.since < now() - make_interval(secs => ($2::jsonb ->> 'lost_wakeup')::float8)
+     AND j.since < now() - :lost_wakeup
      AND NOT EXISTS (SELECT FROM unfinished u
                       WHERE u.job_id = j.job_id
-                        AND CASE WHEN 'timer_scan' = ANY ($4::text[]) THEN EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = u.task_id)
+                        AND CASE WHEN 'timer_scan' = ANY (:met_needs) THEN EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = u.task_id)
                                  ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = u.task_id LIMIT 1) IS NOT NULL END)
 )
 (SELECT 'task:' || u.task_id AS id, extract(epoch FROM j.since)::float8 AS since,
@@ -37,9 +32,9 @@ jobs AS MATERIALIZED (
    FROM jobs j
    JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.job_id ORDER BY o.created_at DESC, o.task_id DESC) AS place FROM unfinished o) AS u
      ON u.job_id = j.job_id
-  WHERE CASE WHEN $1::text[] IS NULL THEN u.place = 1
-             ELSE u.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) END
+  WHERE CASE WHEN :ids IS NULL THEN u.place = 1
+             ELSE u.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')) END
   ORDER BY j.since, u.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM waiting) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -1,17 +1,14 @@
 -- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
 -- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks so.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers, too.
 WITH far AS MATERIALIZED (
   SELECT m.deadline, t.*
     FROM (SELECT task_id, deadline FROM :"schema".task_timer
-           WHERE deadline > now() + make_interval(secs => ($2::jsonb ->> 'due_far_ahead')::float8)
+           WHERE deadline > now() + :due_far_ahead
            ORDER BY deadline DESC LIMIT 200) AS m
    CROSS JOIN LATERAL (SELECT o.task_id, o.kind, o.kind_version, o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
    WHERE t.status = 'Blocked'
-     AND ($1::text[] IS NULL OR m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+     AND (:ids IS NULL OR m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
 ),
 near AS MATERIALIZED (
   SELECT m.task_id, m.deadline, t.kind
@@ -21,7 +18,7 @@ near AS MATERIALIZED (
 usual AS (
   SELECT n.kind, percentile_disc(0.5) WITHIN GROUP (ORDER BY n.deadline - now()) AS distance
     FROM near n
-   WHERE isfinite(n.deadline) AND n.deadline < now() + make_interval(secs => ($2::jsonb ->> 'due_far_ahead')::float8)
+   WHERE isfinite(n.deadline) AND n.deadline < now() + :due_far_ahead
    GROUP BY n.kind
 )
 (SELECT 'task:' || f.task_id AS id, NULL::float8 AS since,
@@ -31,6 +28,6 @@ usual AS (
   WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
     AND (NOT isfinite(f.deadline) OR f.deadline - now() > 20 * coalesce(u.distance, interval '183 days'))
   ORDER BY f.deadline DESC, f.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM far) = 200
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200

@@ -1,8 +1,4 @@
 -- Jobs without a task.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- needs: task_by_job, job_by_created
 -- needs of ids: task_by_job
 -- Indexes: one on job(created_at), for the 5,000 newest jobs older than the threshold; one on task(job_id), once for each
@@ -11,16 +7,16 @@
         jsonb_build_object('created_at', date_trunc('second', j.created_at)::text,
                            'initial_state', (SELECT octet_length(o.initial_state) FROM :"schema".job o WHERE o.job_id = j.job_id) || ' bytes') AS evidence
    FROM ((SELECT job_id, created_at FROM :"schema".job
-           WHERE $1::text[] IS NULL AND created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8)
+           WHERE :ids IS NULL AND created_at < now() - :empty_job
            ORDER BY created_at DESC LIMIT 5000)
          UNION ALL
          SELECT job_id, created_at FROM :"schema".job
-          WHERE job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'job:%'))
-            AND created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8)) AS j
-  WHERE CASE WHEN 'task_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id)
+          WHERE job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) i WHERE i LIKE 'job:%'))
+            AND created_at < now() - :empty_job) AS j
+  WHERE CASE WHEN 'task_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id)
              ELSE (SELECT t.job_id FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1) IS NULL END
   ORDER BY j.created_at, j.job_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL
-   AND EXISTS (SELECT FROM :"schema".job WHERE created_at < now() - make_interval(secs => ($2::jsonb ->> 'empty_job')::float8) ORDER BY created_at DESC OFFSET 5000)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL
+   AND EXISTS (SELECT FROM :"schema".job WHERE created_at < now() - :empty_job ORDER BY created_at DESC OFFSET 5000)

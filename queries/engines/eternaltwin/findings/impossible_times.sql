@@ -1,8 +1,5 @@
 -- Available tasks that were created or polled ahead of the server's clock, or that have a negative duration. A task that was
 -- never polled and created ahead hides that it is starved. The runner polls a task with a poll ahead of the clock last.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx backwards: 2,000 tasks that were never polled, and the 2,000 polled last.
 WITH seen AS MATERIALIZED (
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled, cpu_duration AS cpu, poll_duration AS poll
@@ -15,7 +12,7 @@ judged AS (
   SELECT s.*, c.latest,
          CASE WHEN s.created_at > c.latest THEN 'created' WHEN s.polled > c.latest THEN 'polled'
               WHEN least(s.cpu, s.poll) < interval '0' THEN 'duration' END AS sort
-    FROM seen s CROSS JOIN (SELECT now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8) AS latest) AS c
+    FROM seen s CROSS JOIN (SELECT now() + :clock_ahead AS latest) AS c
 )
 (SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,
         jsonb_build_object('sort', t.sort, 'kind', t.kind, 'kind_version', t.kind_version,
@@ -25,8 +22,8 @@ judged AS (
                                    ELSE 'The task has a negative duration: CPU ' || t.cpu || ', polls ' || t.poll || '. A clock was set back during a poll, or the row was edited' END) AS evidence
    FROM judged t
   WHERE t.sort IS NOT NULL
-    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
   ORDER BY t.sort, t.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM seen s WHERE s.polled IS NULL) = 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM seen s WHERE s.polled IS NULL) = 2000

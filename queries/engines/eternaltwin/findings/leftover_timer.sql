@@ -1,17 +1,15 @@
 -- Tasks that are not Blocked but still have a timer.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
 -- Indexes: task_timer_pkey, the first 2,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
         jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers
            FROM (SELECT task_id, deadline FROM :"schema".task_timer ORDER BY deadline LIMIT 2000) AS first
-          WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+          WHERE :ids IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status <> 'Blocked'
   ORDER BY m.deadline, m.task_id
-  LIMIT $2::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".task_timer ORDER BY deadline OFFSET 2000)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".task_timer ORDER BY deadline OFFSET 2000)

@@ -1,18 +1,13 @@
 -- Blocked tasks without a timer whose job has no other unfinished task that could wake them.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most 1,000
 -- tasks of a job if the table is large: larger jobs are skipped. With ids, task_pkey.
-WITH
 \ir ../parts/untimed.sql
 of_job AS MATERIALIZED (
   SELECT t.job_id, count(*) AS tasks, count(*) FILTER (WHERE t.status <> 'Complete') AS unfinished
     FROM :"schema".task t
-   WHERE 'task_scan' = ANY ($4::text[]) AND t.job_id IN (SELECT job_id FROM untimed)
+   WHERE 'task_scan' = ANY (:met_needs) AND t.job_id IN (SELECT job_id FROM untimed)
    GROUP BY t.job_id
   UNION ALL
   SELECT z.job_id, z.tasks,
@@ -25,6 +20,6 @@ of_job AS MATERIALIZED (
    FROM untimed u JOIN of_job j ON j.job_id = u.job_id
   WHERE j.unfinished = 1
   ORDER BY u.since, u.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM waiting) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -2,10 +2,6 @@
 -- Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other ticks were
 -- written since its row changed: the runner polls the task that waits longest first. For five tasks of a kind and version it is
 -- enough that three tasks were polled since that were created after their polls. The age of a row is that of its xmin.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are any: the
 -- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 100 timers. A small table is
 -- scanned instead.
@@ -13,7 +9,7 @@ WITH old AS MATERIALIZED (
   SELECT task_id, kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
     FROM :"schema".task
    WHERE status = 'Available'
-     AND polled_at < row(now() - make_interval(secs => ($2::jsonb ->> 'not_polled')::float8), 0):::"schema".job_tick
+     AND polled_at < row(now() - :not_polled, 0):::"schema".job_tick
    ORDER BY polled_at
    LIMIT 2000
 ),
@@ -27,19 +23,19 @@ recent AS MATERIALIZED (
 idle AS MATERIALIZED (
   SELECT t.kind, t.kind_version, t.created_at, (t.polled_at).time AS polled, age(t.xmin) AS changed
     FROM :"schema".task t
-   WHERE EXISTS (SELECT FROM old) AND 'task_scan' = ANY ($4::text[]) AND t.status <> 'Available'
+   WHERE EXISTS (SELECT FROM old) AND 'task_scan' = ANY (:met_needs) AND t.status <> 'Available'
   UNION ALL
   SELECT t.*
     FROM (SELECT task_id FROM :"schema".task_timer
-           WHERE EXISTS (SELECT FROM old) AND NOT 'task_scan' = ANY ($4::text[]) AND deadline > now()
+           WHERE EXISTS (SELECT FROM old) AND NOT 'task_scan' = ANY (:met_needs) AND deadline > now()
            ORDER BY deadline LIMIT 100) AS m
    CROSS JOIN LATERAL (SELECT o.kind, o.kind_version, o.created_at, (o.polled_at).time AS polled, age(o.xmin) AS changed
                          FROM :"schema".task o WHERE o.task_id = m.task_id AND o.status = 'Blocked' LIMIT 1) AS t
 ),
 polls AS MATERIALIZED (
   SELECT r.* FROM (SELECT * FROM recent UNION ALL SELECT * FROM idle) AS r
-   WHERE r.polled > now() - make_interval(secs => ($2::jsonb ->> 'not_polled')::float8)
-     AND r.polled < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
+   WHERE r.polled > now() - :not_polled
+     AND r.polled < now() + :clock_ahead
 ),
 settled AS (
   SELECT k.changed FROM (SELECT min(p.changed) AS changed FROM polls p GROUP BY p.polled) AS k ORDER BY k.changed OFFSET 2 LIMIT 1
@@ -58,10 +54,10 @@ groups AS (
                                         ELSE 'No task of its kind is polled: the runner may not support it, or its polls end without a result' END) AS evidence
    FROM old t LEFT JOIN groups g ON g.kind = t.kind AND g.kind_version = t.kind_version
   WHERE t.changed >= least((SELECT s.changed FROM settled s), g.changed)
-    AND t.polled < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'not_polled', $2::jsonb ->> 'not_polled')::float8)
-    AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8))
-    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+    AND t.polled < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'not_polled', :settings ->> 'not_polled')::float8)
+    AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - :runner_silent)
+    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
   ORDER BY t.polled, t.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM old) = 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM old) = 2000

@@ -1,34 +1,31 @@
 -- Blocked tasks of a job whose root task is Complete.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
--- $3 met_needs text[]
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
 -- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
 -- job_id in that index, one row of each job is read, else the whole job. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
-  (SELECT task_id, job_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  (SELECT task_id, job_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id, job_id FROM :"schema".task
-   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
+   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
 ),
 root AS MATERIALIZED (
   (SELECT DISTINCT ON (o.job_id) o.job_id, o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
      FROM :"schema".task o
-    WHERE 'task_scan' = ANY ($3::text[]) AND o.job_id IN (SELECT job_id FROM waiting)
+    WHERE 'task_scan' = ANY (:met_needs) AND o.job_id IN (SELECT job_id FROM waiting)
     ORDER BY o.job_id, o.created_at, o.task_id)
   UNION ALL
   SELECT j.job_id, r.*
     FROM (SELECT DISTINCT job_id FROM waiting) AS j
    CROSS JOIN LATERAL (SELECT o.task_id, o.status, o.kind, o.kind_version, (o.polled_at).time AS ended
                          FROM :"schema".task o WHERE o.job_id = j.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
-   WHERE NOT 'task_scan' = ANY ($3::text[])
+   WHERE NOT 'task_scan' = ANY (:met_needs)
 )
 (SELECT 'task:' || w.task_id AS id, extract(epoch FROM r.ended)::float8 AS since,
         jsonb_build_object('root', r.task_id, 'root_kind', r.kind || ' v' || r.kind_version, 'root_ended', r.ended::text) AS evidence
    FROM waiting w JOIN root r ON r.job_id = w.job_id
   WHERE r.status = 'Complete' AND r.task_id <> w.task_id
   ORDER BY r.ended, w.task_id
-  LIMIT $2::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM waiting) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -1,7 +1,4 @@
 -- Blocked tasks whose first timer is overdue, oldest first.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
         jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'infinite' END,
@@ -10,13 +7,13 @@
            FROM (SELECT task_id, deadline FROM :"schema".task_timer
                   WHERE deadline < now()
                   ORDER BY deadline LIMIT 5000) AS past
-          WHERE $1::text[] IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+          WHERE :ids IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status, o.kind, o.kind_version, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status = 'Blocked'
-    AND m.deadline < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'overdue_timer', $2::jsonb ->> 'overdue_timer')::float8)
+    AND m.deadline < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'overdue_timer', :settings ->> 'overdue_timer')::float8)
   ORDER BY m.deadline, m.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".task_timer WHERE deadline < now() ORDER BY deadline OFFSET 5000)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".task_timer WHERE deadline < now() ORDER BY deadline OFFSET 5000)

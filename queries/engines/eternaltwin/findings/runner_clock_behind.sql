@@ -2,13 +2,11 @@
 -- xmin of timer and task show that the poll wrote them, and the last checkpoint shows a time after which it did. At least three
 -- such polls since then are dated before that time, in the order of their transactions, and their timers are overdue: the runner
 -- waits too long. A transaction that wrote several tasks is no poll.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
 -- Indexes: task_timer_pkey, the first 200 overdue timers; task_pkey, once for each. Reads pg_control_checkpoint().
 WITH written AS MATERIALIZED (
   SELECT t.writer, min(t.polled) AS polled
     FROM (SELECT task_id, xmin FROM :"schema".task_timer
-           WHERE deadline < now() - make_interval(secs => ($2::jsonb ->> 'overdue_timer')::float8) ORDER BY deadline LIMIT 200) AS m
+           WHERE deadline < now() - :overdue_timer ORDER BY deadline LIMIT 200) AS m
    CROSS JOIN LATERAL (SELECT o.xmin AS writer, (o.polled_at).time AS polled, o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
    WHERE t.writer = m.xmin AND t.status = 'Blocked'
    GROUP BY t.writer
@@ -26,5 +24,5 @@ SELECT 'runner:runner' AS id, NULL::float8 AS since,
        jsonb_build_object('newest_poll', date_trunc('second', n.poll)::text, 'checkpoint', n.at::text, 'behind', date_trunc('second', n.at - n.poll)::text) AS evidence
   FROM newest n
  WHERE n.polls >= 3 AND n.in_order
-   AND n.poll < n.at - make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
-   AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))
+   AND n.poll < n.at - :clock_ahead
+   AND (:ids IS NULL OR 'runner:runner' = ANY (:ids))

@@ -1,8 +1,5 @@
 -- Kinds of root tasks whose jobs were created at regular intervals and now are not. The period is the median of the last gaps.
 -- It counts as regular if at least eight gaps are between half and one and a half of it. Reported at the kind's last job.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 page int: maximum number of rows
--- $3 met_needs text[]
 -- needs: job_by_created, task_by_job
 -- Indexes: one on job(created_at), the newest 1,000 jobs; one on task(job_id), once for each job. If created_at follows job_id
 -- in that index, one row of each job is read, else the whole job.
@@ -12,13 +9,13 @@ WITH newest AS MATERIALIZED (
 roots AS MATERIALIZED (
   (SELECT DISTINCT ON (o.job_id) n.job_id, n.created_at, o.kind
      FROM newest n JOIN :"schema".task o ON o.job_id = n.job_id
-    WHERE 'task_scan' = ANY ($3::text[])
+    WHERE 'task_scan' = ANY (:met_needs)
     ORDER BY o.job_id, o.created_at, o.task_id)
   UNION ALL
   SELECT n.job_id, n.created_at, r.kind
     FROM newest n
    CROSS JOIN LATERAL (SELECT o.kind FROM :"schema".task o WHERE o.job_id = n.job_id ORDER BY o.created_at, o.task_id LIMIT 1) AS r
-   WHERE NOT 'task_scan' = ANY ($3::text[])
+   WHERE NOT 'task_scan' = ANY (:met_needs)
 ),
 gaps AS (
   SELECT r.kind, r.job_id, r.created_at, r.created_at - lag(r.created_at) OVER (PARTITION BY r.kind ORDER BY r.created_at, r.job_id) AS gap,
@@ -40,6 +37,6 @@ SELECT 'job:' || k.job_id AS id, extract(epoch FROM k.last + k.period)::float8 A
  WHERE k.gaps >= 8 AND k.period >= interval '10 seconds'
    AND k.least >= 0.5 * k.period AND k.most <= 1.5 * k.period
    AND now() - k.last BETWEEN 3 * k.period + interval '1 minute' AND 50 * k.period
-   AND ($1::text[] IS NULL OR 'job:' || k.job_id = ANY ($1::text[]))
+   AND (:ids IS NULL OR 'job:' || k.job_id = ANY (:ids))
  ORDER BY k.last, k.job_id
- LIMIT $2::int
+ LIMIT :page

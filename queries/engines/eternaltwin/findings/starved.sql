@@ -1,22 +1,19 @@
 -- Tasks that are Available for a long time and were never polled. The partial index sorts such rows last, and the runner polls
 -- them last. A tick that reaches the last row gives all Available tasks one time. Two ticks with at least 20 tasks each, and
 -- tasks of several kinds that were never polled, show that the runner does not reach them.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: task__available_polled_at__idx backwards, at most 5,000 rows. If there are starved tasks: the 2,000 tasks polled last.
 WITH starved AS MATERIALIZED (
   SELECT t.task_id, t.kind, t.kind_version, t.created_at
     FROM (SELECT * FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t
    WHERE (t.polled_at).time IS NULL
-     AND t.created_at < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'starved', $2::jsonb ->> 'starved')::float8)
+     AND t.created_at < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'starved', :settings ->> 'starved')::float8)
 ),
 ticks AS MATERIALIZED (
   SELECT count(*) AS tasks, mode() WITHIN GROUP (ORDER BY t.kind || ' v' || t.kind_version) AS kind
     FROM (SELECT kind, kind_version, (polled_at).time AS polled FROM :"schema".task
            WHERE EXISTS (SELECT FROM starved) AND status = 'Available' AND polled_at IS DISTINCT FROM NULL
            ORDER BY polled_at DESC LIMIT 2000) AS t
-   WHERE t.polled > now() - make_interval(secs => ($2::jsonb ->> 'starved')::float8)
+   WHERE t.polled > now() - :starved
    GROUP BY t.polled
   HAVING count(*) >= 20
 ),
@@ -31,8 +28,8 @@ busy AS MATERIALIZED (
                            'look', CASE WHEN b.yes THEN 'The runner polls ' || b.tasks || ' other tasks again and again, most of them of ' || b.kind || ', and does not reach new ones'
                                         ELSE 'The runner does not know the kind, or never reaches it' END) AS evidence
    FROM starved s CROSS JOIN busy b
-  WHERE $1::text[] IS NULL OR s.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%'))
+  WHERE :ids IS NULL OR s.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
   ORDER BY s.created_at, s.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC OFFSET 5000 LIMIT 1) AS o WHERE (o.polled_at).time IS NULL)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC OFFSET 5000 LIMIT 1) AS o WHERE (o.polled_at).time IS NULL)

@@ -1,33 +1,23 @@
 -- The runner, if timers are overdue and the newest poll is old. It is a finding of its own, because not every role may read
 -- task_timer. In a large table only the polls of Available tasks and of those with the next timers can be read.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 met_needs text[]
 -- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the first 100
 -- overdue timers and the next 100; task_pkey, once for each.
 WITH available AS (
-  SELECT greatest(
-           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($3::text[])
-               AND (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)),
-           (SELECT (t.polled_at).time
-              FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
-                     ORDER BY polled_at DESC LIMIT 5000) AS t
-             WHERE (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
-             LIMIT 1)) AS poll
+\ir ../parts/newest_poll.sql
 ),
 timed AS MATERIALIZED (
   SELECT m.overdue, (t.polled_at).time AS polled
     FROM ((SELECT task_id, true AS overdue FROM :"schema".task_timer
-            WHERE deadline < now() - make_interval(secs => ($2::jsonb ->> 'overdue_timer')::float8) ORDER BY deadline LIMIT 100)
+            WHERE deadline < now() - :overdue_timer ORDER BY deadline LIMIT 100)
           UNION ALL
           (SELECT task_id, false FROM :"schema".task_timer WHERE deadline > now() ORDER BY deadline LIMIT 100)) AS m
    CROSS JOIN LATERAL (SELECT o.polled_at, o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
-   WHERE coalesce((SELECT a.poll FROM available a), '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)
+   WHERE coalesce((SELECT a.poll FROM available a), '-infinity') < now() - :runner_silent
      AND t.status = 'Blocked'
 ),
 newest AS (
   SELECT (SELECT count(*) FROM timed m WHERE m.overdue) AS timers,
-         greatest(a.poll, (SELECT max(m.polled) FROM timed m WHERE m.polled < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8))) AS poll
+         greatest(a.poll, (SELECT max(m.polled) FROM timed m WHERE m.polled < now() + :clock_ahead)) AS poll
     FROM available a
 )
 SELECT 'runner:runner' AS id, CASE WHEN isfinite(n.poll) THEN extract(epoch FROM n.poll)::float8 END AS since,
@@ -35,5 +25,5 @@ SELECT 'runner:runner' AS id, CASE WHEN isfinite(n.poll) THEN extract(epoch FROM
                           'timers', CASE n.timers WHEN 100 THEN '100+' ELSE n.timers::text END) AS evidence
   FROM newest n
  WHERE n.timers > 0
-   AND ($1::text[] IS NULL OR 'runner:runner' = ANY ($1::text[]))
-   AND coalesce(n.poll, '-infinity') < now() - make_interval(secs => ($2::jsonb ->> 'runner_silent')::float8)
+   AND (:ids IS NULL OR 'runner:runner' = ANY (:ids))
+   AND coalesce(n.poll, '-infinity') < now() - :runner_silent

@@ -1,8 +1,4 @@
 -- Available tasks of an older kind_version that are not polled, although a newer version of the kind is.
--- $1 ids text[]: local ids to check, or NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Index: task__available_polled_at__idx, 2,000 rows from each end.
 WITH available AS MATERIALIZED (
   (SELECT task_id, kind, kind_version, created_at, (polled_at).time AS polled FROM :"schema".task
@@ -15,9 +11,9 @@ polled AS (
   SELECT kind, max(kind_version) AS version
     FROM (SELECT kind, kind_version, polled FROM available
           UNION ALL
-          SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY ($4::text[])) AS a
-   WHERE a.polled > now() - make_interval(secs => coalesce($2::jsonb -> a.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
-     AND a.polled < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
+          SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY (:met_needs)) AS a
+   WHERE a.polled > now() - make_interval(secs => coalesce(:settings -> a.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
+     AND a.polled < now() + :clock_ahead
    GROUP BY kind
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
@@ -25,9 +21,9 @@ polled AS (
                            'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
    FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
   WHERE coalesce(t.polled, t.created_at)
-        < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'version_behind', $2::jsonb ->> 'version_behind')::float8)
-    AND ($1::text[] IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')))
+        < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
+    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
   ORDER BY coalesce(t.polled, t.created_at), t.task_id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM available) = 4000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM available) = 4000

@@ -1,10 +1,10 @@
 -- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup. sizes: the number of tasks of
 -- their jobs, at most 1,001, in a large table. Includes the parameters of findings/lost_wakeup.sql.
-waiting AS MATERIALIZED (
-  (SELECT task_id FROM :"schema".task WHERE $1::text[] IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+WITH waiting AS MATERIALIZED (
+  (SELECT task_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id FROM :"schema".task
-   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
+   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
 ),
 untimed AS MATERIALIZED (
   SELECT t.*
@@ -12,11 +12,11 @@ untimed AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT o.task_id, o.job_id, o.kind, o.revision, (o.polled_at).time AS polled,
                               coalesce((o.polled_at).time, o.created_at) AS since
                          FROM :"schema".task o WHERE o.task_id = w.task_id LIMIT 1) AS t
-   WHERE CASE WHEN 'timer_scan' = ANY ($4::text[]) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
+   WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
               ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
-     AND t.since < now() - make_interval(secs => coalesce($2::jsonb -> t.kind ->> 'lost_wakeup', $2::jsonb ->> 'lost_wakeup')::float8)
+     AND t.since < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'lost_wakeup', :settings ->> 'lost_wakeup')::float8)
 ),
 sizes AS MATERIALIZED (
   SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
-    FROM (SELECT DISTINCT job_id FROM untimed WHERE NOT 'task_scan' = ANY ($4::text[])) AS j
+    FROM (SELECT DISTINCT job_id FROM untimed WHERE NOT 'task_scan' = ANY (:met_needs)) AS j
 ),

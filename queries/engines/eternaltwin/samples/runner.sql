@@ -1,18 +1,10 @@
--- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index. Polls dated
--- further in the future than clocks differ are ignored: such a poll would hide every real one until its time. The
--- runner's own clock may be wrong, so the number of polls is sampled too.
--- $1 met_needs text[]
--- $2 settings jsonb
+-- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index, because the
+-- runner's own clock may be wrong.
 -- Index: task__available_polled_at__idx, 100 rows from each end.
 SELECT 'runner:runner' AS id,
-       jsonb_build_object('newest_poll', greatest(
-           (SELECT max((t.polled_at).time) FROM :"schema".task t WHERE 'task_scan' = ANY ($1::text[])
-               AND (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)),
-           (SELECT (t.polled_at).time
-              FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
-                     ORDER BY polled_at DESC LIMIT 5000) AS t
-             WHERE (t.polled_at).time < now() + make_interval(secs => ($2::jsonb ->> 'clock_ahead')::float8)
-             LIMIT 1))::text,
+       jsonb_build_object('newest_poll', (
+\ir ../parts/newest_poll.sql
+         )::text,
          'polls', (SELECT sum(e.revision)::text
                      FROM ((SELECT revision FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 100)
                            UNION ALL

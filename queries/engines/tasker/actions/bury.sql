@@ -1,45 +1,32 @@
 -- Add a task to the dead-letter queue manually, with a snapshot of the task. The task itself does not change. The staleness
 -- detector writes dead letters before it locks transitions. Lock only the task's row here: holding a transition as well
 -- could cause a deadlock with the detector.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
 -- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 -- :lock
 WITH held AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
     FROM :"schema".tasks t
-   WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+   WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
    ORDER BY t.task_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 )
 SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'none') || ':' || h.row_version AS version
   FROM held h LEFT JOIN :"schema".task_transitions x ON x.task_uuid = h.task_uuid AND x.most_recent
 
--- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE
 \ir ../parts/task_refusals.sql
                 WHEN EXISTS (SELECT FROM :"schema".tasks_dlq d WHERE d.task_uuid = t.task_uuid AND d.resolution_status = 'pending')
                 THEN 'it is already in the dead-letter queue' END AS why
-\ir ../parts/asked_tasks.sql
-      ) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused_tasks.sql
 
 -- :rows
-SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key,
+SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key, d.ctid::text AS place,
        CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row,
        d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
   FROM :"schema".tasks_dlq d
- WHERE d.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+ WHERE d.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
 
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
 SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
          'task_uuid', n.task_uuid, 'namespace', p.name, 'task_name', m.name, 'version', m.version, 'current_state', x.to_state,
@@ -56,7 +43,7 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
                            FROM (SELECT y.* FROM :"schema".task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
        -- The engine's view of open dead letters reads this value as an integer.
        jsonb_build_object('detection_method', 'manual', 'time_in_state_minutes', floor(extract(epoch FROM now() - x.created_at) / 60)::int,
-                          'threshold_minutes', NULL, 'operator', $3::text, 'reason', $4::text, 'console', 'unstick',
+                          'threshold_minutes', NULL, 'operator', :operator, 'reason', :reason, 'console', 'unstick',
                           'action_id', pg_current_xact_id()::text)
   FROM seen n
   JOIN :"schema".tasks t ON t.task_uuid = n.task_uuid

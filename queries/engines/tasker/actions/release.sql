@@ -1,28 +1,11 @@
 -- End the claim of a dead worker, so that the step can be retried. Nothing fences the worker: if it is alive, the engine
 -- rejects its late result, or takes it for the new attempt's result if another worker has claimed the step by then.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
--- $5 args jsonb: again (also a step marked as not retryable)
--- $6 settings jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions; for the witnesses those of the included part.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE
 \ir ../parts/step_refusals.sql
                 WHEN x.to_state <> 'in_progress' THEN 'it is ' || x.to_state || ', so no worker has claimed it'
-                WHEN NOT s.retryable AND coalesce($5::jsonb ->> 'again', 'false') <> 'true'
+                WHEN NOT s.retryable AND coalesce(:args ->> 'again', 'false') <> 'true'
                 THEN 'it is marked as not retryable. Set again to run it anyway' END AS why
-\ir ../parts/asked_steps.sql
-      ) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused_steps.sql
 
 -- :witnesses
 WITH
@@ -33,12 +16,11 @@ WITH
 -- needs: pgmq
 WITH asked AS MATERIALIZED (
   SELECT i AS id, s.workflow_step_uuid, x.created_at AS claimed, 'worker_' || p.name || '_queue' AS queue_name
-    FROM unnest($1::text[]) AS i
+    FROM unnest(:ids) AS i
     JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
     JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent AND x.to_state = 'in_progress'
     JOIN :"schema".tasks t ON t.task_uuid = s.task_uuid
-    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+\ir ../parts/namespace_of_task.sql
 ),
 queues AS (SELECT DISTINCT a.queue_name FROM asked a),
 \ir ../parts/messages.sql
@@ -48,7 +30,7 @@ queues AS (SELECT DISTINCT a.queue_name FROM asked a),
 )
 SELECT a.id AS id, 'queue message' AS witness,
        CASE WHEN u.queue_name IS NULL AND o.step IS NOT NULL
-                 AND a.claimed < localtimestamp - make_interval(secs => 2 * ($6::jsonb ->> 'visibility')::float8)
+                 AND a.claimed < localtimestamp - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
             THEN 'dead' ELSE 'unknown' END AS verdict,
        CASE WHEN u.queue_name IS NOT NULL THEN 'the queue cannot be read: ' || u.unread
             WHEN o.step IS NULL THEN 'not among the first 2,000 of ' || a.queue_name || ', as after every claim'
@@ -59,22 +41,14 @@ SELECT a.id AS id, 'queue message' AS witness,
   LEFT JOIN own o ON o.step = a.workflow_step_uuid::text
   LEFT JOIN unread_queues u ON u.queue_name = a.queue_name
 
-\ir ../parts/rows.sql
-
--- :change
-WITH
-\ir ../parts/seen.sql
-, moving AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'waiting_for_retry' AS becomes,
-         '{"type":"WaitForRetry"}' AS event
-\ir ../parts/steps_seen.sql
+\set state waiting_for_retry
+\set event WaitForRetry
+\ir ../parts/change_moving.sql
    WHERE x.to_state = 'in_progress'
 )
 \ir ../parts/step_transitions.sql
 
--- :change
-WITH
-\ir ../parts/involved.sql
+\ir ../parts/change_involved.sql
 UPDATE :"schema".workflow_steps s
    SET in_process = false, backoff_request_seconds = 0, last_attempted_at = least(coalesce(s.last_attempted_at, localtimestamp), localtimestamp),
        max_attempts = greatest(coalesce(s.max_attempts, 3), coalesce(s.attempts, 0) + 1),
@@ -83,6 +57,4 @@ UPDATE :"schema".workflow_steps s
 \ir ../parts/steps_moved.sql
    AND x.to_state = 'waiting_for_retry' AND x.created_at = localtimestamp
 
-\ir ../parts/wake_task.sql
-
-\ir ../parts/changed.sql
+\ir ../parts/continue_task.sql

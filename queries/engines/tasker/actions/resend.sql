@@ -1,24 +1,10 @@
 -- Send the message for a step again. The engine writes the state first and sends the message afterwards; a crash between
 -- the two loses the message. A duplicate is harmless, because the engine guards claims and states, but is refused if the
 -- first message still exists.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $6 settings jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE
 \ir ../parts/step_refusals.sql
                 WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ', so it needs no message' END AS why
-\ir ../parts/asked_steps.sql
-      ) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused_steps.sql
 
 -- :refused
 -- needs: pgmq
@@ -30,8 +16,7 @@ WITH
     JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i.id, 6)::uuid
     JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
     JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
-    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+\ir ../parts/namespace_of_task.sql
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT d.queue FROM due d)),
 \ir ../parts/messages.sql
@@ -44,13 +29,9 @@ SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.q
     OR EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)
     OR EXISTS (SELECT FROM messages m WHERE m.queue_name = d.queue AND m.m ->> 'step' = d.workflow_step_uuid::text)
 
-\ir ../parts/rows.sql
-
 \ir ../parts/rows_messages.sql
 
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 SELECT s.id FROM (
   SELECT n.id, :"schema".pgmq_send_with_notify(
            CASE WHEN x.to_state = 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END,

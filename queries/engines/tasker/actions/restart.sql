@@ -1,11 +1,6 @@
 -- Request a new task with the same context through the engine's request queue, because only the engine can create steps.
 -- The old task must have ended. Free its identity, because two tasks cannot share one. A request can be repeated if it is
 -- no longer in the queue and no task came of it.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
--- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 \ir ../parts/lock_task.sql
 
@@ -19,34 +14,30 @@ SELECT r.id, r.why
                 WHEN t.identity_hash LIKE '%:superseded:%'
                      AND EXISTS (SELECT FROM :"schema".tasks n WHERE n.parent_correlation_id = t.correlation_id)
                 THEN 'it was already restarted. Another task names it as its parent' END AS why
-\ir ../parts/asked_tasks.sql
-      ) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused_tasks.sql
 
 -- :refused
 -- needs: pgmq
 WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
 \ir ../parts/messages.sql
 SELECT DISTINCT i AS id, 'it was already restarted. The request is waiting in orchestration_task_requests' AS why
-  FROM unnest($1::text[]) AS i JOIN messages m ON m.m ->> 'restarts' = substr(i, 6)
+  FROM unnest(:ids) AS i JOIN messages m ON m.m ->> 'restarts' = substr(i, 6)
 UNION
-SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest($1::text[]) AS i CROSS JOIN unread_queues u
+SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest(:ids) AS i CROSS JOIN unread_queues u
 
 -- :rows
 -- needs: pgmq
 WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
 \ir ../parts/messages.sql
-SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, to_jsonb(t) - 'context' AS row
+SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, t.ctid::text AS place, to_jsonb(t) - 'context' AS row
   FROM :"schema".tasks t
- WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+ WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
 UNION ALL
-SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id', m.m - 'due' - 'at' - 'read'
+SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id', NULL, m.m - 'due' - 'at' - 'read'
   FROM :"schema".tasks t JOIN messages m ON m.m ->> 'restarts' = t.task_uuid::text
- WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
+ WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
 
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 UPDATE :"schema".tasks t
    SET identity_hash = CASE WHEN t.identity_hash LIKE '%:superseded:%' THEN t.identity_hash
                             ELSE left(t.identity_hash, 100) || ':superseded:' || right(t.task_uuid::text, 12) END,
@@ -59,14 +50,13 @@ SELECT s.id FROM (
   SELECT 'task:' || t.task_uuid AS id, :"schema".pgmq_send_with_notify('orchestration_task_requests', jsonb_build_object(
            'request_id', gen_random_uuid(),
            'task_request', jsonb_build_object(
-             'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', $3::text,
-             'source_system', 'unstick', 'reason', left($4::text, 128), 'tags', coalesce(t.tags, '[]'), 'requested_at', localtimestamp,
+             'name', n.name, 'namespace', p.name, 'version', n.version, 'context', coalesce(t.context, '{}'), 'initiator', :operator,
+             'source_system', 'unstick', 'reason', left(:reason, 128), 'tags', coalesce(t.tags, '[]'), 'requested_at', localtimestamp,
              'options', '{}'::jsonb, 'priority', t.priority, 'correlation_id', gen_random_uuid(), 'parent_correlation_id', t.correlation_id),
-           'metadata', jsonb_build_object('requested_at', now(), 'requester', $3::text, 'priority', 'Normal',
+           'metadata', jsonb_build_object('requested_at', now(), 'requester', :operator, 'priority', 'Normal',
                                           'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick')))) AS sent
-    FROM unnest($1::text[]) AS i
+    FROM unnest(:ids) AS i
     JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
-    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+\ir ../parts/namespace_of_task.sql
   OFFSET 0) AS s
  WHERE s.sent IS NOT NULL

@@ -1,15 +1,5 @@
 -- Take a task out of error: give its failed steps new attempts, resolve its dead letter if it has one, and move it to a
 -- state that the poller finds. The engine's code has no transition out of error, but does not check for one.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
--- $5 args jsonb: budget (fresh, one more), checkpoint (keep, clear), note, name
--- $6 settings jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
-
-\ir ../parts/lock.sql
 
 -- :refused
 SELECT r.id, r.why
@@ -21,13 +11,11 @@ SELECT r.id, r.why
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
                 WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps to continue'
            END AS why
-      FROM unnest($1::text[]) AS i
+      FROM unnest(:ids) AS i
       LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END
       LEFT JOIN :"schema".task_transitions x ON x.most_recent
             AND x.task_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN d.task_uuid ELSE substr(i, 6)::uuid END) AS r
  WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
 
 \ir ../parts/retry_steps.sql
 
@@ -37,14 +25,12 @@ WITH
 \ir ../parts/involved.sql
 UPDATE :"schema".tasks_dlq d
    SET resolution_status = 'manually_resolved', resolution_timestamp = now(),
-       resolution_notes = coalesce(nullif($5::jsonb ->> 'note', ''), $4::text),
-       resolved_by = left(coalesce(nullif($5::jsonb ->> 'name', ''), $3::text), 255),
+       resolution_notes = coalesce(nullif(:args ->> 'note', ''), :reason),
+       resolved_by = left(coalesce(nullif(:args ->> 'name', ''), :operator), 255),
        metadata = coalesce(d.metadata, '{}') || jsonb_build_object('unstick', jsonb_build_object(
-         'action', 'revive', 'operator', $3::text, 'reason', $4::text, 'action_id', pg_current_xact_id()::text)),
+         'action', 'revive', 'operator', :operator, 'reason', :reason, 'action_id', pg_current_xact_id()::text)),
        updated_at = now()
   FROM involved n
  WHERE d.task_uuid = n.task_uuid AND d.resolution_status = 'pending'
 
-\ir ../parts/wake_task.sql
-
-\ir ../parts/changed.sql
+\ir ../parts/continue_task.sql

@@ -1,21 +1,6 @@
 -- Set the backoff of a step to zero, which the engine treats as "retry now". Its state does not change; the engine makes
 -- it pending and enqueues it.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
--- $5 args jsonb: not used
--- $6 settings jsonb
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE
 \ir ../parts/step_refusals.sql
                 WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', so it has no waiting time'
                 WHEN s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable) THEN 'it has no attempts left. Retry gives it new ones'
@@ -35,16 +20,10 @@ SELECT r.id, r.why
                           WHERE e.to_step_uuid = s.workflow_step_uuid) AS k) AS r
  WHERE r.why IS NOT NULL
 
-\ir ../parts/rows.sql
-
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 UPDATE :"schema".workflow_steps s
    SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()
   FROM seen n
  WHERE s.workflow_step_uuid = n.step
 
-\ir ../parts/wake_task.sql
-
-\ir ../parts/changed.sql
+\ir ../parts/continue_task.sql

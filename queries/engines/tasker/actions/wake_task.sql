@@ -1,31 +1,12 @@
 -- Restart the 60 minutes in which the poller finds a waiting task, and remove the backoffs of its steps.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw
--- $3 operator text
--- $4 reason text
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE
 \ir ../parts/task_refusals.sql
                 WHEN x.to_state NOT IN ('waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures') THEN 'it is ' || x.to_state || ', so it does not wait'
                 WHEN k.execution_status = 'blocked_by_failures' THEN k.failed_steps || ' of its steps permanently failed. Retry or skip them'
                 WHEN k.execution_status = 'all_complete' THEN 'all its steps are done, so the poller does not find it. Finalize it' END AS why
-\ir ../parts/asked_tasks.sql
-      LEFT JOIN LATERAL :"schema".get_task_execution_context(t.task_uuid) k ON true) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused_in_context.sql
 
-\ir ../parts/rows.sql
-
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 UPDATE :"schema".workflow_steps s
    SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()
   FROM seen n, :"schema".workflow_step_transitions x
@@ -35,15 +16,11 @@ UPDATE :"schema".workflow_steps s
          (SELECT max(e.created_at) FROM :"schema".workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error'),
          s.attempts) > now()
 
--- :change
-WITH
-\ir ../parts/seen.sql
+\ir ../parts/change_seen.sql
 -- The engine drops results of a blocked task. If steps are in flight, the next result continues the task.
 SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, d.becomes::varchar, NULL, jsonb_build_object(
          'event', CASE d.becomes WHEN 'steps_in_process' THEN 'StepsEnqueued' ELSE 'NoDependenciesReady' END,
-         'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
-  FROM seen n
-  JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
+\ir ../parts/seen_tasks.sql
  CROSS JOIN LATERAL :"schema".get_task_execution_context(n.task_uuid) AS k
  CROSS JOIN LATERAL (SELECT CASE WHEN x.to_state = 'blocked_by_failures' AND k.execution_status = 'processing' THEN 'steps_in_process'
                                  ELSE 'waiting_for_dependencies' END AS becomes) AS d

@@ -1,7 +1,5 @@
--- needs: own_functions
 -- title: Readiness
 -- kinds: step
--- $1 id text: local id
 -- Pass the step with its parents: for a step alone, the engine's function treats every parent as unfinished.
 -- Indexes: workflow_steps_pkey, the one on workflow_step_edges(to_step_uuid). The engine's function reads only these steps.
 SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.completed_parents || '/' || r.total_parents AS parents_done,
@@ -14,4 +12,4 @@ SELECT r.current_state AS state, r.ready_for_execution::text AS ready, r.complet
   JOIN :"schema".tasks t ON t.task_uuid = s.task_uuid
  CROSS JOIN LATERAL :"schema".get_step_readiness_status(s.task_uuid,
          s.workflow_step_uuid || ARRAY(SELECT e.from_step_uuid FROM :"schema".workflow_step_edges e WHERE e.to_step_uuid = s.workflow_step_uuid)) AS r
- WHERE s.workflow_step_uuid = substr($1::text, 6)::uuid AND r.workflow_step_uuid = s.workflow_step_uuid
+ WHERE s.workflow_step_uuid = substr(:id, 6)::uuid AND r.workflow_step_uuid = s.workflow_step_uuid

@@ -1,7 +1,6 @@
 -- title: The engine's view
 -- kinds: task
 -- needs: summaries, own_functions
--- $1 id text: local id
 -- Index: tasks_pkey; the engine's function reads only this task's steps.
 SELECT k.execution_context ->> 'execution_status' AS execution_status, k.execution_context ->> 'recommended_action' AS recommended_action,
        (k.execution_context ->> 'completed_steps') || '/' || (k.execution_context ->> 'total_steps') AS steps_done,
@@ -13,4 +12,4 @@ SELECT k.execution_context ->> 'execution_status' AS execution_status, k.executi
        k.correlation_id::text, t.parent_correlation_id::text
   FROM :"schema".tasks t
  CROSS JOIN LATERAL :"schema".get_task_summaries(ARRAY[t.task_uuid]) AS k
- WHERE t.task_uuid = substr($1::text, 6)::uuid
+ WHERE t.task_uuid = substr(:id, 6)::uuid

@@ -1,13 +1,11 @@
--- needs: own_functions
 -- title: Steps
 -- kinds: task
 -- drawn: graph
--- $1 id text: local id
 -- A step's time starts when its last parent was done, and continues until it ends.
 -- Indexes: workflow_steps_pkey, the one on workflow_step_edges(to_step_uuid), the state_lookup: one look-up for all keys.
 -- FULL JOIN excludes nested loops, and table scans for the 1,000 rows that the planner expects.
 WITH ready AS MATERIALIZED (
-  SELECT r.* FROM :"schema".get_step_readiness_status(substr($1::text, 6)::uuid, NULL) AS r
+  SELECT r.* FROM :"schema".get_step_readiness_status(substr(:id, 6)::uuid, NULL) AS r
 ),
 rows AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.results, s.created_at FROM :"schema".workflow_steps s
@@ -36,12 +34,7 @@ above AS (
 )
 SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.current_state::text AS state,
        CASE WHEN t.current_state IN ('pending', 'waiting_for_retry')
-                 THEN CASE WHEN NOT t.dependencies_satisfied THEN 'blocked' WHEN t.next_retry_at > now() THEN 'scheduled' ELSE 'ready' END
-            WHEN t.current_state = 'enqueued' THEN 'ready'
-            WHEN t.current_state IN ('in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration') THEN 'running'
-            WHEN t.current_state = 'error' THEN 'failed'
-            WHEN t.current_state = 'cancelled' THEN 'cancelled'
-            WHEN t.current_state IN ('complete', 'resolved_manually') THEN 'done' ELSE 'unknown' END AS phase,
+            THEN CASE WHEN NOT t.dependencies_satisfied THEN 'blocked' WHEN t.next_retry_at > now() THEN 'scheduled' ELSE 'ready' END END AS phase,
        CASE WHEN t.ended_at IS NOT NULL OR t.dependencies_satisfied OR t.current_state NOT IN ('pending', 'waiting_for_retry')
             THEN greatest(extract(epoch FROM coalesce(t.ended_at, now()::timestamp) - coalesce(a.ended_at, t.made_at)), 0)::float8 END AS seconds,
        nullif(concat_ws(', ', CASE WHEN t.attempts > 1 OR t.current_state NOT IN ('pending', 'complete') THEN 'attempt ' || t.attempts || '/' || t.max_attempts END,

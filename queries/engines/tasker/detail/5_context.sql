@@ -1,8 +1,6 @@
 -- title: Context
 -- kinds: task
--- $1 id text: local id
--- $2 bytes int: maximum number of bytes to return
 -- Index: tasks_pkey.
-SELECT substring(v.value FOR $2::int) AS payload, octet_length(v.value)::int8 AS size
-  FROM (SELECT convert_to((t.context)::text, 'UTF8') AS value FROM :"schema".tasks t WHERE t.task_uuid = substr($1::text, 6)::uuid) AS v
+SELECT substring(v.value FOR :bytes) AS payload, octet_length(v.value)::int8 AS size
+  FROM (SELECT convert_to((t.context)::text, 'UTF8') AS value FROM :"schema".tasks t WHERE t.task_uuid = substr(:id, 6)::uuid) AS v
  WHERE v.value IS NOT NULL

@@ -1,14 +1,6 @@
 -- Find batch steps in progress whose checkpoint is old.
--- kinds: step
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
--- Indexes: those of the included part.
 WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
-\ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
+\ir ../parts/open_steps_of_tasks.sql
 , stamped AS (
   SELECT s.workflow_step_uuid, s.task_uuid, s.metadata ->> 'worker_uuid' AS worker, s.checkpoint,
          CASE WHEN c.at[1] IS NOT NULL
@@ -24,8 +16,5 @@ WITH wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
                            'age', date_trunc('second', now() - b.at)::text,
                            'worker', coalesce(b.worker, 'not recorded'), 'task', b.task_uuid) AS evidence
    FROM stamped b
-  WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'batch')::float8)
-  ORDER BY b.at, b.workflow_step_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+  WHERE b.at < now() - :batch
+\ir ../parts/more.sql

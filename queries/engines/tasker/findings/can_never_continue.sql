@@ -1,17 +1,12 @@
 -- Find waiting tasks that nothing will ever continue: nothing is in flight or ready, no step waits for its backoff, and no
 -- other finding names the obstacle. What remains is a dependency cycle, a parent in another task, or no steps at all.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 500 tasks; workflow_steps_pkey for the steps of the found tasks.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
 , waiting AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at
     FROM open_tasks o
-   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+   WHERE o.at < now() - :idle
    ORDER BY o.at, o.task_uuid LIMIT 500
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
@@ -45,7 +40,7 @@ named AS (
    WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step IN (SELECT s.step FROM satisfied s)
 ),
 found AS MATERIALIZED (
-  SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT $3::int
+  SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT :page
 ),
 -- What each step waits for, directly or through others; a step that waits for itself is in a cycle.
 chains AS (

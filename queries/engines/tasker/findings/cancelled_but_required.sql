@@ -1,18 +1,15 @@
 -- Find cancelled steps that other steps depend on: only a complete or resolved_manually step satisfies its dependents.
 -- Dependents are pending, or have no transitions. They are open, so start the search with them; if ids are given, start
 -- with the cancelled steps among these.
--- kinds: step
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 page int: maximum number of rows
 -- Indexes: those on open workflow_steps and workflow_step_edges, the state_lookups. At most 5,000 open steps.
 WITH open AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
-   WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
+   WHERE s.processed = false AND :ids IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
 asked AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled'
-     AND x.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'))
 ),
 pairs AS MATERIALIZED (
   SELECT e.from_step_uuid, e.to_step_uuid
@@ -26,7 +23,7 @@ cancelled AS MATERIALIZED (
   UNION ALL
   SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled'
-     AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p WHERE $1::text[] IS NULL))
+     AND x.workflow_step_uuid = ANY (ARRAY(SELECT p.from_step_uuid FROM pairs p WHERE :ids IS NULL))
 ),
 awaited AS MATERIALIZED (
   SELECT p.*, x.created_at FROM pairs p FULL JOIN cancelled x ON x.workflow_step_uuid = p.from_step_uuid -- excludes nested loops
@@ -57,7 +54,6 @@ waiting AS MATERIALIZED (
    JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
   WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
   GROUP BY s.from_step_uuid
-  ORDER BY min(s.created_at), s.from_step_uuid
-  LIMIT $2::int)
+\ir ../parts/page.sql
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM open) = 5000

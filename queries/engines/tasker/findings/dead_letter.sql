@@ -1,12 +1,9 @@
 -- Find pending dead letters whose task is still in error.
--- kinds: dead_letter
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 page int: maximum number of rows
 -- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the oldest first, which are often
 -- sufficient, then all others at once.
 WITH
 \ir ../parts/dead_letters.sql
-, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * $2::int),
+, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * :page),
 oldest_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
 ),
@@ -17,8 +14,8 @@ oldest_in_error AS MATERIALIZED (
 ),
 others AS MATERIALIZED (
   SELECT d.* FROM dead_letters d
-   WHERE (SELECT count(*) FROM oldest_in_error) < $2::int
-   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * $2::int
+   WHERE (SELECT count(*) FROM oldest_in_error) < :page
+   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * :page
 ),
 other_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
@@ -30,7 +27,7 @@ in_error AS (
     FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
 ),
-found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT $2::int),
+found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT :page),
 -- Tasks that were in the hands of workers belong to a queue.
 their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
@@ -45,4 +42,4 @@ their_tasks AS MATERIALIZED (
    LEFT JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM dead_letters) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

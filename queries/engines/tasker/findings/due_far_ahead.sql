@@ -1,10 +1,5 @@
 -- Find steps whose next attempt is due much later than usual for steps of their name, or after the time that the staleness
 -- detector gives a task. The poller finds a waiting task for an hour only.
--- kinds: step
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts, idx_workflow_steps_named_step (at most 100 steps of the same name).
 WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_steps.sql
@@ -12,7 +7,7 @@ WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.at, s.backoff_request_seconds AS backoff, s.last_attempted_at,
          s.last_attempted_at + s.backoff_request_seconds * interval '1 second' AS retry_at
     FROM open_steps s
-   WHERE s.last_attempted_at + s.backoff_request_seconds * interval '1 second' > now() + make_interval(secs => ($2::jsonb ->> 'far')::float8)
+   WHERE s.last_attempted_at + s.backoff_request_seconds * interval '1 second' > now() + :far
 ),
 far AS MATERIALIZED (
   WITH open_steps AS (SELECT f.* FROM far_steps f), -- for the part: only their tasks
@@ -21,7 +16,7 @@ far AS MATERIALIZED (
     FROM far_steps s
    WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
    ORDER BY s.at, s.workflow_step_uuid
-   LIMIT $3::int
+   LIMIT :page
 ),
 usual AS MATERIALIZED (
   SELECT k.named_step_uuid, u.median, u.shown
@@ -29,7 +24,7 @@ usual AS MATERIALIZED (
    CROSS JOIN LATERAL (
          SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY s.backoff_request_seconds::float8) AS median,
                 percentile_cont(0.5) WITHIN GROUP (ORDER BY s.backoff_request_seconds::float8)
-                  FILTER (WHERE s.backoff_request_seconds < ($2::jsonb ->> 'far')::float8) AS shown
+                  FILTER (WHERE s.backoff_request_seconds < (:settings ->> 'far')::float8) AS shown
            FROM (SELECT s.workflow_step_uuid, s.backoff_request_seconds FROM :"schema".workflow_steps s
                   -- BETWEEN one value and ORDER BY on it: the planner then uses this index.
                   WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
@@ -40,14 +35,12 @@ usual AS MATERIALIZED (
         jsonb_build_object('task', f.task_uuid, 'name', n.name, 'due', date_trunc('second', f.retry_at)::text,
           'wait', date_trunc('second', f.retry_at - now())::text, 'backoff', f.backoff,
           'usual', coalesce(round(u.shown::numeric) || ' s', 'an unknown time'),
-          'why', CASE WHEN f.last_attempted_at > now() + make_interval(secs => ($2::jsonb ->> 'ahead')::float8)
+          'why', CASE WHEN f.last_attempted_at > now() + :ahead
                       THEN 'Its last attempt is recorded ahead of the server''s clock'
                       ELSE 'Its handler requested a backoff of ' || f.backoff || ' s' END) AS evidence
    FROM far f
    JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
    LEFT JOIN usual u ON u.named_step_uuid = f.named_step_uuid
-  WHERE f.retry_at > now() + make_interval(secs => least(coalesce(($2::jsonb ->> 'far_factor')::float8 * u.median, 0),
-                                                         ($2::jsonb ->> 'stale_lifetime')::float8))
-  ORDER BY f.at, f.workflow_step_uuid)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+  WHERE f.retry_at > now() + make_interval(secs => least(coalesce(:far_factor * u.median, 0),
+                                                         (:settings ->> 'stale_lifetime')::float8))
+\ir ../parts/more.sql

@@ -1,14 +1,7 @@
 -- Find steps in error. The engine never retries them by itself.
--- kinds: step
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts, the tasks' state_lookup.
 WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
-\ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
+\ir ../parts/open_steps_of_tasks.sql
 (SELECT 'step:' || s.workflow_step_uuid AS id, extract(epoch FROM s.at)::float8 AS since,
         jsonb_build_object('attempts', coalesce(s.attempts, 0) || '/' || coalesce(s.max_attempts, 3),
           'why', CASE WHEN NOT s.retryable THEN 'it is marked as not retryable'
@@ -18,9 +11,6 @@ WITH wanted AS (SELECT unnest(ARRAY['error']) AS to_state),
           'error_type', coalesce(s.results #>> '{error,error_type}', 'not recorded'), 'failed', date_trunc('second', s.at)::text,
           'task', s.task_uuid) AS evidence
    FROM open_steps s
-  WHERE s.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
+  WHERE s.at < now() - :blocked
     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
-  ORDER BY s.at, s.workflow_step_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

@@ -1,15 +1,7 @@
 -- Find enqueued steps whose message is missing. The engine sends it after it writes the state, so it can be lost.
--- kinds: step
--- needs: pgmq
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
-\ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
+\ir ../parts/open_steps_of_tasks.sql
 , their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
 ),
@@ -17,12 +9,11 @@ step_tasks AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.at, s.task_uuid, t.named_task_uuid FROM open_steps s FULL JOIN their_tasks t ON t.task_uuid = s.task_uuid
 ),
 handed AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, s.at, 'worker_' || p.name || '_queue' AS queue
-    FROM step_tasks s
-    JOIN :"schema".named_tasks n ON n.named_task_uuid = s.named_task_uuid
-    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
-   WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
-     AND s.task_uuid NOT IN (SELECT e.task_uuid FROM ended_tasks e)
+  SELECT t.workflow_step_uuid, t.task_uuid, t.at, 'worker_' || p.name || '_queue' AS queue
+    FROM step_tasks t
+\ir ../parts/namespace_of_task.sql
+   WHERE :settings ->> 'queue' = 'pgmq' AND t.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
+     AND t.task_uuid NOT IN (SELECT e.task_uuid FROM ended_tasks e)
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT h.queue FROM handed h)),
 \ir ../parts/messages.sql
@@ -38,8 +29,7 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
   WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND coalesce(z.n, 0) < 2000
     AND h.queue NOT IN (SELECT u.queue_name FROM unread_queues u)
-  ORDER BY h.at, h.workflow_step_uuid
-  LIMIT $3::int)
+\ir ../parts/page.sql
 UNION ALL
 SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR EXISTS (SELECT FROM sizes z WHERE z.n = 2000)
 UNION ALL

@@ -2,24 +2,20 @@
 -- healthy: a decision or a batch created it, and it gets its first transition when it is enqueued. A task gets its first
 -- transition in the transaction that creates it; without one, no poll finds it. Search the requested ids, or the newest
 -- 5,000 open tasks and steps.
--- kinds: step task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Indexes: those of open tasks and steps, the state_lookups, index-only.
 WITH RECURSIVE
 \ir ../parts/newest_tasks.sql
 ,
 task_ids AS MATERIALIZED (
-  SELECT n.task_uuid FROM newest_tasks n WHERE $1::text[] IS NULL
+  SELECT n.task_uuid FROM newest_tasks n WHERE :ids IS NULL
   UNION ALL
-  SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%'
+  SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'
 ),
 step_ids AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
-    WHERE s.processed = false AND $1::text[] IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
+    WHERE s.processed = false AND :ids IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
-  SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'
+  SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'
 ),
 current_tasks AS MATERIALIZED (
   SELECT x.task_uuid FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM task_ids o))
@@ -45,9 +41,8 @@ current_steps AS MATERIALIZED (
        CROSS JOIN LATERAL (SELECT s.workflow_step_uuid, s.task_uuid, s.created_at FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS s
       WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)
         AND EXISTS (SELECT FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = o.workflow_step_uuid)) AS b
-  WHERE b.at < now() - make_interval(secs => ($2::jsonb ->> 'broken')::float8)
-  ORDER BY b.at, b.id
-  LIMIT $3::int)
+  WHERE b.at < now() - :broken
+\ir ../parts/page.sql
 UNION ALL
 SELECT NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND (EXISTS (SELECT FROM older_tasks) OR (SELECT count(*) FROM step_ids) = 5000)
+ WHERE :ids IS NULL AND (EXISTS (SELECT FROM older_tasks) OR (SELECT count(*) FROM step_ids) = 5000)

@@ -1,9 +1,5 @@
 -- Find tasks with ready steps that the poller no longer finds. It ignores tasks that have waited for more than 60 minutes
 -- (waiting_for_retry: 30), while the staleness detector may wait longer.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 200 tasks.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/open_tasks.sql
@@ -20,7 +16,4 @@ asked AS (SELECT w.task_uuid FROM waiting w),
    FROM waiting w
    JOIN summed k ON k.task_uuid = w.task_uuid
   WHERE k.failed = 0 AND k.ready > 0
-  ORDER BY w.at, w.task_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

@@ -1,14 +1,9 @@
 -- Find messages that no orchestrator reads: never read, or not again after their time. Report the oldest of each queue.
--- kinds: message
--- needs: pgmq
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Indexes: pgmq's primary keys (at most 2,000 messages of each queue).
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
-   WHERE $2::jsonb ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
-     AND ($1::text[] IS NULL OR EXISTS (SELECT FROM unnest($1::text[]) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
+   WHERE :settings ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
+     AND (:ids IS NULL OR EXISTS (SELECT FROM unnest(:ids) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir ../parts/messages.sql
 , late AS (
@@ -24,8 +19,7 @@ oldest AS (
         jsonb_build_object('queue', o.queue_name, 'table', lower('q_' || o.queue_name), 'messages', o.unread,
                            'oldest', date_trunc('second', now() - to_timestamp(o.since))::text) AS evidence
    FROM oldest o
-  WHERE o.since < extract(epoch FROM now()) - ($2::jsonb ->> 'no_orchestrator')::float8
-    AND ($1::text[] IS NULL OR 'message:' || o.queue_name || '/' || o.key = ANY ($1::text[]))
-  ORDER BY o.since, o.queue_name
-  LIMIT $3::int)
+  WHERE o.since < extract(epoch FROM now()) - (:settings ->> 'no_orchestrator')::float8
+    AND (:ids IS NULL OR 'message:' || o.queue_name || '/' || o.key = ANY (:ids))
+\ir ../parts/page.sql
 \ir ../parts/unread.sql

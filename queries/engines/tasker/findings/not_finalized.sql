@@ -1,9 +1,4 @@
 -- Find waiting or blocked tasks whose steps are all done. The poller only finds tasks with ready steps.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts; at most 200 tasks.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'blocked_by_failures']) AS to_state),
 \ir ../parts/open_tasks.sql
@@ -14,7 +9,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
 waiting AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at
     FROM open_tasks o
-   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+   WHERE o.at < now() - :idle
      AND o.task_uuid NOT IN (SELECT u.task_uuid FROM unfinished u)
    ORDER BY o.at, o.task_uuid LIMIT 200
 )
@@ -25,7 +20,4 @@ waiting AS MATERIALIZED (
    FROM waiting w
    JOIN summed k ON k.task_uuid = w.task_uuid
   WHERE k.done = k.total
-  ORDER BY w.at, w.task_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

@@ -1,11 +1,5 @@
 -- Find tasks that the poller should have taken long ago, while orchestrators pick up nothing: none is running, or they
 -- cannot work. no_longer_polled finds those that the poller ignores.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
--- Indexes: those of the included part.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/late_tasks.sql
 (SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.since)::float8 AS since,
@@ -13,7 +7,6 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependenci
           'what', CASE WHEN l.to_state = 'pending' THEN 'It has been pending' ELSE l.ready || ' of its steps have been ready' END) AS evidence
    FROM late l
   WHERE NOT EXISTS (SELECT FROM picked)
-  ORDER BY l.since, l.task_uuid
-  LIMIT $3::int)
+\ir ../parts/page.sql
 UNION ALL
 SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500

@@ -1,9 +1,4 @@
 -- Find tasks in steps_in_process without a step in process: the message that would continue them was lost.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
@@ -14,15 +9,12 @@ stale AS MATERIALIZED (
   SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
    WHERE y.most_recent AND y.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
      AND (y.to_state = 'in_progress' OR y.to_state LIKE 'enqueued%'
-          OR y.created_at > now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8))
+          OR y.created_at > now() - :idle)
 ),
 in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- IS TRUE: hashed subplan
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
         jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text, 'task', o.task_uuid) AS evidence
    FROM open_tasks o
-  WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'idle')::float8)
+  WHERE o.at < now() - :idle
     AND o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f)
-  ORDER BY o.at, o.task_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

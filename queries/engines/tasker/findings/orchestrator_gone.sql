@@ -1,15 +1,10 @@
 -- Find tasks that an orchestrator has processed for minutes: neither the poller nor the staleness detector finds them.
 -- Exclude evaluating_results with a step in flight: the engine continues there with the next result.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
 \ir ../parts/open_tasks.sql
 , late AS MATERIALIZED (
-  SELECT o.* FROM open_tasks o WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'orchestrator')::float8)
+  SELECT o.* FROM open_tasks o WHERE o.at < now() - :orchestrator
 ),
 steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s
@@ -26,7 +21,4 @@ at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELE
           'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded'), 'task', l.task_uuid) AS evidence
    FROM late l
   WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
-  ORDER BY l.at, l.task_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

@@ -1,15 +1,9 @@
 -- Find steps that wait far longer for a worker or an orchestrator than steps of their name usually do, if their queue tells
 -- nothing: it cannot be read, or it is too long to read. Other findings are about messages that are lost, unread or hidden.
--- kinds: step
--- needs: pgmq
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts; steps are read only if a queue tells nothing.
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
-   WHERE $2::jsonb ->> 'queue' = 'pgmq'
+   WHERE :settings ->> 'queue' = 'pgmq'
      AND (q.queue_name = 'orchestration_step_results'
           OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM :"schema".task_namespaces p))
 ),
@@ -22,16 +16,16 @@ WITH queues AS MATERIALIZED (
    GROUP BY m.queue_name
   HAVING count(*) = 2000
      AND NOT bool_or((m.m ->> 'due')::bool AND (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8
-                                               < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8)
+                                               < extract(epoch FROM now()) - (:settings ->> 'no_worker')::float8)
 ),
 wanted AS (
   SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state
-   WHERE $2::jsonb ->> 'queue' <> 'pgmq' OR EXISTS (SELECT FROM silent)
+   WHERE :settings ->> 'queue' <> 'pgmq' OR EXISTS (SELECT FROM silent)
 ),
 \ir ../parts/old_steps.sql
 , unexplained AS MATERIALIZED (
   SELECT o.*, coalesce(s.why, 'The engine''s messages are not in this database, so the cause is unknown') AS why
     FROM old o LEFT JOIN silent s ON s.queue_name = o.queue
-   WHERE $2::jsonb ->> 'queue' <> 'pgmq' OR s.queue_name IS NOT NULL
+   WHERE :settings ->> 'queue' <> 'pgmq' OR s.queue_name IS NOT NULL
 ),
 \ir ../parts/overdue.sql

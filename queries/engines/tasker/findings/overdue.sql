@@ -1,11 +1,5 @@
 -- Find steps that wait far longer for a worker or an orchestrator than steps of their name usually do. Without the engine's
 -- queues in this database, nothing tells why.
--- kinds: step
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
--- Indexes: those of the included parts.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
 \ir ../parts/old_steps.sql
 , unexplained AS MATERIALIZED (

@@ -1,19 +1,11 @@
 -- Find steps whose result waits for an orchestrator, but whose message is missing.
--- kinds: step
--- needs: pgmq
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 WITH wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
-\ir ../parts/open_steps.sql
-,
-\ir ../parts/ended_tasks.sql
+\ir ../parts/open_steps_of_tasks.sql
 , handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.at, s.to_state
     FROM open_steps s
-   WHERE $2::jsonb ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * ($2::jsonb ->> 'visibility')::float8)
+   WHERE :settings ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
      AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
 ),
 queues AS MATERIALIZED (
@@ -27,8 +19,7 @@ queues AS MATERIALIZED (
   WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
     AND (SELECT count(*) FROM messages) < 2000
     AND NOT EXISTS (SELECT FROM unread_queues)
-  ORDER BY h.at, h.workflow_step_uuid
-  LIMIT $3::int)
+\ir ../parts/page.sql
 UNION ALL
 SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM messages) = 2000
 \ir ../parts/unread.sql

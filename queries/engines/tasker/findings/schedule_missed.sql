@@ -1,10 +1,6 @@
 -- Find templates whose tasks were requested at regular intervals and are not any more. The interval is the median of those
 -- between the newest tasks. The longest interval seen is allowed, so pauses of the schedule itself are no finding. Most of
 -- the tasks have run.
--- kinds: template
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: tasks_pkey backwards, at most 2,000 tasks.
 WITH recent AS MATERIALIZED (
   SELECT t.named_task_uuid, t.created_at, t.complete FROM :"schema".tasks t ORDER BY t.task_uuid DESC LIMIT 2000
@@ -22,7 +18,7 @@ periods AS MATERIALIZED (
 regular AS (
   SELECT p.named_task_uuid
     FROM periods p JOIN gaps g ON g.named_task_uuid = p.named_task_uuid
-   WHERE p.period >= ($2::jsonb ->> 'period_least')::float8
+   WHERE p.period >= (:settings ->> 'period_least')::float8
    GROUP BY p.named_task_uuid
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 )
@@ -33,8 +29,7 @@ regular AS (
    JOIN :"schema".named_tasks n ON n.named_task_uuid = p.named_task_uuid
   WHERE p.named_task_uuid IN (SELECT r.named_task_uuid FROM regular r)
     AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest)
-    AND ($1::text[] IS NULL OR 'template:' || p.named_task_uuid = ANY ($1::text[]))
-  ORDER BY p.last, p.named_task_uuid
-  LIMIT $3::int)
+    AND (:ids IS NULL OR 'template:' || p.named_task_uuid = ANY (:ids))
+\ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM recent) = 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM recent) = 2000

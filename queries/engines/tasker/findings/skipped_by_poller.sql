@@ -1,15 +1,10 @@
 -- Find tasks that the poller should have taken long ago, while orchestrators pick up other tasks. The poller ranks at most
 -- ten times as many tasks as it takes, by priority and age, so tasks that are not ready can fill its list.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part, tasks_pkey for the ranked tasks if a task is late.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/late_tasks.sql
 , passed AS MATERIALIZED (
-  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT $3::int
+  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :page
 ),
 ranked_rows AS MATERIALIZED (
   SELECT t.task_uuid, t.priority, t.created_at, t.named_task_uuid FROM :"schema".tasks t
@@ -32,9 +27,9 @@ others AS MATERIALIZED (
 (SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.since)::float8 AS since,
         jsonb_build_object('task', l.task_uuid, 'state', l.to_state, 'waited', date_trunc('second', now() - l.since)::text,
           'what', CASE WHEN l.to_state = 'pending' THEN 'It has been pending' ELSE l.ready || ' of its steps have been ready' END,
-          'others', o.n, 'span', round(($2::jsonb ->> 'picked_up')::numeric) || ' s', 'before', r.before, 'template', n.name,
+          'others', o.n, 'span', round((:settings ->> 'picked_up')::numeric) || ' s', 'before', r.before, 'template', n.name,
           'reason', CASE WHEN r.priority < o.least THEN 'only tasks of higher priority were picked up'
-                         WHEN r.before >= ($2::jsonb ->> 'poller_list')::float8 THEN 'many waiting tasks rank before it and fill the list of the poller'
+                         WHEN r.before >= :poller_list THEN 'many waiting tasks rank before it and fill the list of the poller'
                          WHEN r.named_task_uuid <> ALL (o.templates) THEN 'no task of its template was picked up'
                          ELSE 'the cause is unknown; another session may lock its rows' END) AS evidence
    FROM passed l

@@ -1,7 +1,4 @@
 -- Find pending dead letters whose task is not or no longer in error.
--- kinds: dead_letter
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 page int: maximum number of rows
 -- Indexes: those of the included part, idx_task_transitions_state_lookup.
 WITH
 \ir ../parts/dead_letters.sql
@@ -13,7 +10,6 @@ WITH
           'at', date_trunc('second', d.dlq_timestamp)::text, 'task', d.task_uuid) AS evidence
    FROM (SELECT d.*, x.to_state FROM dead_letters d FULL JOIN current x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
   WHERE coalesce(d.to_state, '') <> 'error'
-  ORDER BY d.dlq_timestamp, d.dlq_entry_uuid
-  LIMIT $2::int)
+\ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND (SELECT count(*) FROM dead_letters) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

@@ -1,11 +1,6 @@
 -- Find tasks that the staleness detector will soon set to error: their time in this state is near the limit of their
 -- template (or the threshold), or they are near the maximum age. Suggest waking only if the task waits, has more steps to
 -- run and is not too old.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir ../parts/open_tasks.sql
@@ -21,8 +16,8 @@ dead_lettered AS MATERIALIZED (
 ),
 judged AS (
   SELECT o.task_uuid, o.to_state, o.at, o.born, n.task_namespace_uuid, extract(epoch FROM now() - o.at)::float8 AS spent,
-         extract(epoch FROM now() - o.born)::float8 AS age, ($2::jsonb ->> 'stale_lifetime')::float8 AS lifetime,
-         CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE ($2::jsonb ->> l.threshold)::float8 END AS allowed,
+         extract(epoch FROM now() - o.born)::float8 AS age, (:settings ->> 'stale_lifetime')::float8 AS lifetime,
+         CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE (:settings ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
     FROM aged o
     JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
@@ -34,7 +29,7 @@ late AS MATERIALIZED (
   SELECT j.* FROM judged j
    WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
    ORDER BY j.at, j.task_uuid
-   LIMIT $3::int
+   LIMIT :page
 ),
 asked AS (SELECT l.task_uuid FROM late l),
 \ir ../parts/readiness.sql

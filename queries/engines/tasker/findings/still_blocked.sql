@@ -1,16 +1,8 @@
 -- Find tasks that are blocked by failures although none of their steps is in error any more: the engine does not move a task
 -- when a step is resolved by hand. not_finalized finds those whose steps are all done.
--- kinds: task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included parts, idx_workflow_steps_task_readiness, the steps' state_lookup.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
-\ir ../parts/open_tasks.sql
-,
-resting AS (SELECT o.task_uuid FROM open_tasks o),
-\ir ../parts/decided_tasks.sql
+WITH RECURSIVE
+\ir ../parts/blocked_tasks.sql
 , steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
@@ -27,9 +19,6 @@ counted AS (
 (SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
         jsonb_build_object('task', o.task_uuid, 'open', c.open, 'age', date_trunc('second', now() - o.at)::text) AS evidence
    FROM open_tasks o JOIN counted c ON c.task_uuid = o.task_uuid
-  WHERE NOT c.failed AND o.at < now() - make_interval(secs => ($2::jsonb ->> 'blocked')::float8)
+  WHERE NOT c.failed AND o.at < now() - :blocked
     AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
-  ORDER BY o.at, o.task_uuid
-  LIMIT $3::int)
-UNION ALL
-SELECT NULL, NULL, NULL FROM more
+\ir ../parts/more.sql

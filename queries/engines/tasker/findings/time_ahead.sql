@@ -1,11 +1,6 @@
 -- Find tasks and steps whose time of entry, or a running step whose last sign of life, is ahead of the server's clock. Rules
 -- that compare ages do not apply to them until then. Times are stored without a time zone: a session that does not use UTC
 -- shifts them.
--- kinds: step task
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
--- $4 met_needs text[]
 -- Indexes: those of the included part and of open steps, the state_lookups, index-only; or those that start with the state.
 WITH RECURSIVE
 \ir ../parts/newest_tasks.sql
@@ -14,19 +9,19 @@ task_states AS (SELECT unnest(ARRAY['pending', 'initializing', 'enqueuing_steps'
                                     'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 step_states AS (SELECT unnest(ARRAY['pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration',
                                     'enqueued_as_error_for_orchestration', 'waiting_for_retry']) AS to_state),
-limits AS MATERIALIZED (SELECT now()::timestamp + make_interval(secs => ($2::jsonb ->> 'ahead')::float8) AS clock),
+limits AS MATERIALIZED (SELECT now()::timestamp + :ahead AS clock),
 task_keys AS MATERIALIZED (
   SELECT x.task_uuid FROM :"schema".task_transitions x
    WHERE x.most_recent AND x.to_state IN (SELECT w.to_state FROM task_states w)
-     AND x.task_uuid = ANY (ARRAY(SELECT n.task_uuid FROM newest_tasks n WHERE $1::text[] IS NULL AND NOT 'task_by_state' = ANY ($4::text[])
+     AND x.task_uuid = ANY (ARRAY(SELECT n.task_uuid FROM newest_tasks n WHERE :ids IS NULL AND NOT 'task_by_state' = ANY (:met_needs)
                                   UNION ALL
-                                  SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%'))
+                                  SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'))
 ),
 open_keys AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
-    WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[]) ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
+    WHERE s.processed = false AND :ids IS NULL AND NOT 'step_by_state' = ANY (:met_needs) ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
-  SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'
+  SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'
 ),
 step_keys AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -37,7 +32,7 @@ running AS MATERIALIZED (
   SELECT k.workflow_step_uuid FROM step_keys k WHERE k.to_state = 'in_progress'
   UNION ALL
   (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
-    WHERE x.to_state = 'in_progress' AND x.most_recent AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
+    WHERE x.to_state = 'in_progress' AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
     ORDER BY x.created_at LIMIT 1000)
 ),
 ahead AS (
@@ -49,7 +44,7 @@ ahead AS (
     FROM task_states w
    CROSS JOIN LATERAL (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
                         WHERE x.to_state = w.to_state AND x.most_recent AND x.created_at > (SELECT l.clock FROM limits l)
-                          AND $1::text[] IS NULL AND 'task_by_state' = ANY ($4::text[])
+                          AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
                         ORDER BY x.created_at DESC LIMIT 200) AS x
   UNION ALL
   SELECT 'step:' || x.workflow_step_uuid, NULL, 'its entry into ' || x.to_state, x.created_at
@@ -60,7 +55,7 @@ ahead AS (
     FROM step_states w
    CROSS JOIN LATERAL (SELECT x.workflow_step_uuid, x.to_state, x.created_at FROM :"schema".workflow_step_transitions x
                         WHERE x.to_state = w.to_state AND x.most_recent AND x.created_at > (SELECT l.clock FROM limits l)
-                          AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
+                          AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
                         ORDER BY x.created_at DESC LIMIT 200) AS x
   UNION ALL
   SELECT 'step:' || s.workflow_step_uuid, s.task_uuid, 'its last sign of life', s.updated_at
@@ -73,8 +68,8 @@ first AS (SELECT DISTINCT ON (a.id) a.* FROM ahead a ORDER BY a.id, a.at DESC)
           'ahead', CASE WHEN isfinite(f.at) THEN date_trunc('second', f.at - now()::timestamp)::text ELSE 'ever' END, 'task', f.task_uuid)) AS evidence
    FROM first f
   ORDER BY f.at DESC, f.id
-  LIMIT $3::int)
+  LIMIT :page)
 UNION ALL
 SELECT NULL, NULL, NULL
- WHERE $1::text[] IS NULL AND (NOT 'task_by_state' = ANY ($4::text[]) AND EXISTS (SELECT FROM older_tasks)
+ WHERE :ids IS NULL AND (NOT 'task_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM older_tasks)
                                OR (SELECT count(*) FROM open_keys) = 5000)

@@ -1,5 +1,5 @@
 -- The requested steps `s` with their state `x` and the state `y` of their task.
-      FROM unnest($1::text[]) AS i
+      FROM unnest(:ids) AS i
       JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(i, 6)::uuid
      CROSS JOIN LATERAL (
 \ir step_state.sql

@@ -2,11 +2,11 @@
 dead_letters AS MATERIALIZED (
   (SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
      FROM :"schema".tasks_dlq d
-    WHERE $1::text[] IS NULL AND d.resolution_status = 'pending'
+    WHERE :ids IS NULL AND d.resolution_status = 'pending'
     ORDER BY d.dlq_timestamp LIMIT 5000)
   UNION ALL
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
     FROM :"schema".tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'dead_letter:%'))
-     AND d.resolution_status = 'pending' AND $1::text[] IS NOT NULL
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'dead_letter:%'))
+     AND d.resolution_status = 'pending' AND :ids IS NOT NULL
 )

@@ -5,5 +5,5 @@ involved AS MATERIALIZED (
            WHEN 'task' THEN substr(i, 6)::uuid
            WHEN 'step' THEN (SELECT s.task_uuid FROM :"schema".workflow_steps s WHERE s.workflow_step_uuid = substr(i, 6)::uuid)
            WHEN 'dead_letter' THEN (SELECT d.task_uuid FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid = substr(i, 13)::uuid) END AS task_uuid
-    FROM unnest($1::text[]) AS i
+    FROM unnest(:ids) AS i
 )

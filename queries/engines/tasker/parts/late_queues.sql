@@ -4,10 +4,10 @@
 -- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), primary keys; claims are read only if a queue is late.
 spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
-   WHERE $1::text[] IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY ($1::text[])
+   WHERE :ids IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY (:ids)
 ),
 queues AS MATERIALIZED (
-  SELECT q.queue_name FROM pgmq.meta q JOIN spaces s ON s.queue_name = q.queue_name WHERE $2::jsonb ->> 'queue' = 'pgmq'
+  SELECT q.queue_name FROM pgmq.meta q JOIN spaces s ON s.queue_name = q.queue_name WHERE :settings ->> 'queue' = 'pgmq'
 ),
 \ir messages.sql
 , late AS MATERIALIZED (
@@ -16,13 +16,13 @@ queues AS MATERIALIZED (
             FROM messages m WHERE (m.m ->> 'due')::bool) AS m
     JOIN spaces s ON s.queue_name = m.queue_name
    GROUP BY s.task_namespace_uuid, s.queue_name
-  HAVING min(m.since) < extract(epoch FROM now()) - ($2::jsonb ->> 'no_worker')::float8
+  HAVING min(m.since) < extract(epoch FROM now()) - (:settings ->> 'no_worker')::float8
 ),
 claimed AS MATERIALIZED (
   SELECT x.workflow_step_uuid
     FROM (SELECT x.workflow_step_uuid, x.to_state, x.created_at, x.workflow_step_transition_uuid AS key FROM :"schema".workflow_step_transitions x
            WHERE EXISTS (SELECT FROM late) ORDER BY x.workflow_step_transition_uuid DESC LIMIT 2000) AS x
-   WHERE x.to_state = 'in_progress' AND x.created_at > now() - make_interval(secs => ($2::jsonb ->> 'no_worker')::float8)
+   WHERE x.to_state = 'in_progress' AND x.created_at > now() - :no_worker
    ORDER BY x.key DESC LIMIT 200
 ),
 sent AS MATERIALIZED (

@@ -5,7 +5,7 @@
 , seen AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at
     FROM open_tasks o
-   WHERE o.at < now() - make_interval(secs => ($2::jsonb ->> 'not_picked_up')::float8)
+   WHERE o.at < now() - :not_picked_up
      AND o.at >= CASE o.to_state WHEN 'waiting_for_retry' THEN now() - interval '30 minutes'
                                  WHEN 'waiting_for_dependencies' THEN now() - interval '60 minutes' ELSE '-infinity' END
 ),
@@ -17,12 +17,12 @@ asked AS (SELECT w.task_uuid FROM waiting w),
   UNION ALL
   SELECT w.task_uuid, w.to_state, greatest(w.at, k.ready_at), k.ready
     FROM waiting w JOIN summed k ON k.task_uuid = w.task_uuid AND k.failed = 0 AND k.ready > 0
-   WHERE k.ready_at < now() - make_interval(secs => ($2::jsonb ->> 'not_picked_up')::float8)
+   WHERE k.ready_at < now() - :not_picked_up
 ),
 picked AS MATERIALIZED (
   SELECT x.task_uuid
     FROM (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
            WHERE EXISTS (SELECT FROM late) ORDER BY x.task_transition_uuid DESC LIMIT 1000) AS x
    WHERE x.to_state IN ('initializing', 'enqueuing_steps')
-     AND x.created_at > now() - make_interval(secs => ($2::jsonb ->> 'picked_up')::float8)
+     AND x.created_at > now() - :picked_up
 )

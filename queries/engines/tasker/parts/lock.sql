@@ -1,31 +1,10 @@
 -- :lock
 -- Lock the task, its current transition, its steps (the requested one, or all open ones) and their current transitions, in
--- the engine's order; and, unless a step was requested, the task's pending dead letters. Lock parents FOR NO KEY UPDATE:
--- the engine holds a transition while its foreign key check locks the parent, so FOR UPDATE could deadlock. Nothing here
--- waits: a row locked by another transaction makes the node locked.
+-- the engine's order; and, unless a step was requested, the task's pending dead letters. Lock steps FOR NO KEY UPDATE, as
+-- their tasks.
 WITH
-\ir involved.sql
-, held_tasks AS MATERIALIZED (
-  SELECT t.task_uuid, t.xmin::text AS row_version
-    FROM :"schema".tasks t
-   WHERE t.task_uuid = ANY (ARRAY(SELECT task_uuid FROM involved))
-   ORDER BY t.task_uuid
-     FOR NO KEY UPDATE SKIP LOCKED
-),
-held_now AS MATERIALIZED (
-  SELECT x.task_uuid, x.task_transition_uuid::text AS state
-    FROM :"schema".task_transitions x
-   WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
-   ORDER BY x.task_uuid
-     FOR UPDATE SKIP LOCKED
-),
-locked_tasks AS MATERIALIZED (
-  SELECT h.task_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
-    FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
-   WHERE n.state IS NOT NULL
-      OR NOT EXISTS (SELECT FROM :"schema".task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
-),
-concerned AS MATERIALIZED (
+\ir locked_tasks.sql
+, concerned AS MATERIALIZED (
   SELECT i.id, s.workflow_step_uuid
     FROM involved i
     JOIN locked_tasks l ON l.task_uuid = i.task_uuid

@@ -1,21 +1,5 @@
 -- :lock
--- Lock the task, then its current transition, in the engine's order. Lock the task FOR NO KEY UPDATE: the engine holds a
--- transition while its foreign key check locks the task, so FOR UPDATE could deadlock. Nothing here waits.
-WITH held_tasks AS MATERIALIZED (
-  SELECT t.task_uuid, t.xmin::text AS row_version
-    FROM :"schema".tasks t
-   WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i))
-   ORDER BY t.task_uuid
-     FOR NO KEY UPDATE SKIP LOCKED
-),
-held_now AS MATERIALIZED (
-  SELECT x.task_uuid, x.task_transition_uuid::text AS state
-    FROM :"schema".task_transitions x
-   WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
-   ORDER BY x.task_uuid
-     FOR UPDATE SKIP LOCKED
-)
-SELECT 'task:' || h.task_uuid AS id, coalesce(n.state, 'none') || ':' || h.row_version AS version
-  FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
- WHERE n.state IS NOT NULL
-    OR NOT EXISTS (SELECT FROM :"schema".task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
+-- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
+WITH
+\ir locked_tasks.sql
+SELECT 'task:' || l.task_uuid AS id, l.version FROM locked_tasks l

@@ -4,12 +4,12 @@
 -- workflow_step_transitions(to_state, created_at). parts/open_tasks.sql explains the look-ups and joins.
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
-    WHERE s.processed = false AND $1::text[] IS NULL AND NOT 'step_by_state' = ANY ($4::text[])
+    WHERE s.processed = false AND :ids IS NULL AND NOT 'step_by_state' = ANY (:met_needs)
     ORDER BY s.workflow_step_uuid DESC LIMIT 5000)
   UNION ALL
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false
-     AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'step:%'))
+     AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'))
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -21,7 +21,7 @@ in_state AS MATERIALIZED (
   SELECT o.workflow_step_uuid, w.to_state
     FROM wanted w
    CROSS JOIN LATERAL (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
-                        WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'step_by_state' = ANY ($4::text[])
+                        WHERE x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
 entered AS MATERIALIZED (
@@ -41,7 +41,7 @@ step_rows AS MATERIALIZED (
 open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NULL),
 more AS (
   SELECT FROM (SELECT) AS always
-   WHERE $1::text[] IS NULL
+   WHERE :ids IS NULL
      AND ((SELECT count(*) FROM candidates) = 5000
-          OR 'step_by_state' = ANY ($4::text[]) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000))
+          OR 'step_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000))
 )

@@ -7,11 +7,11 @@
 \ir newest_tasks.sql
 ,
 candidates AS MATERIALIZED (
-  SELECT n.task_uuid FROM newest_tasks n WHERE $1::text[] IS NULL AND NOT 'task_by_state' = ANY ($4::text[])
+  SELECT n.task_uuid FROM newest_tasks n WHERE :ids IS NULL AND NOT 'task_by_state' = ANY (:met_needs)
   UNION ALL
   SELECT t.task_uuid FROM :"schema".tasks t
    WHERE t.complete = false
-     AND t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest($1::text[]) AS i WHERE i LIKE 'task:%'))
+     AND t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'))
 ),
 task_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
@@ -23,7 +23,7 @@ in_state AS MATERIALIZED (
   SELECT o.task_uuid, w.to_state
     FROM wanted w
    CROSS JOIN LATERAL (SELECT x.task_uuid FROM :"schema".task_transitions x
-                        WHERE x.to_state = w.to_state AND x.most_recent AND $1::text[] IS NULL AND 'task_by_state' = ANY ($4::text[])
+                        WHERE x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
                         ORDER BY x.created_at LIMIT 1000) AS o
 ),
 open_tasks AS MATERIALIZED (
@@ -32,7 +32,7 @@ open_tasks AS MATERIALIZED (
 ),
 more AS (
   SELECT FROM (SELECT) AS always
-   WHERE $1::text[] IS NULL
-     AND CASE WHEN NOT 'task_by_state' = ANY ($4::text[]) THEN EXISTS (SELECT FROM older_tasks)
+   WHERE :ids IS NULL
+     AND CASE WHEN NOT 'task_by_state' = ANY (:met_needs) THEN EXISTS (SELECT FROM older_tasks)
               ELSE EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000) END
 )

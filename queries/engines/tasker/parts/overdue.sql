@@ -28,9 +28,8 @@ usual AS MATERIALIZED (
    FROM unexplained u
    JOIN :"schema".named_steps n ON n.named_step_uuid = u.named_step_uuid
    LEFT JOIN usual k ON k.named_step_uuid = u.named_step_uuid AND k.to_state = u.to_state
-  WHERE u.at < now() - make_interval(secs => CASE WHEN k.p95 IS NULL THEN ($2::jsonb ->> 'overdue')::float8
-                                                  ELSE least(($2::jsonb ->> 'overdue_factor')::float8 * k.p95, 1e9) END)
-  ORDER BY u.at, u.workflow_step_uuid
-  LIMIT $3::int)
+  WHERE u.at < now() - make_interval(secs => CASE WHEN k.p95 IS NULL THEN (:settings ->> 'overdue')::float8
+                                                  ELSE least(:overdue_factor * k.p95, 1e9) END)
+\ir page.sql
 UNION ALL
 SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500

@@ -1,11 +1,7 @@
--- :change
 -- Set failed steps to pending. The engine's own event does not reset the attempts; the next statement does.
-WITH
-\ir seen.sql
-, moving AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'pending' AS becomes,
-         '{"type":"ResetForRetry"}' AS event
-\ir steps_seen.sql
+\set state pending
+\set event ResetForRetry
+\ir change_moving.sql
    WHERE x.to_state = 'error'
 )
 \ir step_transitions.sql
@@ -16,14 +12,14 @@ WITH
 WITH
 \ir involved.sql
 UPDATE :"schema".workflow_steps s
-   SET attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more' THEN s.attempts ELSE 0 END,
-       max_attempts = CASE WHEN $5::jsonb ->> 'budget' = 'one more'
+   SET attempts = CASE WHEN :args ->> 'budget' = 'one more' THEN s.attempts ELSE 0 END,
+       max_attempts = CASE WHEN :args ->> 'budget' = 'one more'
                            THEN greatest(coalesce(s.max_attempts, 3), coalesce(s.attempts, 0) + 1) ELSE s.max_attempts END,
-       retryable = s.retryable OR coalesce($5::jsonb ->> 'budget', '') = 'one more',
+       retryable = s.retryable OR coalesce(:args ->> 'budget', '') = 'one more',
        in_process = false, processed = false, processed_at = NULL,
        backoff_request_seconds = CASE WHEN s.last_attempted_at IS NOT NULL THEN 0 END,
        last_attempted_at = least(s.last_attempted_at, localtimestamp),
-       checkpoint = CASE WHEN $5::jsonb ->> 'checkpoint' = 'clear' THEN NULL ELSE s.checkpoint END,
+       checkpoint = CASE WHEN :args ->> 'checkpoint' = 'clear' THEN NULL ELSE s.checkpoint END,
        updated_at = now()
 \ir steps_moved.sql
   

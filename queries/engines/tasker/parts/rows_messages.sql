@@ -1,3 +1,5 @@
+\ir rows.sql
+
 -- :rows
 -- needs: pgmq
 -- Messages of the requested step, or of all the task's steps that are open or changed in this transaction.
@@ -8,17 +10,11 @@ WITH
     FROM involved i
     JOIN :"schema".workflow_steps s ON s.task_uuid = i.task_uuid
     JOIN :"schema".tasks t ON t.task_uuid = i.task_uuid
-    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
-    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+\ir namespace_of_task.sql
    WHERE CASE WHEN i.kind = 'step' THEN s.workflow_step_uuid = substr(i.id, 6)::uuid
               ELSE s.processed = false OR s.updated_at = localtimestamp END
    ORDER BY s.workflow_step_uuid, i.kind = 'step' DESC, i.id
 ),
-queues AS MATERIALIZED (
-  SELECT q.queue_name FROM pgmq.meta q
-   WHERE $6::jsonb ->> 'queue' = 'pgmq'
-     AND q.queue_name IN (SELECT o.queue FROM own_steps o UNION SELECT 'orchestration_step_results')
-),
-\ir messages.sql
-SELECT o.id, 'pgmq.' || lower('q_' || m.queue_name) AS "table", m.m ->> 'id' AS key, m.m - 'due' - 'at' - 'read' AS row
+\ir messages_of_steps.sql
+SELECT o.id, 'pgmq.' || lower('q_' || m.queue_name) AS "table", m.m ->> 'id' AS key, NULL AS place, m.m - 'due' - 'at' - 'read' AS row
   FROM own_steps o JOIN messages m ON m.m ->> 'step' = o.workflow_step_uuid::text

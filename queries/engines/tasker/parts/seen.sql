@@ -1,7 +1,7 @@
 -- Requested ids whose version is still the one that the operator saw, with their tasks.
 seen AS MATERIALIZED (
   SELECT v.id, split_part(v.id, ':', 1) AS kind, n.task_uuid, n.step
-    FROM unnest($1::text[], $2::text[]) AS v(id, version)
+    FROM unnest(:ids, :versions) AS v(id, version)
    CROSS JOIN LATERAL (
      SELECT t.task_uuid, NULL::uuid AS step, coalesce(x.task_transition_uuid::text, 'none') || ':' || t.xmin AS version
        FROM :"schema".tasks t LEFT JOIN :"schema".task_transitions x ON x.task_uuid = t.task_uuid AND x.most_recent

@@ -10,7 +10,7 @@
 INSERT INTO :"schema".workflow_step_transitions (workflow_step_uuid, to_state, from_state, metadata, sort_key, most_recent, created_at, updated_at)
 SELECT m.workflow_step_uuid, m.becomes, m.to_state,
        jsonb_build_object('event', m.event, 'timestamp', now(), 'correlation_id', t.correlation_id,
-                          'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
+                          'operator', :operator, 'reason', :reason, 'console', 'unstick', 'action_id', pg_current_xact_id()::text),
        (SELECT coalesce(max(x.sort_key), 0) + 1 FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = m.workflow_step_uuid),
        true, now(), now()
   FROM moving m JOIN :"schema".tasks t ON t.task_uuid = m.task_uuid

@@ -14,11 +14,11 @@ WITH
 decided AS MATERIALIZED (
   SELECT k.task_uuid, x.to_state AS was,
          CASE
-           WHEN $5::jsonb ->> 'process' = 'true' THEN NULL
+           WHEN :args ->> 'process' = 'true' THEN NULL
            WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually', 'pending') THEN NULL
            WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_flight > 0 THEN NULL
            WHEN x.to_state IN ('initializing', 'enqueuing_steps')
-                AND x.created_at > now() - make_interval(secs => ($6::jsonb ->> 'orchestrator')::float8) THEN NULL
+                AND x.created_at > now() - :orchestrator THEN NULL
            WHEN k.execution_status = 'blocked_by_failures'
                 THEN CASE WHEN x.to_state IN ('steps_in_process', 'evaluating_results') THEN 'blocked_by_failures' END
            WHEN k.execution_status = 'all_complete' THEN 'complete'
@@ -31,7 +31,7 @@ decided AS MATERIALIZED (
 SELECT :"schema".transition_task_state_atomic(d.task_uuid, d.was, d.becomes::varchar, NULL, jsonb_build_object(
          'event', CASE d.becomes WHEN 'complete' THEN 'AllStepsSuccessful' WHEN 'steps_in_process' THEN 'StepsEnqueued'
                               WHEN 'blocked_by_failures' THEN 'PermanentFailure' ELSE 'NoDependenciesReady' END,
-         'timestamp', now(), 'operator', $3::text, 'reason', $4::text, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
+         'timestamp', now(), 'operator', :operator, 'reason', :reason, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
   FROM decided d
  WHERE d.becomes IS NOT NULL
 

@@ -1,37 +1,34 @@
 -- Set a token bucket to a value. The operator types it, because the bucket's maximum is not in the database. Never lower
 -- the value, and never write a time in the future, because the application would compute a negative interval.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw: last_value, last_access, xmin
--- $3 args jsonb: value: the new value
 -- Index: token_bucket_pkey; the table holds a few rows.
 
 -- :lock
 SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' || b.xmin AS version
   FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
+ WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))
  ORDER BY b.ident
    FOR UPDATE SKIP LOCKED
 
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'bucket:' || b.ident AS id,
-               CASE WHEN coalesce($3::jsonb ->> 'value', '') !~ '^-?[0-9]{1,19}$' THEN 'the new value must be a whole number'
-                    WHEN ($3::jsonb ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is larger than the column allows'
-                    WHEN ($3::jsonb ->> 'value')::numeric < b.last_value THEN 'the bucket already has ' || b.last_value || '. A refill cannot lower it'
+               CASE WHEN coalesce(:args ->> 'value', '') !~ '^-?[0-9]{1,19}$' THEN 'the new value must be a whole number'
+                    WHEN (:args ->> 'value')::numeric > 9223372036854775807 THEN 'the new value is larger than the column allows'
+                    WHEN (:args ->> 'value')::numeric < b.last_value THEN 'the bucket already has ' || b.last_value || '. A refill cannot lower it'
                END AS why
           FROM :"schema".token_bucket b
-         WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))) AS r
+         WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
-SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, to_jsonb(b) AS row
+SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, b.ctid::text AS place, to_jsonb(b) AS row
   FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest($1::text[]) AS i))
+ WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))
 
 -- :change
-UPDATE :"schema".token_bucket b SET last_value = ($3::jsonb ->> 'value')::int8, last_access = now()
-  FROM unnest($1::text[], $2::text[]) AS seen(id, version)
+UPDATE :"schema".token_bucket b SET last_value = (:args ->> 'value')::int8, last_access = now()
+  FROM unnest(:ids, :versions) AS seen(id, version)
  WHERE b.ident::text = substr(seen.id, 8)
    AND b.last_value || '@' || b.last_access || ':' || b.xmin = seen.version
-   AND ($3::jsonb ->> 'value')::int8 >= b.last_value
+   AND (:args ->> 'value')::int8 >= b.last_value
 RETURNING 'bucket:' || b.ident AS id

@@ -2,16 +2,12 @@
 -- 756e7374-6963-4b00-8000-000000000000. The application records its success. The entry is neither changed nor locked, so
 -- workers that record it do not wait. An advisory lock stops two operators from queueing it twice; the application can
 -- still queue it at the same time. The server copies the content, so numbers keep every digit.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw: time, xmin
--- $3 settings jsonb
 -- Indexes: cron_last_exec_pkey; both ends of queued_job_pkey. Equal content between the two ends is not found.
 
 -- :lock
 WITH entry AS MATERIALIZED (
   SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
-    FROM :"schema".cron_last_exec c
-   WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_entries.sql
    ORDER BY c.id
 )
 SELECT 'cron:' || e.id AS id, e.version
@@ -20,36 +16,35 @@ SELECT 'cron:' || e.id AS id, e.version
 
 -- :refused
 WITH queued AS MATERIALIZED (
-  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS a
+  SELECT a.id, a.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id LIMIT :window::int) AS a
   UNION ALL
-  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS b
+  SELECT b.id, b.content FROM (SELECT o.id, o.content FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT :head::int) AS b
 )
 SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || min(q.id) AS why
   FROM :"schema".cron_last_exec c JOIN queued q ON q.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
  GROUP BY c.id
 
 -- :rows
 -- The newest rows of equal content, which include the inserted row.
-SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key,
-       to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
+SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key, q.place,
+       to_jsonb(q) - 'content' - 'place' || jsonb_build_object('content', q.content::text) AS row
   FROM :"schema".cron_last_exec c
-  JOIN (SELECT o.* FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($3::jsonb ->> 'head')::float8::int) AS q ON q.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+  JOIN (SELECT o.*, o.ctid::text AS place FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT :head::int) AS q ON q.content = c.job
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
 UNION ALL
-SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
-  FROM :"schema".cron_last_exec c
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, c.ctid::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
+\ir ../parts/asked_entries.sql
 
 -- :change
 WITH made AS (
   INSERT INTO :"schema".queued_job (content, creation_instance, creation_time, write_last_exec)
   SELECT c.job, '756e7374-6963-4b00-8000-000000000000', now(), true
-    FROM :"schema".cron_last_exec c, unnest($1::text[], $2::text[]) AS seen(id, version)
+    FROM :"schema".cron_last_exec c, unnest(:ids, :versions) AS seen(id, version)
    WHERE c.id = substr(seen.id, 6)::int8
      AND c."time" || ':' || c.xmin = seen.version
   RETURNING content
 )
 SELECT 'cron:' || c.id AS id
   FROM :"schema".cron_last_exec c JOIN made m ON m.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest($1::text[]) AS i))
+ WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))

@@ -2,18 +2,12 @@
 -- transaction. The record has unstick's own instance id, 756e7374-6963-4b00-8000-000000000000.
 -- Refuse while a worker executes equal content: a record written here would abort the worker's SERIALIZABLE transaction
 -- when the worker writes its own. A row of equal content that is queued and taken during the commit cannot be excluded,
--- but cron never queues content that is already queued (assumed). The server copies the content, so numbers keep every
--- digit.
--- $1 ids text[]: local ids
--- $2 versions text[]: version of each node that the operator saw: lock_instance, lock_time, xmin
--- $3 settings jsonb
--- $4 met_needs text[]
+-- but cron never queues content that is already queued (assumed). The server copies it, so numbers keep every digit.
 -- Indexes: queued_job_pkey; unique_cron_last_exec. Content of more than a few kilobytes does not fit into that index and gives a conflict.
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-  FROM :"schema".queued_job q
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_jobs.sql
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
@@ -21,22 +15,12 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- If another transaction holds one of them, the job is locked.
 WITH wanted AS MATERIALIZED (
   SELECT q.id, q.content
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_jobs.sql
      AND q.lock_instance IS NULL AND q.lock_time IS NULL
 ), equal AS MATERIALIZED (
   SELECT w.id, w.id AS wanted FROM wanted w
   UNION
-  SELECT o.id, w.id
-    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($3::jsonb ->> 'window')::float8::int) AS o JOIN wanted w ON w.content = o.content
-   WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
-), held AS MATERIALIZED (
-  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
-   ORDER BY q.id
-     FOR UPDATE SKIP LOCKED
-)
+\ir ../parts/equal_held.sql
 SELECT 'job:' || h.id AS id, h.version
   FROM held h
  WHERE NOT EXISTS (SELECT FROM equal e WHERE e.wanted = h.id AND e.id NOT IN (SELECT o.id FROM held o))
@@ -48,42 +32,41 @@ SELECT r.id, r.why
                       THEN 'it is locked. A worker may be running it and records it itself'
                     WHEN NOT q.write_last_exec THEN 'the application does not record its success (write_last_exec is false). Cancel it instead'
                     WHEN EXISTS (SELECT FROM (SELECT w.content
-                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM :"schema".queued_job o ORDER BY o.id LIMIT ($3::jsonb ->> 'window')::float8::int) AS w
+                                                FROM (SELECT o.content, o.lock_time, o.lock_instance FROM :"schema".queued_job o ORDER BY o.id LIMIT :window::int) AS w
                                                WHERE w.lock_instance IS NOT NULL OR w.lock_time IS NOT NULL
                                               UNION ALL
                                               SELECT o.content FROM :"schema".queued_job o
-                                               WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY ($4::text[])) AS locked
+                                               WHERE o.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY (:met_needs)) AS locked
                                   WHERE locked.content = q.content)
                       THEN 'a worker is running equal content and will record it. A write here would abort its transaction'
                END AS why
           FROM :"schema".queued_job q
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))) AS r
+         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
-SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key,
+SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
        to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
-  FROM :"schema".queued_job q
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+\ir ../parts/asked_jobs.sql
 
 -- :rows
 -- The first copy keeps the content for the second copy, because the change deletes the queued row.
 WITH content AS MATERIALIZED (
-  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest($1::text[]) AS i))
+  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
 ), kept AS MATERIALIZED (
   SELECT CASE WHEN EXISTS (SELECT FROM content)
               THEN set_config('unstick.content', (SELECT jsonb_object_agg(k.id, k.content)::text FROM content k), true)
               ELSE current_setting('unstick.content', true) END AS text
 )
-SELECT 'job:' || h.id AS id, 'cron_last_exec' AS "table", c.id::text AS key,
+SELECT 'job:' || h.id AS id, 'cron_last_exec' AS "table", c.id::text AS key, c.ctid::text AS place,
        to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
   FROM kept k CROSS JOIN jsonb_each(nullif(k.text, '')::jsonb) AS h(id, content) JOIN :"schema".cron_last_exec c ON c.job = h.content
- WHERE 'job:' || h.id = ANY ($1::text[])
+ WHERE 'job:' || h.id = ANY (:ids)
 
 -- :change
 WITH skipped AS (
   DELETE FROM :"schema".queued_job q
-   USING unnest($1::text[], $2::text[]) AS seen(id, version)
+   USING unnest(:ids, :versions) AS seen(id, version)
    WHERE q.id = substr(seen.id, 5)::int8
      AND q.lock_instance IS NULL AND q.lock_time IS NULL AND q.write_last_exec
      AND coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin = seen.version

@@ -1,8 +1,7 @@
 -- title: Row, as recorded
 -- kinds: job
--- $1 id text: local id
 -- Index: queued_job_pkey.
 SELECT q.id::text, q.creation_instance::text, q.creation_time::text, q.lock_instance::text, q.lock_time::text,
        (SELECT write_last_exec FROM (SELECT q.*) AS same)::text AS write_last_exec
   FROM (VALUES (NULL::bool)) AS absent(write_last_exec), :"schema".queued_job q
- WHERE q.id = substr($1::text, 5)::int8
+ WHERE q.id = substr(:id, 5)::int8

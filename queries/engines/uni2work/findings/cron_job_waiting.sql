@@ -1,20 +1,16 @@
 -- Find jobs that cron queued long ago. The period of a cron job is not stored, so only the age is known.
--- kinds: job
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- needs: write_last_exec
 -- Indexes: the start of queued_job_pkey; unique_cron_last_exec, one lookup for all found rows.
 WITH waiting AS MATERIALIZED (
   SELECT q.id, q.content, q.creation_time,
 \ir ../parts/kind.sql
          AS kind
-    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT ($2::jsonb ->> 'head')::float8::int) AS q
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT :head::int) AS q
    WHERE q.write_last_exec
-     AND q.creation_time < now() - make_interval(secs => ($2::jsonb ->> 'cron_queued')::float8)
-     AND ($1::text[] IS NULL OR 'job:' || q.id = ANY ($1::text[]))
+     AND q.creation_time < now() - :cron_queued
+     AND (:ids IS NULL OR 'job:' || q.id = ANY (:ids))
    ORDER BY q.id
-   LIMIT $3::int
+   LIMIT :page
 )
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,
@@ -23,4 +19,4 @@ WITH waiting AS MATERIALIZED (
    LEFT JOIN (SELECT c.job, c."time" FROM :"schema".cron_last_exec c WHERE c.job = ANY (ARRAY(SELECT content FROM waiting))) AS l ON l.job = w.content
   ORDER BY w.creation_time, w.id)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

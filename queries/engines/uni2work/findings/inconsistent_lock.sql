@@ -1,10 +1,4 @@
--- Find rows with only one of lock_instance and lock_time. No constraint forbids that, but the application sets both or
--- clears both.
--- kinds: job
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 met_needs text[]
--- $4 page int: maximum number of rows
+-- Find rows with only one of lock_instance and lock_time. No constraint forbids that.
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH
 \ir ../parts/locks.sql
@@ -13,8 +7,8 @@ WITH
                            'missing', CASE WHEN l.lock_time IS NULL THEN 'lock_time' ELSE 'lock_instance' END) AS evidence
    FROM locked l JOIN :"schema".queued_job q ON q.id = l.id
   WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
-    AND ($1::text[] IS NULL OR 'job:' || l.id = ANY ($1::text[]))
+    AND (:ids IS NULL OR 'job:' || l.id = ANY (:ids))
   ORDER BY l.id
-  LIMIT $4::int)
+  LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'window')::float8::int)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :window::int)

@@ -1,14 +1,7 @@
 -- Find jobs that wait too long while nothing shows that workers take any job, but too few wait for "no workers".
--- kinds: job
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: both ends of queued_job_pkey, the end of cron_last_exec_pkey; one lookup per found row.
-WITH
-\ir ../parts/flow.sql
-,
 \ir ../parts/skipped.sql
-, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT $3::int),
+, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :page),
 named AS (
   SELECT o.*, q.content ->> 'job' AS job,
 \ir ../parts/kind.sql
@@ -17,7 +10,7 @@ named AS (
 )
 SELECT 'job:' || n.id AS id, extract(epoch FROM n.creation_time)::float8 AS since,
        jsonb_strip_nulls(jsonb_build_object('created_at', date_trunc('second', n.creation_time)::text, 'kind', n.kind,
-         'bucket', $2::jsonb -> 'throttled_by' ->> n.job,
+         'bucket', :settings -> 'throttled_by' ->> n.job,
          'age', CASE WHEN isfinite(n.creation_time) THEN date_trunc('second', now() - n.creation_time)::text ELSE 'ever' END)) AS evidence
   FROM named n
  ORDER BY n.creation_time, n.id

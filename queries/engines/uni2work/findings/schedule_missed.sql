@@ -1,18 +1,14 @@
 -- Find kinds of cron jobs that were executed at regular intervals and are not any more. A kind has an interval if its entries
 -- do, for example one for each iteration. The longest interval seen is allowed. Report the newest entry.
--- kinds: cron
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: cron_last_exec_pkey backwards.
 -- Read all entries if the table has at most cron_whole bytes, else the newest by id.
 WITH entries AS MATERIALIZED (
   SELECT c.id, c."time" AS at, CASE WHEN jsonb_typeof(c.job -> 'job') = 'string' THEN c.job ->> 'job' END AS kind
-    FROM (SELECT a.id, a.job, a."time" FROM :"schema".cron_last_exec a WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= ($2::jsonb ->> 'cron_whole')::float8)
+    FROM (SELECT a.id, a.job, a."time" FROM :"schema".cron_last_exec a WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole)
           UNION ALL
           (SELECT b.id, b.job, b."time" FROM :"schema".cron_last_exec b
-            WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) > ($2::jsonb ->> 'cron_whole')::float8)
-            ORDER BY b.id DESC LIMIT ($2::jsonb ->> 'head')::float8::int)) AS c
+            WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) > :cron_whole)
+            ORDER BY b.id DESC LIMIT :head::int)) AS c
    WHERE isfinite(c."time")
 ),
 gaps AS MATERIALIZED (
@@ -25,7 +21,7 @@ periods AS MATERIALIZED (
 ),
 regular AS (
   SELECT p.kind FROM periods p JOIN gaps g ON g.kind = p.kind
-   WHERE p.period >= ($2::jsonb ->> 'period_least')::float8
+   WHERE p.period >= (:settings ->> 'period_least')::float8
    GROUP BY p.kind
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 )
@@ -35,6 +31,6 @@ SELECT 'cron:' || p.id AS id, extract(epoch FROM p.last)::float8 AS since,
   FROM periods p
  WHERE p.kind IN (SELECT r.kind FROM regular r)
    AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest)
-   AND ($1::text[] IS NULL OR 'cron:' || p.id = ANY ($1::text[]))
+   AND (:ids IS NULL OR 'cron:' || p.id = ANY (:ids))
  ORDER BY p.last, p.id
- LIMIT $3::int
+ LIMIT :page

@@ -1,8 +1,5 @@
 -- Find rows with ids that the table's sequence has yet to give, as after a restore. Each INSERT that gets one fails.
 -- The sequence is read after the snapshot, so a row that the sequence gave its id is never found.
--- kinds: job cron
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
 -- Indexes: queued_job_pkey, cron_last_exec_pkey: at most one row after the sequence's last value, and the last row.
 WITH sequences AS MATERIALIZED (
   SELECT t.name, s.oid, CASE WHEN has_sequence_privilege(s.oid, 'USAGE, SELECT') THEN pg_sequence_last_value(s.oid) END AS last
@@ -13,13 +10,13 @@ WITH sequences AS MATERIALIZED (
 found AS (
   SELECT 'job:' || q.id AS id, s.name, s.oid, s.last, q.id AS used, (SELECT max(m.id) FROM :"schema".queued_job m) AS highest
     FROM sequences s
-   CROSS JOIN LATERAL (SELECT q.id FROM :"schema".queued_job q WHERE q.id > s.last AND q.id <= s.last + ($2::jsonb ->> 'next_ids')::float8::int
+   CROSS JOIN LATERAL (SELECT q.id FROM :"schema".queued_job q WHERE q.id > s.last AND q.id <= s.last + :next_ids::int
                         ORDER BY q.id LIMIT 1) AS q
    WHERE s.name = 'queued_job'
   UNION ALL
   SELECT 'cron:' || q.id, s.name, s.oid, s.last, q.id, (SELECT max(m.id) FROM :"schema".cron_last_exec m)
     FROM sequences s
-   CROSS JOIN LATERAL (SELECT q.id FROM :"schema".cron_last_exec q WHERE q.id > s.last AND q.id <= s.last + ($2::jsonb ->> 'next_ids')::float8::int
+   CROSS JOIN LATERAL (SELECT q.id FROM :"schema".cron_last_exec q WHERE q.id > s.last AND q.id <= s.last + :next_ids::int
                         ORDER BY q.id LIMIT 1) AS q
    WHERE s.name = 'cron_last_exec'
 )
@@ -27,4 +24,4 @@ SELECT f.id, NULL::float8 AS since,
        jsonb_build_object('table', f.name, 'sequence', (SELECT c.relname FROM pg_class c WHERE c.oid = f.oid), 'last', f.last, 'used', f.used,
                           'highest', f.highest) AS evidence
   FROM found f
- WHERE $1::text[] IS NULL OR f.id = ANY ($1::text[])
+ WHERE :ids IS NULL OR f.id = ANY (:ids)

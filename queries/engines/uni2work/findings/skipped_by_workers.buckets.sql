@@ -1,14 +1,6 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
 -- A throttled job runs after its token bucket has refilled, so do not suggest cancelling it.
--- kinds: job
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- needs: token_bucket
--- Index: both ends of queued_job_pkey; one lookup per found row. token_bucket has only a few rows.
-WITH
-\ir ../parts/flow.sql
-,
 \ir ../parts/skipped.sql
 , named AS MATERIALIZED (
   SELECT p.*, q.content ->> 'job' AS job,
@@ -19,7 +11,7 @@ WITH
 throttled AS MATERIALIZED (
   SELECT p.id, b.ident::text AS bucket
     FROM named p
-    JOIN :"schema".token_bucket b ON b.ident::text = $2::jsonb -> 'throttled_by' ->> p.job
+    JOIN :"schema".token_bucket b ON b.ident::text = :settings -> 'throttled_by' ->> p.job
    WHERE b.last_value <= 0
 )
 (SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
@@ -31,4 +23,4 @@ throttled AS MATERIALIZED (
    FROM named p LEFT JOIN throttled t ON t.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

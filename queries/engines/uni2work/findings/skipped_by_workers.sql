@@ -1,12 +1,5 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
--- kinds: job
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 settings jsonb
--- $3 page int: maximum number of rows
 -- Index: both ends of queued_job_pkey; one lookup per found row.
-WITH
-\ir ../parts/flow.sql
-,
 \ir ../parts/skipped.sql
 (SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', p.creation_time)::text, 'waiting', p.waiting, 'of', p.n,
@@ -17,4 +10,4 @@ WITH
    FROM skipped p JOIN :"schema".queued_job q ON q.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE $1::text[] IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET ($2::jsonb ->> 'head')::float8::int)
+SELECT NULL, NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

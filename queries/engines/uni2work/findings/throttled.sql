@@ -1,7 +1,4 @@
 -- Find empty buckets. The application refills a bucket when it next uses it, at a rate that is not in the database.
--- kinds: bucket
--- $1 ids text[]: restrict to these local ids; NULL for all
--- $2 page int: maximum number of rows
 -- needs: token_bucket
 -- The table has only a few rows.
 SELECT 'bucket:' || b.ident AS id, extract(epoch FROM b.last_access)::float8 AS since,
@@ -9,6 +6,6 @@ SELECT 'bucket:' || b.ident AS id, extract(epoch FROM b.last_access)::float8 AS 
                           'age', CASE WHEN isfinite(b.last_access) THEN date_trunc('second', now() - b.last_access)::text ELSE 'ever' END) AS evidence
   FROM :"schema".token_bucket b
  WHERE b.last_value <= 0
-   AND ($1::text[] IS NULL OR 'bucket:' || b.ident = ANY ($1::text[]))
+   AND (:ids IS NULL OR 'bucket:' || b.ident = ANY (:ids))
  ORDER BY b.last_access, b.ident
- LIMIT $2::int
+ LIMIT :page

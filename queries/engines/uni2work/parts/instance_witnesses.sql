@@ -1,18 +1,10 @@
 -- Signs of life or death of the instances in `asked` (id, instance, since): their newest lock, queued job and cron execution,
 -- compared with those of the other instances. Silence is a sign of death only if others did the same later.
--- $4 settings jsonb
--- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to `cron_whole` bytes, else its newest entries.
+whole AS (SELECT :cron_whole AS bytes),
+\ir signs.sql
+,
 done AS MATERIALIZED (
-  SELECT s.what, s.instance, max(s.at) AS at
-    FROM ((SELECT 'locks' AS what, w.lock_instance::text AS instance, w.lock_time AS at
-             FROM (SELECT o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT ($4::jsonb ->> 'window')::float8::int) AS w)
-          UNION ALL
-          (SELECT 'queued jobs', o.creation_instance::text, o.creation_time FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
-          UNION ALL
-          (SELECT 'cron executions', c.instance::text, c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT ($4::jsonb ->> 'head')::float8::int)
-          UNION ALL
-          SELECT 'cron executions', c.instance::text, c."time" FROM :"schema".cron_last_exec c
-           WHERE (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= ($4::jsonb ->> 'cron_whole')::float8)) AS s
+  SELECT s.what, s.instance, max(s.at) AS at FROM signs s
    WHERE s.instance IS NOT NULL AND isfinite(s.at) AND s.at <= now()
    GROUP BY s.what, s.instance
 ),
@@ -20,7 +12,7 @@ newest AS MATERIALIZED (
   SELECT d.*, row_number() OVER (PARTITION BY d.what ORDER BY d.at DESC) AS place FROM done d
 ),
 judged AS (
-  SELECT a.id, a.instance, a.since, k.what, mine.at, o.at AS others, make_interval(secs => ($4::jsonb ->> 'stale')::float8) AS stale
+  SELECT a.id, a.instance, a.since, k.what, mine.at, o.at AS others, :stale AS stale
     FROM asked a
    CROSS JOIN (VALUES ('locks'), ('queued jobs'), ('cron executions')) AS k(what)
     LEFT JOIN done mine ON mine.what = k.what AND mine.instance = a.instance

@@ -1,5 +1,4 @@
 -- title: Locks seen by unstick
--- kinds: job
 -- Sample the locks of the oldest rows, for findings that compare several samples.
 -- For large content, use the stored size instead of a digest, because a digest reads all of it.
 -- Index: the start of queued_job_pkey; at most 2,000 rows.

@@ -1,0 +1,106 @@
+"""``engine check``: proof of an engine's folder."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import click
+
+from console.cli.output import output_for
+from console.target import Target
+from console.text.spans import Spans
+from queries.check.lab import Lab, Server
+from queries.check.prove import FIXTURE, SCHEMA, Loaded, prove, prove_on
+from queries.check.report import Check, Report
+from queries.contract import proven
+from queries.contract.engine import Engine
+from queries.contract.outside import OutsideEngines
+from queries.errors import Fault
+from queries.workspace import Workspace
+
+
+async def check(target: Target, folder: Path, *, here: bool) -> int:
+    """Check a folder, and record that it has passed.
+
+    ``here``: also check it on the target. Return the exit code.
+    """
+    loaded = Loaded(folder)
+    checks = [loaded.check]
+    output = output_for(target)
+    if not output.json:
+        output.rows(lines(loaded.check))
+    async for each in _checks(target, loaded, here=here):
+        checks.append(each)
+        if not output.json:
+            output.rows(lines(each))
+    passed = not any(each.faults for each in checks)
+    digest = loaded.folder.digest if loaded.folder else ""
+    name = loaded.folder.name if loaded.folder else folder.name
+    verdict = f"{name} has passed" if passed else f"{name}: faults"
+    if passed and not loaded.packaged:
+        proven.note(digest, name)
+        verdict += ": its actions are available until the folder changes."
+    report = Report(engine=name, digest=digest, passed=passed, checks=tuple(checks))
+    output.answer(report, lambda: [verdict])
+    return 0 if passed else 1
+
+
+async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterator[Check]:
+    if loaded.engine is None or loaded.check.faults:
+        return
+    missing = [file for file in (SCHEMA, FIXTURE) if not loaded.script(file)]
+    if missing:
+        at = loaded.toml.name.replace("engine.toml", missing[0])
+        why = "the file is missing: without schema.sql and fixture.sql nothing can be proved"
+        if loaded.packaged:
+            why = "the file is missing: the demo has the rows of this engine, and tests/queries checks it with them"
+        yield Check(name="schema and fixture", faults=(Fault(at, 1, 1, why),))
+        return
+    with _server() as server, tempfile.TemporaryDirectory() as files:
+        lab = Lab(server, Path(files), loaded.script(SCHEMA), loaded.script(FIXTURE))
+        async for each in prove(loaded.engine, loaded.toml, lab):
+            yield each
+    if here:
+        async with _opened(target, () if loaded.packaged else (loaded.engine,)) as workspace:
+            async for each in prove_on(workspace, loaded.engine, loaded.toml):
+                yield each
+
+
+@contextlib.asynccontextmanager
+async def _opened(target: Target, engines: tuple[Engine, ...]) -> AsyncIterator[Workspace]:
+    """Open the target read-only, with these engines outside of the package."""
+    outside = OutsideEngines(engines=engines)
+    workspace = await Workspace.open(
+        target.dsn, schema=target.schema, trusted=target.trusted, read_only=True, outside=outside
+    )
+    try:
+        yield workspace
+    finally:
+        await workspace.close()
+
+
+@contextlib.contextmanager
+def _server() -> Iterator[Server]:
+    """Run a server for the checks. Raises ClickException."""
+    from console.demo import server as demo
+
+    server = demo.Server()
+    try:
+        server.start()
+        yield server
+    except demo.DemoUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        server.stop()
+
+
+def lines(check: Check) -> Iterator[str | Spans]:
+    """Yield a check as text: its verdict, faults and notes."""
+    word, style = ("faults", "bold $error") if check.faults else ("ok", "$success")
+    where = f" in the database, {check.engine}" if check.engine else ""
+    yield [(f"{word:7}", style), (f"{check.name}{where}", "bold"), (f"  {check.number} looked at", "$faint")]
+    yield from (f"  {fault}" for fault in check.faults)
+    yield from ([(f"  note: {note}", "$faint")] for note in check.notes)

@@ -1,0 +1,113 @@
+"""``engine new``: propose an engine's folder for a table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from console.cli.output import output_for
+from console.target import Target
+from console.text.spans import Spans
+from queries.contract.builtin import builtin
+from queries.contract.outside import standard_place, wrong_name
+from queries.db.database import Database
+from queries.model import Record
+from queries.propose.catalog import read_table
+from queries.propose.files import files, save
+from queries.propose.proposal import engine_name, propose
+
+
+class Asked(Record):
+    """An open question of the proposal, ``# ASK number`` in ``engine.toml``."""
+
+    number: int
+    code: str
+    text: str
+
+
+class Lacking(Record):
+    """A finding or an action that the table does not allow."""
+
+    name: str
+    why: str
+
+
+class Proposed(Record):
+    """A proposed engine. ``next`` are the words of the command that checks it."""
+
+    engine: str
+    folder: str
+    table_schema: str
+    table: str
+    files: tuple[str, ...]
+    findings: tuple[str, ...]
+    actions: tuple[str, ...]
+    not_proposed: tuple[Lacking, ...]
+    questions: tuple[Asked, ...]
+    next: tuple[str, ...]
+
+
+async def new(target: Target, table: str, to: Path | None) -> int:
+    """Propose an engine for a table, and write its folder.
+
+    Return the exit code."""
+    database = Database(target.dsn)
+    try:
+        described = await read_table(database, table, target.schema, target.trusted)
+        folder = standard_place() / _free(engine_name(described.name)) if to is None else to
+        _refuse(folder)
+        proposal = await propose(database, described, folder.name)
+    finally:
+        await database.close()
+    made = files(proposal)
+    try:
+        save(made, folder)
+    except OSError as error:
+        raise click.ClickException(f"{folder} cannot be written: {error.strerror}.") from error
+    proposed = Proposed(
+        engine=proposal.name,
+        folder=str(folder),
+        table_schema=described.schema,
+        table=described.name,
+        files=tuple(made),
+        findings=proposal.findings,
+        actions=tuple(change.name for change in proposal.changes),
+        not_proposed=tuple(Lacking(name=each.name, why=each.why) for each in proposal.missing),
+        questions=tuple(Asked(number=n, code=q.code, text=q.text) for n, q in enumerate(proposal.questions, 1)),
+        next=("unstick", "engine", "check", str(folder), *target.words),
+    )
+    output_for(target).answer(proposed, lambda: _text(proposed))
+    return 0
+
+
+def _free(name: str) -> str:
+    """Return a name that no engine of unstick has."""
+    return f"own_{name}"[:40] if name in {engine.name for engine in builtin()} else name
+
+
+def _refuse(folder: Path) -> None:
+    """Raise UsageError if an engine cannot be written there."""
+    if folder.exists() or folder.is_symlink():
+        raise click.UsageError(f"{folder} exists. Nothing was written: choose another folder with --to.")
+    if why := wrong_name(folder):
+        raise click.UsageError(why)
+    if folder.name in {engine.name for engine in builtin()}:
+        raise click.UsageError(f"{folder.name} is an engine of unstick: choose a folder of another name with --to.")
+
+
+def _text(proposed: Proposed) -> Iterator[str | Spans]:
+    yield [(proposed.engine, "bold $primary"), (f"  proposed for {proposed.table_schema}.{proposed.table}", "")]
+    yield f"  {proposed.folder}: {', '.join(proposed.files)}"
+    yield f"  findings: {', '.join(proposed.findings) or 'none'}"
+    yield f"  actions: {', '.join(proposed.actions) or 'none'}"
+    for why in dict.fromkeys(each.why for each in proposed.not_proposed):
+        parts = ", ".join(each.name for each in proposed.not_proposed if each.why == why)
+        yield f"  not proposed: {parts}, because {why}"
+    yield f"{len(proposed.questions)} questions, which engine.toml has as comments:"
+    for each in proposed.questions:
+        yield f"  {each.number}. {each.text}"
+    yield "Nothing of it is proved, and its actions are off. Answer the questions in engine.toml, and then:"
+    yield f"  {shlex.join(proposed.next)}"

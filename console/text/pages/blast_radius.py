@@ -1,0 +1,59 @@
+"""Lines about the blast radius of an action."""
+
+from __future__ import annotations
+
+from console.text.pages.lines import pairs
+from console.text.spans import Spans, link
+from queries.actions.plan import count_nodes
+from queries.model import BlastRadius, Precision, Reach
+from queries.safe_text import safe_text
+
+IDS = 3  # ids that a line shows
+NAMES = {
+    "becomes": "become",
+    "appears": "appear",
+    "disappears": "disappear",
+    "follows": "ready under it",
+    "begins": "finding begins",
+    "ends": "finding ends",
+    "parent": "parents",
+    "descendant": "descendants",
+    "waiter": "waiters",
+    "sibling": "siblings",
+}
+STYLES = {"begins": "$warning", "ends": "$success"}
+BEYOND = "beyond this database"
+
+
+def blast_radius(radius: BlastRadius, cells: int) -> list[Spans]:
+    """Return a line for each way of reaching nodes.
+
+    The last one is about effects outside of the database.
+    """
+    rows: list[tuple[str, str | Spans]] = []
+    unread = [reach for reach in radius.reached if reach.code == "begins" and reach.number is None]
+    if not any(reach.code in ("becomes", "appears", "disappears") for reach in radius.reached):
+        rows.append(("status", "no node changes its phase"))
+    rows += [(_name(reach), _value(reach)) for reach in radius.reached if reach not in unread]
+    for note in dict.fromkeys(reach.note for reach in unread):
+        codes = ", ".join(reach.what.replace("_", " ") for reach in unread if reach.note == note)
+        rows.append(("findings", f"not known for {codes}: {note}"))
+    return pairs([*rows, (BEYOND, radius.beyond)], cells)
+
+
+def _name(reach: Reach) -> str:
+    return f"become {reach.what}" if reach.code == "becomes" and reach.what else NAMES[reach.code]
+
+
+def _value(reach: Reach) -> Spans:
+    if reach.number is None:
+        return [(safe_text(f"not known: {reach.note}"), "$faint")]
+    counted = count_nodes(reach.number, reach.ids)
+    line: Spans = []
+    if reach.what and reach.code != "becomes":
+        line = [(safe_text(reach.what.replace("_", " ")), STYLES.get(reach.code, "")), (": ", "")]
+    line += [("at least " if reach.precision is Precision.CAPPED else "", ""), (counted, "bold")]
+    for place, node_id in enumerate(reach.ids[:IDS]):
+        line += [(", " if place else "  ", "$faint"), (safe_text(node_id), link(node_id, "$faint"))]
+    line += [(" …", "$faint")] if reach.number > IDS else []
+    return [*line, (safe_text(f"  ({reach.note})"), "$faint")] if reach.note else line

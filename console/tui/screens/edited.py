@@ -1,0 +1,92 @@
+"""Edit the stored text of a node in the operator's editor."""
+
+from __future__ import annotations
+
+import msgspec
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.containers import Vertical
+
+from console import editor
+from console.text.pages.lines import wrapped
+from console.tui import keymap
+from console.tui.bindings import bindings
+from console.tui.screens.base import PageScreen
+from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.screens.refused import RefusedScreen
+from console.tui.widgets.line_view import LineView
+from queries.actions.edit import TextError, planned, shown
+from queries.actions.plan import Plan
+from queries.errors import DatabaseError
+from queries.read import documents
+
+NO_TERMINAL = (
+    "This terminal cannot be handed to an editor. `unstick do edit ID --input FILE` takes the text from a file."
+)
+
+
+async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
+    """Let the operator edit the text of the plan's node, and return the plan.
+
+    None: nothing is to be stored. No transaction is open while the editor runs.
+    """
+    session, node = page.session, plan.nodes[0]
+    workspace, reader = session.workspace, session.engines.get(plan.label)
+    if workspace is None or reader is None:
+        return None
+    try:
+        document = await documents.read(reader, plan.action, node.id)
+        given = shown(document.text)
+        while True:
+            async with workspace.database.at_rest():
+                given = _edited(page, given)
+            try:
+                made = planned(workspace, reader, plan.name, node, document, given)
+                return msgspec.structs.replace(made, key=plan.key)
+            except TextError as error:
+                if not error.again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
+                    raise
+    except (DatabaseError, editor.EditorError) as error:
+        await page.app.push_screen_wait(RefusedScreen(plan.title, str(error)))
+        return None
+
+
+def _edited(page: PageScreen, given: str) -> str:
+    """Run the editor. The whole console waits. Raises EditorError.
+
+    An error must not leave the body of Textual's ``suspend`` (8.2): the screen would not come back.
+    """
+    failed: editor.EditorError | None = None
+    try:
+        with page.app.suspend():
+            try:
+                given = editor.edited(given, 4 * documents.LIMIT)
+            except editor.EditorError as error:
+                failed = error
+    except SuspendNotSupported as error:
+        raise editor.EditorError(NO_TERMINAL) from error
+    if failed is not None:
+        raise failed
+    return given
+
+
+class WrongTextScreen(Dialog[bool]):
+    """Says why a text cannot be stored. Returns True to edit it again."""
+
+    BINDINGS = bindings(keymap.EDITED)
+
+    def __init__(self, title: str, why: str) -> None:
+        super().__init__()
+        self._title = title
+        self._why = why.replace("\n", " ")  # an error may have two lines
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes="fitting"):
+            yield Title(self._title, self.host.context)
+            yield LineView(id="page")
+            yield text(self.hints(*keymap.EDITED, *keymap.DIALOG), classes="keys")
+
+    def on_mount(self) -> None:
+        self.query_one(LineView).put(lambda width: wrapped(self._why, width, "$warning", 0))
+
+    def action_again(self) -> None:
+        self.dismiss(True)

@@ -1,0 +1,79 @@
+"""Plan of the undo of an audit log entry, or of all entries of a bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from queries.actions.plan import Plan, plan_versions
+from queries.errors import DatabaseError
+from queries.model import BULK, AuditLogEntry
+from queries.read.reader import Reader
+from queries.workspace import UnknownIdError, Workspace
+from queries.write import bulk_list, undo
+from queries.write.audit_log import Filter
+
+
+async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ()) -> Plan:
+    """Plan the undo of an entry or a bulk, or of ``ids`` of its nodes only.
+
+    ``name``: id of the entry, or of the bulk. Raises DatabaseError, UnknownIdError.
+    """
+    if not bulk_list.is_id(name):
+        return plan_undo(workspace, [await find_entry(workspace, name)], ids)
+    entries = await workspace.bulk_entries(name)
+    if not entries:
+        raise UnknownIdError(f"The audit log has no entry of the bulk {name}. `unstick audit` lists the entries.")
+    return plan_undo(workspace, entries, ids)
+
+
+async def find_entry(workspace: Workspace, entry_id: str) -> AuditLogEntry:
+    """Return the entry of that id, without its rows.
+
+    Raises UnknownIdError, DatabaseError.
+    """
+    cursor = None
+    if workspace.audit_log_readable:
+        if not entry_id.isdecimal() or len(entry_id) > 17:
+            raise UnknownIdError(f"{entry_id!r} is not the id of an entry. `unstick audit` lists the entries.")
+        cursor = str(int(entry_id) + 1)  # the entry is the first one before it
+    wanted = Filter(entry=entry_id, changes=False)
+    entries, _ = await workspace.audit_entries(cursor, 1, None, wanted) if cursor else ((), None)
+    if cursor is None:
+        entries, _ = await workspace.audit_entries(None, 1, None, wanted)
+    if not entries:
+        raise UnknownIdError(f"The audit log has no entry {entry_id}. `unstick audit` lists the entries.")
+    return entries[0]
+
+
+def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:
+    """Plan the undo of ``entries``: one, or those of a bulk, newest first.
+
+    Raises DatabaseError, UnknownIdError.
+    """
+    reader = _reader(workspace, entries[0])
+    done: dict[str, tuple[str, str]] = {}  # by node: its entry and title
+    for entry in entries:
+        for node_id, title in undo.result_of(entry.results).items():
+            done.setdefault(f"{reader.label}/{reader.local(node_id)}", (entry.id, title))
+    what = f"entry {entries[0].id}" if len(entries) == 1 else f"bulk {entries[0].bulk}"
+    wanted = [f"{reader.label}/{reader.local(i)}" for i in ids] or list(done)
+    unknown = [i for i in wanted if i not in done]
+    if unknown:
+        raise UnknownIdError(f"The {what} did not change {unknown[0]}.")
+    if not wanted:
+        raise DatabaseError(f"The {what} changed no node, so there is nothing to undo.")
+    versions, titles = {i: done[i][0] for i in wanted}, {i: done[i][1] for i in wanted if done[i][1]}
+    plan = plan_versions(workspace, reader.label, undo.NAME, versions, titles)
+    named = {"entry": entries[0].id} if len(entries) == 1 else {BULK: entries[0].bulk}
+    return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named)
+
+
+def _reader(workspace: Workspace, entry: AuditLogEntry) -> Reader:
+    """Return the reader of the engine that the entry is about. Raises DatabaseError."""
+    name = entry.engine.partition("@")[0]
+    for reader in workspace.engines.values():
+        if reader.found.schema == entry.schema and reader.engine.name == name:
+            return reader
+    raise DatabaseError(f"The entry {entry.id} is about {entry.engine}, which cannot be changed here.")

@@ -1,0 +1,1 @@
+"""Proof of an engine's folder on a server: what `unstick engine check` runs."""

@@ -1,0 +1,339 @@
+"""Each action on each node, on a database that may be changed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from queries.actions import edit, perform
+from queries.actions.plan import Plan
+from queries.check.report import Check, Notebook, first
+from queries.check.scripts import query
+from queries.contract.spec import Action
+from queries.db.database import Transaction
+from queries.errors import DatabaseError, LostError
+from queries.model import OPEN, DryRun, Node, Outcome, Result, RowChange
+from queries.read import documents
+from queries.read.reader import Reader
+from queries.statement import Statement
+from queries.strict_toml import TomlFile
+from queries.workspace import Workspace
+from queries.write import audit_log
+from queries.write.action_transaction import ActionTransaction, Request
+
+REASON = "unstick engine check"
+MOST = 20  # nodes of an action that are tried, of each phase
+TRIED = 3  # nodes whose locks and guards are tried
+FAILED = (Outcome.STALE, Outcome.GONE, Outcome.DENIED, Outcome.CONFLICT, Outcome.UNKNOWN)
+
+
+class Tried(msgspec.Struct):
+    """An action, the nodes that it changes, and the arguments with which it does."""
+
+    action: Action
+    changed: dict[str, str]
+    arguments: dict[str, Any]
+
+
+class ActionCheck:
+    """Check of the actions of one engine.
+
+    ``other`` is a second view of the same database.
+    """
+
+    def __init__(
+        self, workspace: Workspace, other: Workspace, reader: Reader, nodes: Mapping[str, Node], toml: TomlFile
+    ):
+        self.workspace, self.other, self.reader, self.nodes = workspace, other, reader, nodes
+        self.notes = Notebook("actions", toml, reader.found.schema)
+        self.tried: list[Tried] = []
+        self._suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
+
+    async def run(self) -> Check:
+        """Try every action. Raises LostError."""
+        await self._read_suggestions()
+        for action in self.reader.engine.actions_here:
+            if not action.writes:
+                continue
+            try:
+                await self._try(action)
+            except LostError:
+                raise
+            except DatabaseError as error:
+                self.notes.error(self._at(action), error, f"{action.name}: ")
+        return self.notes.check()
+
+    async def _try(self, action: Action) -> None:
+        available = self.reader.availability(msgspec.structs.replace(action, needs=()))
+        if not available.ok:
+            self.notes.fault(self._at(action), f"{action.name}: {available.why}")
+            return
+        of_kind = [node for node in self.nodes.values() if node.kind in action.kinds]
+        of_kind.sort(key=lambda node: node.id not in self._suggestions)  # findings suggest arguments
+        within = [node for node in of_kind if not action.phases or node.phase in action.phases]
+        text = action.document is not None
+        tried = await (self._edit(action, within[:MOST]) if text else self._within(action, within[:MOST]))
+        if tried.changed:
+            self.tried.append(tried)
+            some = dict(list(tried.changed.items())[:TRIED])
+            await self._rows(tried, some)
+            await self._locks(tried, some)
+            await self._guard(tried, some)
+        else:
+            self.notes.fault(self._at(action), f"{action.name}: no node of the fixture is changed by it")
+        others = [node for node in of_kind if node not in within][:MOST]
+        await (self._edit_outside(action, others) if text else self._outside(action, others, tried.arguments))
+
+    def _at(self, action: Action, section: str = "lock") -> Statement | None:
+        return first(self.reader.engine.actions.get(action.script, {}).get(section, ()))
+
+    # In phase it changes, out of phase it is refused
+
+    async def _within(self, action: Action, nodes: Collection[Node]) -> Tried:
+        """Dry-run an action on nodes for which it is."""
+        tried = Tried(action=action, changed={}, arguments={})
+        for some, arguments in self._attempts(action, nodes):
+            dry_run = await self._dry_run(self.workspace, action, some, arguments)
+            for result in dry_run.results:
+                self._judge(action, result)
+            changed = [r.id for r in dry_run.results if r.outcome is Outcome.CHANGED]
+            self.notes.number += len(changed)
+            if changed and len(changed) > len(tried.changed):
+                tried.changed, tried.arguments = {i: some[i] for i in changed}, arguments
+        return tried
+
+    def _judge(self, action: Action, result: Result) -> None:
+        """Note a result that no node at rest may have."""
+        local = self.reader.local(result.id)
+        if result.outcome is Outcome.STALE:
+            message = f"{local}: the version in nodes.sql and in this section differ, or change does not return its id"
+            self.notes.fault(self._at(action), f"{action.name}: {message}")
+        elif result.outcome in FAILED:
+            self.notes.fault(self._at(action), f"{action.name}: {local} is {result.outcome}: {result.why}")
+        elif result.outcome is Outcome.LOCKED:
+            self.notes.fault(self._at(action), f"{action.name}: {local} is not returned, so it counts as locked")
+        elif result.outcome is Outcome.REFUSED and not result.why:
+            self.notes.fault(self._at(action, "refused"), f"{action.name}: {local} is refused without a reason")
+
+    async def _outside(self, action: Action, nodes: Collection[Node], arguments: Mapping[str, Any]) -> None:
+        """Dry-run an action on nodes of other phases: its SQL alone must refuse them."""
+        if not nodes:
+            return
+        versions = {node.id: node.version for node in nodes}
+        self._none_changed(action, await self._dry_run(self.workspace, action, versions, arguments))
+
+    def _none_changed(self, action: Action, dry_run: DryRun) -> None:
+        """Note nodes that an action changes although it is not for their phase."""
+        for result in dry_run.results:
+            if result.outcome is Outcome.CHANGED:
+                local, phase = self.reader.local(result.id), self.nodes[result.id].phase
+                message = f"{local} is {phase}, for which the action is not, and its SQL does not refuse it"
+                self.notes.fault(self._at(action, "refused") or self._at(action), f"{action.name}: {message}")
+
+    # An action that stores an edited text is for one node at a time
+
+    async def _edit(self, action: Action, nodes: Collection[Node]) -> Tried:
+        """Dry-run an edit of the texts of some nodes.
+
+        It is tried with a text that has changed meanwhile, too.
+        """
+        tried = Tried(action=action, changed={}, arguments={})
+        flags = {a.name: True for a in action.arguments if a.type == "flag"}
+        for node in nodes:
+            plan = await edit_plan(self.workspace, self.reader, action, node)
+            for more in ({}, flags) if flags else ({},):
+                if plan is None:
+                    break
+                arguments = {**more, **plan.arguments}
+                (result,) = (await perform.dry_run(self.workspace, plan, REASON, arguments)).results
+                self._judge(action, result)
+                if result.outcome is Outcome.CHANGED:
+                    self.notes.number += 1
+                    if not tried.changed:
+                        tried.changed, tried.arguments = dict(plan.versions), arguments
+                        await self._seen(action, plan, arguments)
+                    break
+        return tried
+
+    async def _seen(self, action: Action, plan: Plan, arguments: Mapping[str, Any]) -> None:
+        """Dry-run an edit of another text than the one that is stored."""
+        other = {name: {**value, "seen": f"{value['seen']}x"} for name, value in plan.arguments.items()}
+        other = {**arguments, **other}
+        for result in (await perform.dry_run(self.workspace, plan, REASON, other)).results:
+            if result.outcome is Outcome.CHANGED:
+                message = "it replaces another text than the one that was edited: compare its digest with 'seen'"
+                self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
+
+    async def _edit_outside(self, action: Action, nodes: Collection[Node]) -> None:
+        for node in list(nodes)[:TRIED]:
+            plan = await edit_plan(self.workspace, self.reader, action, node)
+            if plan is not None:
+                self._none_changed(action, await perform.dry_run(self.workspace, plan, REASON, plan.arguments))
+
+    def _attempts(self, action: Action, nodes: Collection[Node]) -> Iterable[tuple[dict[str, str], dict[str, Any]]]:
+        """Yield versions and arguments to try.
+
+        They are all nodes together, one alone, and what findings suggest.
+        """
+        versions = {node.id: node.version for node in nodes}
+        if not versions:
+            return
+        title = next(iter(nodes)).title.partition(" · ")[0]
+        flags = {a.name: True for a in action.arguments if a.type == "flag"}
+        needed = {a.name: _value(a.type, a.choices, a.default, title) for a in action.arguments if a.required}
+        yield versions, needed
+        if flags:
+            yield versions, {**needed, **flags}
+        if len(versions) > 1:
+            one = next(iter(versions.items()))
+            yield dict([one]), {**needed, **flags}
+        for node in nodes:
+            for name, given in self._suggestions.get(node.id, ()):
+                if name == action.name and given:
+                    kinds = {a.name: a.type for a in action.arguments}
+                    yield (
+                        {node.id: node.version},
+                        {**flags, **{k: int(v) if kinds.get(k) == "int" else v for k, v in given.items()}},
+                    )
+
+    async def _read_suggestions(self) -> None:
+        """Read the arguments that findings suggest. Raises DatabaseError."""
+        found: dict[str, list[tuple[str, dict[str, str]]]] = {}
+        for finding in (await self.reader.findings()).found:
+            if finding.action and OPEN not in finding.arguments.values():
+                found.setdefault(finding.node_id, []).append((finding.action, finding.arguments))
+        self._suggestions = found
+
+    async def _dry_run(
+        self, workspace: Workspace, action: Action, versions: Mapping[str, str], arguments: Mapping[str, Any]
+    ) -> DryRun:
+        reader = workspace.engines[self.reader.label]
+        plan = Plan(
+            label=reader.label,
+            name=action.name,
+            actions=dict.fromkeys(action.kinds, action),
+            versions=dict(versions),
+        )
+        return await perform.dry_run(workspace, plan, REASON, arguments)
+
+    # One transaction, step by step
+
+    @contextlib.asynccontextmanager
+    async def _open(
+        self, tried: Tried, versions: Mapping[str, str]
+    ) -> AsyncIterator[tuple[Transaction, ActionTransaction]]:
+        """Begin a transaction of the action, which is rolled back."""
+        request = Request(
+            reader=self.reader,
+            action=tried.action,
+            reason=REASON,
+            arguments=tried.arguments,
+            operator=audit_log.operator(),
+            no_images=REASON,
+        )
+        async with self.workspace.database.writing(self.reader.found.action_schema) as transaction:
+            yield transaction, ActionTransaction(request, versions)
+
+    async def _rows(self, tried: Tried, versions: Mapping[str, str]) -> None:
+        """Compare the rows that are shown with those that the server has written.
+
+        The latter include what triggers wrote.
+        """
+        async with self._open(tried, versions) as (transaction, running):
+            before = await _written(transaction)
+            await running.run(transaction, None)
+            after = await _written(transaction)
+            shown = running.changes
+        at, name = self._at(tried.action, "rows"), tried.action.name
+        for table in sorted(after.keys() | {change.table.rpartition(".")[2] for change in shown}):
+            counted = [now - was for now, was in zip(after.get(table, NONE), before.get(table, NONE), strict=True)]
+            for word, written, seen in zip(WORDS, counted, _shown(shown, table), strict=True):
+                if bool(written) != bool(seen) or seen > written:
+                    self.notes.fault(at, f"{name}: the server {word} {written} rows of {table}, and {seen} are shown")
+
+    async def _locks(self, tried: Tried, versions: Mapping[str, str]) -> None:
+        """Lock nodes, and try to lock them over a second connection."""
+        async with self._open(tried, versions) as (transaction, running):
+            await running.lock(transaction)
+            taken = dict.fromkeys(running.live, "")
+            dry_run = await self._dry_run(self.other, tried.action, {i: versions[i] for i in taken}, tried.arguments)
+        for result in dry_run.results:
+            if result.outcome is not Outcome.LOCKED:
+                local = self.reader.local(result.id)
+                message = f"a second session is not kept from {local}: it is {result.outcome}, not locked (FOR UPDATE)"
+                self.notes.fault(self._at(tried.action), f"{tried.action.name}: {message}")
+
+    async def _guard(self, tried: Tried, versions: Mapping[str, str]) -> None:
+        """Run the change with versions that no row has: it must change nothing."""
+        async with self._open(tried, versions) as (transaction, running):
+            await running.lock(transaction)
+            running.expect({i: _other(version) for i, version in versions.items()})
+            try:
+                changed = await running.change(transaction)
+            except LostError:
+                raise
+            except DatabaseError:
+                return  # such as a version that is not a number: nothing was changed either
+        if changed:
+            message = "it changes a node of another version than the one that was seen: the guard is missing"
+            self.notes.fault(self._at(tried.action, "change"), f"{tried.action.name}: {message}")
+
+
+async def edit_plan(workspace: Workspace, reader: Reader, action: Action, node: Node) -> Plan | None:
+    """Return the plan of an edit of a node's text.
+
+    Return None if the text cannot be edited. Raises DatabaseError.
+    """
+    try:
+        document = await documents.read(reader, action, node.id)
+        return edit.planned(workspace, reader, action.name, node, document, _edited(document.text))
+    except (documents.NotEditableError, edit.TextError):
+        return None
+
+
+def _edited(text: str) -> str:
+    """Return another JSON text of the same kind."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = {}
+    return msgspec.json.encode(_changed(value)).decode()
+
+
+def _changed(value: Any) -> Any:
+    """Return a JSON value with one more member, or with another last part."""
+    if isinstance(value, dict):
+        return {**value, REASON: True}
+    if isinstance(value, list):
+        return [*value[:-1], _changed(value[-1])] if value else [REASON]
+    return value + 1 if type(value) in (int, float) else f"{value} "
+
+
+NONE = (0, 0, 0)
+WORDS = ("inserted", "updated", "deleted")
+
+
+async def _written(transaction: Transaction) -> dict[str, tuple[int, int, int]]:
+    rows = await transaction.rows(query("written"), {})
+    return {row["table"]: (row["inserted"], row["updated"], row["deleted"]) for row in rows}
+
+
+def _shown(changes: Iterable[RowChange], table: str) -> tuple[int, int, int]:
+    """Return how many shown rows of a table were inserted, updated and deleted."""
+    rows = {(c.table, c.key): c for c in changes if c.table.rpartition(".")[2] == table}.values()
+    inserted, deleted = sum(c.before is None for c in rows), sum(c.after is None for c in rows)
+    return inserted, len(rows) - inserted - deleted, deleted
+
+
+def _other(version: str) -> str:
+    """Return a version that the row does not have."""
+    return str(int(version) + 1) if version.isdecimal() else f"{version}x"
+
+
+def _value(kind: str, choices: tuple[str, ...], default: str, title: str) -> Any:
+    """Return a value that an operator could give."""
+    simple = {"flag": True, "int": 1, "json": "{}", "choice": (*choices, "")[0], "text": title}
+    return default or simple[kind]

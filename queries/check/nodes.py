@@ -1,0 +1,254 @@
+"""Pages, ids, statuses, dead letters and findings of the rows of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+
+from queries.check.report import Check, Notebook, first
+from queries.contract.phases import phases_of
+from queries.contract.references import evidence_names
+from queries.errors import DatabaseError, LostError
+from queries.model import Node, Page, Phase
+from queries.read.blockers import blockers
+from queries.read.reader import Reader
+from queries.statement import Statement
+from queries.strict_toml import TomlFile
+
+MOST = 400  # nodes that are looked at
+FEW = 40  # rows that are read one by one
+PARENTS = 20  # of each kind, whose children are read
+
+Read = Callable[[str | None, int], Awaitable[Page]]
+
+
+async def known_nodes(reader: Reader, most: int = MOST) -> dict[str, Node]:
+    """Return nodes of every kind.
+
+    They are the tree's first levels, unfinished nodes, dead letters and nodes with findings. Raises DatabaseError.
+    """
+    found: dict[str, Node] = {}
+    ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
+    ahead += [each.node for each in (await reader.dead()).dead_letters]
+    ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).found})).nodes
+    parents = {kind.name for kind in reader.engine.spec.kinds if kind.children}
+    while ahead and len(found) < most:
+        node = ahead.pop(0)
+        if node.id not in found:
+            found[node.id] = node
+            if node.kind in parents:
+                ahead += (await reader.children(node.id, allow_scan=True)).nodes
+    return found
+
+
+async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
+    """Check what a tree shows: nodes, pages and children. Raises LostError."""
+    notes = Notebook("nodes and pages", toml, reader.found.schema)
+    try:
+        nodes = await known_nodes(reader)
+        notes.number = len(nodes)
+        await _check_rows(reader, nodes, notes)
+        for which, read in (("roots", reader.roots), ("live", reader.live)):
+            await _check_ids(reader, which, notes)
+            await _check_pages(_of(reader, which), read, notes)
+        await _check_children(reader, nodes, notes)
+        await _check_lookups(reader, nodes, notes)
+    except LostError:
+        raise
+    except DatabaseError as error:
+        notes.error(None, error)
+    return notes.check()
+
+
+async def check_findings(reader: Reader, toml: TomlFile) -> Check:
+    """Check findings, dead letters, samples, counts and changes. Raises LostError."""
+    notes = Notebook("findings and dead letters", toml, reader.found.schema)
+    for check in (_check_findings, _check_dead, _check_others):
+        try:
+            await check(reader, notes)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            notes.error(None, error)
+    return notes.check()
+
+
+def _of(reader: Reader, name: str, kind: str = "") -> Statement | None:
+    return reader.variant.select(name, kind=kind) or first(reader.engine.statements.get(name, ()))
+
+
+async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
+    """Check each node by itself: kind, status, id and parent."""
+    phases = phases_of(reader.engine.spec.statuses)
+    again = {node.id: node for node in (await reader.nodes(nodes)).nodes}
+    parents = {node.parent_id for node in nodes.values() if node.parent_id}
+    there = {node.id for node in (await reader.nodes(parents)).nodes}
+    for node in nodes.values():
+        at, local = _of(reader, "nodes", node.kind), reader.local(node.id)
+        if reader.engine.kind(node.kind) is None:
+            notes.fault(at, f"{local}: there is no node kind {node.kind!r}")
+        elif local.partition(":")[0] != node.kind:
+            notes.fault(at, f"{local}: its id must begin with {node.kind}:")
+        if node.id not in again:
+            notes.fault(at, f"{local}: no row is returned for this id")
+        if node.phase is Phase.UNKNOWN and not node.version:
+            notes.fault(at, f"{local}: {node.error}")
+        elif node.status is not None and phases and node.status not in phases:
+            notes.fault(at, f"{local}: the status {node.status!r} is not declared")
+        elif node.status is not None and phases and node.phase not in phases[node.status]:
+            notes.fault(at, f"{local}: the status {node.status!r} is not declared with the phase {node.phase}")
+        if node.parent_id and node.parent_id not in there:
+            notes.fault(at, f"{local}: its parent {reader.local(node.parent_id)} does not exist")
+
+
+async def _check_ids(reader: Reader, which: str, notes: Notebook) -> None:
+    """Check that ``nodes.sql`` has a row for each id that a statement returns."""
+    at = reader.variant.select(which)
+    if at is None:
+        return
+    async with reader.database.reading() as transaction:
+        rows = await transaction.rows(at, reader.variant.parameters(cursor=None, page=100))
+    ids = [row["id"] for row in rows if row["id"] is not None]
+    there = {reader.local(node.id) for node in (await reader.nodes(ids)).nodes}
+    for local in ids:
+        if local not in there:
+            notes.fault(at, f"it returns {local!r}, for which nodes.sql has no row; an id is kind:key")
+
+
+async def _check_pages(at: Statement | None, read: Read, notes: Notebook, of: str = "") -> list[Node]:
+    """Check that pages of 1, 7 and 100 rows are the same list. Return the list."""
+    whole = await _pages(read, 100, MOST)
+    ids = [node.id for node in whole]
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        notes.fault(at, f"{of}{twice} is on two pages: the cursor and the order do not agree")
+    for size in (1, 7):
+        some = [node.id for node in await _pages(read, size, FEW)]
+        if some[:FEW] != ids[: len(some[:FEW])] or len(some) < min(FEW, len(ids)):
+            notes.fault(at, f"{of}pages of {size} and of 100 differ: the cursor and the order do not agree")
+    return whole
+
+
+async def _pages(read: Read, size: int, most: int) -> list[Node]:
+    found: list[Node] = []
+    cursor: str | None = None
+    while len(found) < most:
+        page = await read(cursor, size)
+        found += page.nodes
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return found
+
+
+async def _check_children(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
+    for kind in filter(lambda kind: kind.children, reader.engine.spec.kinds):
+        at = _of(reader, "children", kind.name)
+        of_kind = [node for node in nodes.values() if node.kind == kind.name]
+        for node in of_kind[:PARENTS]:
+
+            async def read(cursor: str | None, size: int, node: Node = node) -> Page:
+                return await reader.children(node.id, cursor, size, allow_scan=True)
+
+            of = f"children of {reader.local(node.id)}: "
+            for child in await _check_pages(at, read, notes, of):
+                if child.parent_id not in (None, node.id):
+                    notes.fault(at, f"{of}{reader.local(child.id)} says that its parent is another node")
+        if not of_kind:
+            notes.note(f"no {kind.name} in the rows, so its children were not read")
+
+
+async def _check_lookups(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
+    """Find one node of each kind by its id, and read its page and its rows."""
+    by_kind: dict[str, Node] = {}
+    for node in nodes.values():
+        by_kind.setdefault(node.kind, node)
+    for node in by_kind.values():
+        local = reader.local(node.id)
+        hits = await reader.find(node.id)
+        if node.id not in {hit.node.id for hit in hits.hits}:
+            notes.note(f"{local} is not found by its id, so only a full id opens it")
+        detail = await reader.detail(node.id)
+        for section in detail.sections if detail else ():
+            scan = section.scan_required
+            if scan is not None and not scan.need:
+                notes.fault(_of(reader, f"detail/{section.name}"), f"{local}: {scan.why}")
+        await blockers(reader.database, {reader.label: reader}, [node.id])
+    for text in ("", "'", "%", "a"):
+        await reader.find(text)
+        await reader.search(text)
+
+
+async def _check_findings(reader: Reader, notes: Notebook) -> None:
+    found = await reader.findings()
+    for skipped in found.skipped_findings:
+        if skipped.failed:
+            notes.fault(_of(reader, f"findings/{skipped.code}"), skipped.why)
+    codes = {finding.code for finding in found.found}
+    for code, spec in reader.finding_specs.items():
+        if spec.sample is None and code not in codes:
+            notes.note(f"no row has the finding {code}, so its evidence was not looked at")
+    for finding in found.found:
+        at, spec = _of(reader, f"findings/{finding.code}"), reader.finding_specs[finding.code]
+        local = reader.local(finding.node_id)
+        notes.number += 1
+        for _, name in evidence_names(spec):
+            if name not in finding.evidence and name != "node":
+                notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
+        if not (await reader.nodes([finding.node_id])).nodes:
+            notes.fault(at, f"{local} is no node")
+        alone = await reader.findings([finding.node_id])
+        same = [each for each in alone.found if each.code == finding.code]
+        if not same:
+            notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
+        elif any(each.node_id != finding.node_id for each in same):
+            notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
+    for _ in range(2):
+        await reader.sample()
+
+
+async def _check_dead(reader: Reader, notes: Notebook) -> None:
+    """Check the order of dead letters, and that they are the same by id."""
+    at = _of(reader, "dead")
+    if at is None or reader.variant.select("dead") is None:
+        return
+    dead = (await reader.dead(page=MOST)).dead_letters
+    ids = [each.node.id for each in dead]
+    notes.number += len(ids)
+
+    async def read(cursor: str | None, size: int) -> Page:
+        some = await reader.dead(cursor, size)
+        return Page(nodes=tuple(each.node for each in some.dead_letters), at=some.at, cursor=some.cursor)
+
+    await _check_pages(at, read, notes)
+    for one, two in pairwise(dead):
+        if one.severity < two.severity:
+            notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")
+        elif one.severity == two.severity and _later(one.since, two.since):
+            notes.note(f"{reader.local(two.node.id)} is older than the dead letter before it: oldest come first")
+    again = {each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, page=MOST)).dead_letters}
+    if again != {each.node.id: each.fingerprint for each in dead}:
+        notes.fault(at, "the dead letters are not the same if they are read by their ids ($ids)")
+    alive = [node.id for node in (await reader.live()).nodes if node.id not in ids]
+    if (await reader.dead(ids=alive, page=MOST)).dead_letters:
+        notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
+
+
+def _later(one: float | None, two: float | None) -> bool:
+    return two is not None and (one is None or one > two)
+
+
+async def _check_others(reader: Reader, notes: Notebook) -> None:
+    """Run the counts, and two pages of changes."""
+    statements: Sequence[tuple[str, Callable[[], Awaitable[object]]]] = (
+        ("counts", reader.counts),
+        ("changed", lambda: reader.changed(0.0, {}, 10)),
+    )
+    for name, run in statements:
+        try:
+            if reader.variant.select(name) is not None:
+                await run()
+        except LostError:
+            raise
+        except DatabaseError as error:
+            notes.error(_of(reader, name), error)

@@ -1,0 +1,130 @@
+"""Rows that each automatic statement reads in large tables.
+
+The rows of the fixture are multiplied. With the indexes that the needs propose, no statement may read a tenth of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from queries.check.lab import Lab
+from queries.check.report import Check, Notebook
+from queries.check.scripts import script
+from queries.contract.defaults import OF_EXPRESSION
+from queries.contract.engine import Engine
+from queries.errors import DatabaseError, LostError
+from queries.psql_text import array
+from queries.read.reader import PAGE, Reader
+from queries.statement import Statement
+from queries.strict_toml import TomlFile
+
+ROWS = 1_000_000  # of each table
+SHARE = 10  # a statement that reads more than this part of the rows is not bounded
+DUPLICATE = "42P07"  # SQLSTATE of a name that is taken
+SCANS = {"Relation Name", "Index Name"}  # of a node that reads a table; one above it may put several together
+EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT JSON) "
+
+
+async def check_plans(lab: Lab, engine: Engine, outside: tuple[Engine, ...], toml: TomlFile, rows: int) -> Check:
+    """Run each automatic statement on large tables."""
+    notes = Notebook("large tables", toml)
+    database = await lab.filled()
+    try:
+        async with lab.opened(database, outside) as workspace:
+            found = workspace.engines[engine.name].found
+        await lab.run(database, multiply(found.engine, found.schema, found.relations, rows))
+        for need in engine.spec.needs.values():
+            await _create(lab, database, found.schema, need.ddl)
+        await lab.run(database, script("vacuum"))
+        async with lab.opened(database, outside) as workspace:
+            await _check(workspace.engines[engine.name], rows, notes)
+    except LostError:
+        raise
+    except DatabaseError as error:
+        notes.note(f"the rows could not be multiplied: {error.line}")
+    return notes.check()
+
+
+def multiply(engine: Engine, schema: str, tables: Iterable[str], rows: int) -> str:
+    """Return the script that multiplies the rows of an engine's tables.
+
+    Not each engine has foreign keys, so the kinds tell which columns refer to a parent.
+    """
+    kinds = {kind.name: kind for kind in engine.spec.kinds}
+    below = ((kind, kinds[kind.below or kind.name]) for kind in kinds.values() if kind.parent)
+    found = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
+    references = msgspec.json.encode(found).decode()
+    return script("multiply", schema=schema, tables=array(tables), references=references, rows=str(rows))
+
+
+async def _create(lab: Lab, database: str, schema: str, ddl: str) -> None:
+    """Create an index, unless there is one of its name."""
+    try:
+        await lab.run(database, script("in_schema", schema=schema) + ddl.replace("CONCURRENTLY ", ""))
+    except DatabaseError as error:
+        if error.code != DUPLICATE:
+            raise
+
+
+async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
+    roots = [reader.local(node.id) for node in (await reader.roots()).nodes]
+    for name in reader.engine.statements:
+        if name.partition("/")[0] not in (
+            "roots",
+            "live",
+            "children",
+            "counts",
+            "dead",
+            "findings",
+            "samples",
+            "nodes",
+        ):
+            continue
+        for kind in {local.partition(":")[0] for local in roots} if name in ("children", "nodes") else {""}:
+            chosen = reader.variant.select(name, kind=kind)
+            if chosen is None:
+                notes.note(f"{name}: {_unmet(reader, name)}. It is offered with its cost and not run by itself")
+                continue
+            of_kind = [local for local in roots if local.startswith(kind)]
+            given = {"ids": of_kind if name == "nodes" else None, "places": [None] * len(of_kind)}
+            values = reader.variant.parameters(cursor=None, page=PAGE, parent=next(iter(of_kind), ""), **given)
+            notes.number += 1
+            try:
+                read = await _read(reader, chosen, values)
+            except DatabaseError as error:
+                notes.error(chosen, error)
+                continue
+            if read > rows // SHARE:
+                notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
+
+
+def _unmet(reader: Reader, name: str) -> str:
+    """Return why no variant of a statement can run with the proposed indexes."""
+    needs = {need for each in reader.engine.statements[name] for need in each.needs - reader.found.met_needs}
+    whys = [reader.engine.spec.needs[need].why for need in sorted(needs)]
+    own = f"; {name}.sql with an index of its own in needs can" if any(n.endswith(OF_EXPRESSION) for n in needs) else ""
+    return " and ".join(whys) + own
+
+
+async def _read(reader: Reader, chosen: Statement, values: Mapping[str, Any]) -> int:
+    """Return the most rows that a part of a statement reads of one table."""
+    async with reader.database.reading(in_order=True) as transaction:
+        explained = msgspec.structs.replace(chosen, text=EXPLAIN + chosen.text)
+        answer = await transaction.rows(explained, values)
+    plan = msgspec.json.decode(answer[0]["QUERY PLAN"])[0]["Plan"]
+    return max((round(_rows(node)) for node in _nodes(plan) if node.keys() & SCANS), default=0)
+
+
+def _nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield node
+    for part in node.get("Plans", ()):
+        yield from _nodes(part)
+
+
+def _rows(node: Mapping[str, Any]) -> float:
+    """Return the rows that a plan node returned or filtered, in all its loops."""
+    each = sum(node.get(key, 0) for key in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"))
+    return float(each * node.get("Actual Loops", 1))

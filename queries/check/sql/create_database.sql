@@ -1,0 +1,2 @@
+-- A copy of a database.
+CREATE DATABASE :"database" TEMPLATE :"template"

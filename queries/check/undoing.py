@@ -1,0 +1,151 @@
+"""Undo of each action: the rows are as they were before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.actions import perform
+from queries.actions.plan import plan_versions
+from queries.actions.undo import plan_entry
+from queries.check.actions import REASON, Tried, edit_plan
+from queries.check.lab import Lab
+from queries.check.report import Check, Notebook, first
+from queries.check.scripts import filled
+from queries.contract.engine import Engine
+from queries.errors import DatabaseError
+from queries.model import DryRun, Outcome, Outcomes, Undo
+from queries.read.reader import Reader
+from queries.statement import Statement
+from queries.strict_toml import TomlFile
+from queries.workspace import Workspace
+from queries.write import audit_log
+
+MOST = 5  # nodes of an action
+
+Rows = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
+
+
+async def check_undo(
+    lab: Lab, engine: Engine, outside: tuple[Engine, ...], tried: list[Tried], toml: TomlFile
+) -> Check:
+    """Commit each action on a database of its own, and undo it."""
+    notes = Notebook("commit and undo", toml)
+    database = ""
+    for each in tried:
+        reused = bool(database)
+        database = database or await lab.filled()
+        restored = await _tried(lab, database, engine, outside, each, None if reused else notes)
+        if restored is None and reused:  # an earlier undo may have left something
+            database = await lab.filled()
+            restored = await _tried(lab, database, engine, outside, each, notes)
+        notes.number += restored is not None
+        database = database if restored else ""
+    return notes.check()
+
+
+async def _tried(
+    lab: Lab, database: str, engine: Engine, outside: tuple[Engine, ...], each: Tried, notes: Notebook | None
+) -> bool | None:
+    """Commit and undo an action.
+
+    Return True if the database is as before, and None after a fault. Without ``notes`` faults are not noted.
+    """
+    own = Notebook("", TomlFile("", "")) if notes is None else notes
+    async with lab.opened(database, outside) as workspace:
+        try:
+            return await _check(workspace, workspace.engines[engine.name], each, own)
+        except DatabaseError as error:
+            own.error(_at(engine, each), error, f"{each.action.name}: ")
+    return None
+
+
+def _at(engine: Engine, tried: Tried, section: str = "change") -> Statement | None:
+    return first(engine.actions[tried.action.script][section])
+
+
+async def _check(workspace: Workspace, reader: Reader, tried: Tried, notes: Notebook) -> bool | None:
+    action, at = tried.action, _at(reader.engine, tried)
+    ids = list(tried.changed)[:MOST]
+    before = await _rows(reader)
+    outcomes, dry_run = await _commit(workspace, reader, tried, ids)
+    if not _changed(outcomes):  # some actions are for one node at a time
+        outcomes, dry_run = await _commit(workspace, reader, tried, ids[:1])
+    if not _changed(outcomes):
+        why = next((f"{r.outcome}: {r.why}" for r in outcomes.results), "")
+        notes.fault(at, f"{action.name}: a commit changes nothing: {why}")
+        return None
+    if action.undo is Undo.NONE:
+        return False
+    kept = [_difference(tried, at, f"{reader.local(i)} as it is: {w}", notes) for i, w in dry_run.irreversible.items()]
+    if kept:
+        return False if all(kept) else None
+    entry = outcomes.entries[0]
+    undone = await perform.dry_run(workspace, await plan_entry(workspace, entry), REASON, {"entry": entry})
+    done = await perform.commit(workspace, undone, audit_log.operator())
+    for result in done.results:
+        if result.outcome is not Outcome.CHANGED:
+            notes.fault(at, f"{action.name}: the undo is {result.outcome}: {result.why}")
+            return None
+    left = [_difference(tried, at, text, notes) for text in _differences(before, await _rows(reader), reader.engine)]
+    return None if not all(left) else not left
+
+
+def _difference(tried: Tried, at: Statement | None, text: str, notes: Notebook) -> bool:
+    """Note what an undo leaves.
+
+    Return False if it is a fault, because ``undo_note`` does not tell the operator.
+    """
+    if tried.action.undo_note:
+        notes.note(f"{tried.action.name}: an undo leaves {text}")
+    else:
+        message = f"an undo leaves {text}. Add it to effects, or tell the operator in undo_note"
+        notes.fault(at, f"{tried.action.name}: {message}")
+    return bool(tried.action.undo_note)
+
+
+async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Sequence[str]) -> tuple[Outcomes, DryRun]:
+    now = (await reader.nodes(ids)).nodes
+    plan = plan_versions(workspace, reader.label, tried.action.name, {node.id: node.version for node in now})
+    if tried.action.document is not None and now:
+        plan = await edit_plan(workspace, reader, tried.action, now[0]) or plan
+    dry_run = await perform.dry_run(workspace, plan, REASON, {**tried.arguments, **plan.arguments})
+    return await perform.commit(workspace, dry_run, audit_log.operator()), dry_run
+
+
+def _changed(outcomes: Outcomes) -> bool:
+    return any(result.outcome is Outcome.CHANGED for result in outcomes.results)
+
+
+async def _rows(reader: Reader) -> Rows:
+    """Return the rows of all tables of the engine, by table and key."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    async with reader.database.reading(60.0) as transaction:
+        for name, relation in reader.found.relations.items():
+            rows = await transaction.rows(filled("table_rows", schema=reader.found.schema, table=name), {})
+            decoded = [msgspec.json.decode(row["row"]) for row in rows]
+            key = next((i["columns"] for i in relation.indexes if i["unique"] and i["partial"] is None), None)
+            found[name] = {_key(row, key): row for row in decoded}
+    return found
+
+
+def _key(row: Mapping[str, Any], columns: Sequence[str] | None) -> str:
+    """Return the values of a row's key, or of all its columns."""
+    return str([row.get(column) for column in columns or row])
+
+
+def _differences(before: Rows, after: Rows, engine: Engine) -> list[str]:
+    """Return what differs, as ``table.column``, without what an undo keeps."""
+    undo = engine.spec.undo
+    found = set()
+    for table in before.keys() | after.keys():
+        if table in undo.append_only:
+            continue
+        old, new = before.get(table, {}), after.get(table, {})
+        found |= {f"{table}: rows that were added" for key in new.keys() - old.keys()}
+        found |= {f"{table}: rows that are missing" for key in old.keys() - new.keys()}
+        for key in old.keys() & new.keys():
+            found |= {f"{table}.{c} changed" for c, value in old[key].items() if new[key].get(c) != value}
+    return sorted(each for each in found if each.removesuffix(" changed") not in undo.counters)

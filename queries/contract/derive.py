@@ -1,0 +1,657 @@
+"""Derive statements from ``engine.toml``.
+
+The files in ``templates`` have their text. A line that contains a setting of ``engine.toml`` has the setting's line, so
+that a fault names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from queries.contract.defaults import ENDED, dead_need, kind_of_file, need_of, status_need, statuses_of
+from queries.contract.folder import TOML, Folder
+from queries.contract.short_forms import EngineToml
+from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
+from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
+from queries.errors import Fault
+from queries.model import Phase, Record
+from queries.psql_text import literal, sql_name
+from queries.statement import NAME, PARAMETERS, SqlText
+from queries.suggest import did_you_mean
+from queries.toml_lines import Path as Setting
+
+SECTIONS = ("lock", "refused", "rows", "change")
+WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
+
+# Column of a node -> SQL that converts an expression
+_TEXT = ("status", "owner", "error", "title")
+_NUMBER = ("revision", "attempts", "max_attempts")
+_TIME = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
+_NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
+_IDS = {  # type of a key -> pattern of its text
+    **dict.fromkeys(("int8", "int4", "int2"), "-?[0-9]{1,18}"),
+    "uuid": "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
+    "macaddr8": "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}",
+    "text": ".*",
+    "varchar": ".*",
+}
+_FIND = {
+    **dict.fromkeys(("int8", "int4", "int2", "macaddr8"), "number"),
+    "uuid": "uuid",
+    "text": "text",
+    "varchar": "text",
+}
+
+
+class Derived(Record):
+    """Derived files by name, the derived sections of each action's file, and faults."""
+
+    files: dict[str, SqlText]
+    faults: tuple[Fault, ...]
+
+
+def derived(folder: Folder, spec: EngineSpec, toml: EngineToml) -> Derived:
+    """Return the statements that follow from ``engine.toml`` and have no file."""
+    writer = _Writer(folder, spec, toml)
+    writer.write()
+    return Derived(files=writer.files, faults=tuple(writer.faults))
+
+
+class _Writer:
+    """Writer of the derived files of one folder. It collects faults."""
+
+    def __init__(self, folder: Folder, spec: EngineSpec, toml: EngineToml) -> None:
+        self.folder, self.spec, self.toml = folder, spec, toml
+        self.files: dict[str, SqlText] = {}
+        self.faults: list[Fault] = []
+        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(spec.kinds)}
+        self.tables = [(n, kind) for n, kind in enumerate(spec.kinds) if kind.table]
+
+    def write(self) -> None:
+        """Derive each file that is not there."""
+        for n, kind in self.tables:
+            self._check(n, kind)
+        if self.faults:
+            return
+        for n, kind in self.tables:
+            self._of_kind(n, kind)
+        leaves = [k.name for k in self.spec.kinds if not k.children and not self._written("children", k.name)]
+        if leaves and (self._written("children") or any(file.startswith("children.") for file in self.files)):
+            self._add("children.leaf.sql", ("kinds",), [filled("leaf", ("kinds",), {"kinds": " ".join(leaves)})])
+        for name, write in (
+            ("roots", self._roots),
+            ("live", self._live),
+            ("counts", self._counts),
+            ("find", self._find),
+            ("dead", self._dead),
+            ("rows", self._rows),
+        ):
+            if self.tables and not self._written(name):
+                write()
+        for n, finding in enumerate(self.spec.findings):
+            if not finding.sample and not self._written(f"findings/{finding.code}"):
+                self._finding(n, finding)
+        for n, action in enumerate(self.spec.actions):
+            if action.writes:
+                self._action(n, action)
+
+    def _of_kind(self, n: int, kind: Kind) -> None:
+        """Derive the files of one kind that are not there."""
+        if kind.columns and not self._written("nodes", kind.name):
+            self._nodes(n, kind)
+        if kind.parent and not self._written("children", kind.below or kind.name):
+            self._children(n, kind)
+        for name in kind.payloads:
+            if not self._written(f"detail/{name}"):
+                self._payload(n, kind, name)
+
+    def _written(self, name: str, kind: str = "") -> bool:
+        """Return True if the folder has a statement for nodes of this kind ("": of any)."""
+        for file, text in self.folder.files.items():
+            if re.fullmatch(rf"{name}([.@].*)?\.sql", file):
+                header = re.search(r"^-- kinds: (.*)$", text, re.MULTILINE)
+                about = header[1] if header else kind_of_file(file, self.kinds)
+                if not kind or not about or kind in about.split():
+                    return True
+        return False
+
+    def _fault(self, path: Setting, message: str) -> None:
+        self.faults.append(self.toml.fault(path, message))
+
+    def _check(self, n: int, kind: Kind) -> None:
+        relation = self.spec.recognise.relations.get(kind.table)
+        if relation is None:
+            near = did_you_mean(kind.table, self.spec.recognise.relations)
+            self._fault(("kinds", n, "table"), f"kind {kind.name}: there is no table {kind.table!r}{near}")
+            return
+        for field, column in (("key", kind.key), ("parent", kind.parent)):
+            if column and column not in relation:
+                near = did_you_mean(column, relation)
+                message = f"kind {kind.name}: {kind.table} has no column {column!r} in recognise.relations{near}"
+                self._fault(("kinds", n, field), message)
+        if kind.key in relation and _first(relation[kind.key]) not in _IDS:
+            types = ", ".join(_IDS)
+            message = f"kind {kind.name}: its key is {relation[kind.key]}; statements are derived for {types}"
+            self._fault(("kinds", n, "key"), message)
+        if kind.below and kind.below not in self.kinds:
+            self._fault(("kinds", n, "below"), f"kind {kind.name}: there is no node kind {kind.below!r}")
+        if kind.dead and kind.dead.since and kind.dead.since not in relation:
+            message = f"kind {kind.name}: {kind.table} has no column {kind.dead.since!r} in recognise.relations"
+            self._fault(("kinds", n, "dead"), message)
+
+    # Files
+
+    def _nodes(self, n: int, kind: Kind) -> None:
+        columns: Lines = []
+        below = kind.below or kind.name
+        at: Setting = ("kinds", n)
+        if kind.parent:
+            columns.append((f"'{below}:' || {_of(kind.parent)} AS parent_id,", (*at, "parent")))
+        columns.append((f"'{kind.name}' AS kind,", at))
+        if "title" not in kind.columns:
+            columns.append((f"{_of(kind.key)}::text AS title,", at))
+        if "phase" not in kind.columns:
+            phase = self._phase(n, kind) if "status" in kind.columns else "'unknown'"
+            columns.append((f"{phase} AS phase,", ("statuses",)))
+        for name, expression in kind.columns.items():
+            path = (*at, "columns", name)
+            text = expression if expression in self._relation(kind) else self._named(expression, path)
+            columns.append((f"{self._converted(n, kind, name, text)} AS {name},", path))
+        values: Values = {**self._of(n, kind), "kind": kind.name, "columns": columns}
+        self._add(f"nodes.{kind.name}.sql", at, [filled("nodes", at, values)])
+
+    def _converted(self, n: int, kind: Kind, name: str, text: str) -> str:
+        """Return an expression as a column of a node."""
+        if name == "due_at" and "status" in kind.columns and "phase" not in kind.columns:
+            phases = ", ".join(f"'{phase}'" for phase in WAITING)
+            return f"CASE WHEN {self._phase(n, kind)} IN ({phases}) THEN {self._time(kind, text)} END"
+        if name in _TIME:
+            return self._time(kind, text)
+        text = self._expression(kind, text)
+        return f"({text})::text" if name in _TEXT else f"({text})::int8" if name in _NUMBER else text
+
+    def _time(self, kind: Kind, text: str) -> str:
+        """Return a column or an expression for a time or a duration, in seconds."""
+        number = _first(self._relation(kind).get(text, "")) in _NUMBERS
+        text = self._expression(kind, text)
+        return f"({text})::float8" if number else f"extract(epoch FROM {text})::float8"
+
+    def _children(self, n: int, kind: Kind) -> None:
+        below = kind.below or kind.name
+        _, parent = self.kinds[below]
+        type_ = self._type(parent, parent.key)
+        need = need_of(self.spec, kind.table, kind.parent)
+        assert need is not None
+        filter_ = f"{_of(kind.parent)} = substr(:parent, {len(below) + 2})::{type_}"
+        header: Lines = [(f"-- kinds: {below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
+        part = self._part(n, kind, 1, filter_, (kind.key,))
+        about = f"Nodes of the kind {kind.name} below a {below}, in the order of their keys."
+        self._page(f"children.{below}.sql", about, header, [part], (*("kinds", n), "parent"))
+
+    def _payload(self, n: int, kind: Kind, name: str) -> None:
+        """Derive a detail section with a stored text."""
+        at: Setting = ("kinds", n, "payloads", name)
+        column = kind.payloads[name]
+        if column not in self._relation(kind):
+            near = did_you_mean(column, self._relation(kind))
+            self._fault(at, f"kind {kind.name}: {kind.table} has no column {column!r} in recognise.relations{near}")
+            return
+        bytea = _first(self._relation(kind)[column]) == "bytea"
+        of_kind = self._of(n, kind)
+        values: Values = {
+            **of_kind,
+            "one": str(of_kind["wanted"]).replace(":ids", "ARRAY[:id]"),
+            "title": name.replace("_", " ").capitalize(),
+            "kind": kind.name,
+            "column": _of(column),
+            "payload": _of(column) if bytea else f"convert_to({_of(column)}::text, 'UTF8')",
+        }
+        self._add(f"detail/{name}.sql", at, [filled("payload", at, values)])
+
+    def _roots(self) -> None:
+        parts: list[Part] = []
+        for n, kind in self.tables:
+            if not kind.parent or not kind.below or kind.below == kind.name:
+                filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
+                parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+        if parts:
+            self._page("roots.sql", "Nodes without a parent, newest first.", [], parts)
+
+    def _live(self) -> None:
+        """Derive the unfinished nodes: by status, then in the order of the index.
+
+        NULL comes last, in a part of its own.
+        """
+        parts: list[Part] = []
+        for n, kind, need, column in self._by_status():
+            for _, filter_ in self._each_unfinished(kind, need):
+                orders: dict[str, tuple[str, ...]] = {filter_: (kind.key,)}
+                if column:
+                    orders = {f"{filter_} AND {_of(column)} IS NOT NULL": (column, kind.key)}
+                    orders[f"{filter_} AND {_of(column)} IS NULL"] = (kind.key,)
+                parts += [self._part(n, kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
+        if parts:
+            header = self._needs(need for _, _, need, _ in self._by_status())
+            self._page("live.sql", "Unfinished nodes: by status, then in the order of the index.", header, parts)
+
+    def _counts(self) -> None:
+        parts: list[Part] = []
+        unfinished = self._unfinished()
+        for n, kind, need, column in self._by_status():
+            for native, filter_ in self._each_unfinished(kind, need):
+                phases = dict.fromkeys(s.phase for s in self.spec.statuses if s.native == native) or [Phase.UNKNOWN]
+                values: Values = {
+                    **self._of(n, kind),
+                    "phases": ", ".join(f"'{phase}'" for phase in phases),
+                    "phase": self._phase(n, kind, native),
+                    "filter": filter_,
+                    "order": _of(column or kind.key),
+                }
+                parts.append((("kinds", n), values))
+        if parts:
+            open_ = {s.phase for s in self.spec.statuses if s.native in unfinished}
+            ended = {s.phase for s in self.spec.statuses} - open_
+            values = {
+                "header": self._needs(need for _, _, need, _ in self._by_status()),
+                "unfinished": ", ".join(f"'{p}'" for p in Phase if p in open_),
+                "ended": ", ".join(f"'{p}'" for p in ENDED if p in ended),
+            }
+            self._add("counts.sql", ("kinds",), [repeated("counts", ("kinds",), values, parts)])
+
+    def _find(self) -> None:
+        parts: list[Lines] = []
+        for n, kind in self.tables:
+            type_ = _first(self._relation(kind)[kind.key])
+            values: Values = {**self._of(n, kind), "digits": _IDS[type_], "type": _cast(type_)}
+            parts.append(repeated(f"find_{_FIND[type_]}", ("kinds", n), {}, [(("kinds", n), values)]))
+        self._add("find.sql", ("kinds",), [filled("find", ("kinds",), {"parts": joined(parts)})])
+
+    def _dead(self) -> None:
+        """Derive the dead letters. Those without a time come last, in parts of their own."""
+        timed: list[tuple[int, Kind, DeadLetters, str, str]] = []
+        for n, kind in self.tables:
+            need = dead_need(self.spec, kind)
+            if kind.dead is not None and need is None:
+                message = f"kind {kind.name}: dead letters are derived only if `columns` has a status"
+                self._fault(("kinds", n, "dead"), message)
+            elif kind.dead is not None and need is not None:
+                filters = self._each_from(n, kind, kind.dead.from_, ("kinds", n, "dead", "from"))
+                timed += [(n, kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
+        every = [*((each, False) for each in timed if each[2].since), *((each, True) for each in timed)]
+        parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
+        if parts:
+            header = self._needs(need for _, _, _, need, _ in timed)
+            self._add("dead.sql", ("kinds",), [repeated("dead", ("kinds",), {"header": header}, parts)])
+
+    def _dead_part(
+        self, n: int, kind: Kind, dead: DeadLetters, need: str, filter_: str, number: int, without: bool
+    ) -> Part:
+        at: Setting = ("kinds", n, "dead")
+        cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
+        if dead.since:
+            column, type_ = _of(dead.since), self._type(kind, dead.since)
+        least = "'-9223372036854775808'" if _first(type_) in _NUMBERS else "'-infinity'"
+        by_key = self.spec.needs[need].columns[2:3] == (
+            kind.key,
+        )  # the index has the order of rows without a time, too
+        error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))
+        return at, {
+            **self._of(n, kind),
+            "part": str(number),
+            "column": column,
+            "type": self._type(kind, kind.key),
+            "severity": str(dead.severity),
+            "since": self._time(kind, dead.at or dead.since) if dead.since else "NULL::float8",
+            "cause": (f"({self._named(dead.cause, (*at, 'cause'))})::text", (*at, "cause")),
+            "error": (f"({self._named(error, (*at, 'error'))})::text", (*at, "error")),
+            "filter": (filter_, (*at, "from")),
+            "first": f"{column} IS NULL" if without else f"{column} >= coalesce(({cursor})::{type_}, {least}::{type_})",
+            "later": f"({cursor}) IS NOT NULL" if without else f"{column} > ({cursor})::{type_}",
+            "order": key if without and not by_key else f"{column}, {key}",
+        }
+
+    def _rows(self) -> None:
+        parts: list[Part] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
+        self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
+
+    def _finding(self, n: int, finding: FindingSpec) -> None:
+        if finding.among:
+            self._finding_among(n, finding)
+        elif finding.since:
+            self._finding_of_table(n, finding)
+
+    def _finding_of_table(self, n: int, finding: FindingSpec) -> None:
+        at: Setting = ("findings", n)
+        if finding.kind not in self.kinds or not self.kinds[finding.kind][1].table:
+            self._fault(at, f"finding {finding.code}: `kind` must be a kind with a table, because it has `since`")
+            return
+        k, kind = self.kinds[finding.kind]
+        need = status_need(self.spec, kind)
+        since = self._expression(kind, finding.since)
+        utc = self._relation(kind).get(finding.since) == "timestamp"
+        evidence: Lines = [
+            (f"{literal(name)}, {self._named(text, (*at, 'evidence', name))},", (*at, "evidence", name))
+            for name, text in finding.evidence.items()
+        ]
+        at_ = f"({since}) AT TIME ZONE 'UTC'" if utc else f"({since})"
+        age = f"'age', date_trunc('second', now() - {at_})::text"
+        of_each = {
+            **self._of(k, kind),
+            "since": (self._time(kind, finding.since), (*at, "since")),
+            "evidence": (" ".join(text for text, _ in evidence) + " " * bool(evidence) + age, (*at, "evidence")),
+            "where": (self._named(finding.where, (*at, "where")), (*at, "where")),
+            "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key),
+        }
+        filters = self._each_from(k, kind, finding.from_, (*at, "from")) if finding.from_ else ["true"]
+        parts: list[Part] = [
+            (at, {**of_each, "filter": (self._with_partial(filter_, need[0] if need else ""), (*at, "from"))})
+            for filter_ in filters
+        ]
+        values: Values = {
+            "about": f"{finding.title.capitalize()}.",
+            "header": [(f"-- needs: {need[0]}", at)] if need else [],
+        }
+        self._add(f"findings/{finding.code}.sql", at, [repeated("finding", at, values, parts)])
+
+    def _finding_among(self, n: int, finding: FindingSpec) -> None:
+        """Derive a finding whose rows a part selects."""
+        at: Setting = ("findings", n)
+        file = f"parts/{finding.among}.sql"
+        if file not in self.folder.files:
+            self._fault((*at, "among"), f"finding {finding.code}: {file} is missing")
+            return
+        named = {
+            name: self._named(text.strip().replace("\n", " "), (*at, name), PARAMETERS)
+            for name, text in (
+                ("where", finding.where),
+                ("since", finding.since),
+                ("order", finding.order or finding.since),
+                ("suggest", finding.suggest),
+            )
+        }
+        evidence = ", ".join(
+            f"{literal(name)}, {self._named(text, (*at, 'evidence', name), PARAMETERS)}"
+            for name, text in finding.evidence.items()
+        )
+        values: Values = {
+            "about": f"{finding.title.capitalize()}.",
+            "header": [(f"-- kinds: {finding.kind}", at)] if finding.kind and len(self.kinds) > 1 else [],
+            "part": [(f"\\ir {file}", (*at, "among"))],
+            "since": (
+                f"extract(epoch FROM {named['since']})::float8" if finding.since else "NULL::float8",
+                (*at, "since"),
+            ),
+            "evidence": (evidence, (*at, "evidence")),
+            "suggest": (named["suggest"], (*at, "suggest")),
+            "where": (named["where"], (*at, "where")),
+            "order": (", ".join(filter(None, (named["order"], "t.id"))), (*at, "order")),
+        }
+        some = bool(re.search(r"^more AS", self.folder.files[file], re.MULTILINE))
+        names = ["finding_among", "more"] if some else ["finding_among"]
+        self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in names])
+
+    def _action(self, n: int, action: Action) -> None:
+        """Derive the sections of an action's file that it does not have."""
+        file = f"actions/{action.script}.sql"
+        at: Setting = ("actions", n)
+        there = set(re.findall(r"^-- :(\w+)$", self.folder.files.get(file, ""), re.MULTILINE))
+        declared = bool(action.set or action.delete)
+        missing = [s for s in SECTIONS if s not in there and (declared or s in ("lock", "rows"))]
+        kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name][1].table]
+        if not missing or not kinds or file in self.files or not (declared or there):
+            return
+        if len(kinds) != 1 or len(action.kinds) != 1:
+            if declared:
+                self._fault((*at, "kinds"), f"action {action.name}: statements are derived for one kind with a table")
+            return
+        (k, kind) = kinds[0]
+        values: Filled = {**self._of(k, kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
+        if declared:
+            relation, names = self._relation(kind), {*PARAMETERS, *(a.name for a in action.arguments)}
+            for column in action.set:
+                if column not in relation:
+                    near = did_you_mean(column, relation)
+                    message = (
+                        f"action {action.name}: {kind.table} has no column {column!r} in recognise.relations{near}"
+                    )
+                    self._fault((*at, "set"), message)
+            from_ = self._from(k, kind, action.from_, (*at, "from")) if action.from_ else "true"
+            last = len(action.set) - 1
+            values["set"] = [
+                (
+                    f"{sql_name(column)} = {self._named(text, (*at, 'set', column), names)}" + "," * (m < last),
+                    (*at, "set", column),
+                )
+                for m, (column, text) in enumerate(action.set.items())
+            ]
+            filters = [from_]
+            whys: Lines = []
+            for_now: list[str] = []
+            if action.from_:
+                why = self._sentence(kind, action.otherwise, (*at, "otherwise"))
+                whys.append((f"WHEN ({from_}) IS NOT TRUE THEN {why}", (*at, "from")))
+                for_now.append(f"WHEN ({from_}) IS NOT TRUE THEN false")
+            for m, refusal in enumerate(action.refuse):
+                path = (*at, "refuse", m, "when")
+                when = self._named(refusal.when, path, names)
+                why = self._sentence(kind, refusal.why, (*at, "refuse", m, "why"))
+                whys.append((f"WHEN {when} THEN {why}", path))
+                for_now.append(f"WHEN {when} THEN {self._named(refusal.for_now, path, names)}")
+                filters.append(f"({when}) IS NOT TRUE")
+            values["filter"] = (" AND ".join(filters), (*at, "from"))
+            values["whys"] = whys or [("WHEN false THEN ''", at)]
+            waits = any(refusal.for_now != "false" for refusal in action.refuse)
+            values["for_now"] = [(f", CASE {' '.join(for_now)} END AS for_now", (*at, "refuse"))] if waits else []
+        about = f"{action.title} a {kind.title}."
+        files = {section: section for section in SECTIONS} | ({"change": "delete"} if action.delete else {})
+        parts = [filled("action", at, {"about": about}), *(filled(files[s], at, values) for s in missing)]
+        self._add(file, at, parts)
+
+    # Pieces
+
+    def _needs(self, names: Iterable[str]) -> Lines:
+        return [(f"-- needs: {' '.join(dict.fromkeys(names))}", ("kinds",))]
+
+    def _by_status(self) -> Iterator[tuple[int, Kind, str, str]]:
+        """Yield the kinds with a status.
+
+        With each come the need of it, and the next column of the index or "".
+        """
+        for n, kind in self.tables:
+            need = status_need(self.spec, kind)
+            if need is not None:
+                column = next(iter(need[1].columns[1:]), "")
+                yield n, kind, need[0], "" if column == kind.key else column
+
+    def _unfinished(self) -> list[str]:
+        return list(dict.fromkeys(s.native for s in self.spec.statuses if s.phase not in ENDED))
+
+    def _each_unfinished(self, kind: Kind, need: str) -> Iterator[tuple[str, str]]:
+        """Yield the unfinished statuses with their conditions.
+
+        If there are none, no row is unfinished.
+        """
+        statuses = [(native, f"{self._status(kind)} = {literal(native)}") for native in self._unfinished()]
+        for native, filter_ in statuses or [("", "false")]:
+            yield native, self._with_partial(filter_, need)
+
+    def _with_partial(self, filter_: str, need: str) -> str:
+        """Return a filter that implies the predicate of the need's partial index."""
+        partial = self.spec.needs[need].partial[:1] if need else ()
+        return " AND ".join((filter_, *partial))
+
+    def _phase(self, n: int, kind: Kind, native: str = "") -> str:
+        """Return the phase of a node, or of nodes of one status."""
+        cases: dict[str, list[str]] = {}
+        for m, status in enumerate(self.spec.statuses):
+            when = self._named(status.when, ("statuses", m)) if status.when else ""
+            cases.setdefault(status.native, []).append(
+                f"WHEN {when} THEN '{status.phase}'" if when else f"'{status.phase}'"
+            )
+        texts = {name: _case(parts) for name, parts in cases.items()}
+        if native:
+            return texts[native]
+        column = self._status(kind)
+        whens = " ".join(f"WHEN {literal(name)} THEN {text}" for name, text in texts.items())
+        return f"CASE ({column})::text {whens} ELSE 'unknown' END" if whens else "'unknown'"
+
+    def _from(self, n: int, kind: Kind, words: Collection[str], path: Setting) -> str:
+        """Return the condition that a node has one of these statuses or phases."""
+        some = list(self._each_from(n, kind, words, path))
+        column = self._status(kind)
+        whole = [
+            native for native, those in statuses_of(self.spec, words).items() if len(those) == self._phases(native)
+        ]
+        if len(whole) == len(some) > 1:
+            return f"{column} IN ({', '.join(map(literal, whole))})"
+        return some[0] if len(some) == 1 else f"({' OR '.join(some)})" if some else "false"
+
+    def _each_from(self, n: int, kind: Kind, words: Collection[str], path: Setting) -> Iterator[str]:
+        """Yield the condition of each status among these statuses and phases."""
+        column = self._status(kind)
+        if not column:
+            self._fault(path, f"kind {kind.name}: `columns` needs a status")
+            return
+        known = {s.native for s in self.spec.statuses} | {s.phase.value for s in self.spec.statuses}
+        for word in words:
+            if word not in known:
+                self._fault(path, f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}")
+        for native, those in statuses_of(self.spec, words).items():
+            phases = ", ".join(f"'{s.phase}'" for s in those)
+            some = len(those) < self._phases(native)
+            phase = f" AND {self._phase(n, kind, native)} IN ({phases})" if some else ""
+            yield f"{column} = {literal(native)}{phase}"
+
+    def _phases(self, native: str) -> int:
+        return sum(s.native == native for s in self.spec.statuses)
+
+    def _named(self, text: str, path: Setting, arguments: Collection[str] = ()) -> str:
+        """Return an SQL expression with names such as ``:stale``.
+
+        An unknown one is a fault and becomes NULL.
+        """
+        every = {*self.spec.thresholds, *self.spec.options, *arguments}
+
+        def known(match: re.Match[str]) -> str:
+            if match["name"] is None or match["name"] in every:
+                return match[0]
+            near = did_you_mean(match["name"], every)
+            self._fault(path, f":{match['name']} is neither a threshold nor an argument{near}")
+            return "NULL"
+
+        return NAME.sub(known, text)
+
+    def _sentence(self, kind: Kind, text: str, path: Setting) -> str:
+        """Return a reason as SQL.
+
+        ``{status}`` is the node's status, and another name in braces a threshold.
+        """
+        parts = re.split(r"\{(\w+)\}", text)
+        status = f"coalesce(({self._status(kind)})::text, 'NULL')"
+        values = [status if name == "status" else self._named(f":{name}", path) for name in parts[1::2]]
+        texts = [literal(part) for part in parts[::2]]
+        every = [texts[0], *(each for pair in zip(values, texts[1:], strict=True) for each in pair)]
+        return " || ".join(each for each in every if each != "''") or "''"
+
+    def _status(self, kind: Kind) -> str:
+        """Return the status of a node as SQL, or ""."""
+        return self._expression(kind, kind.columns.get("status", ""))
+
+    def _expression(self, kind: Kind, text: str) -> str:
+        """Return a column of the table, or an expression, as SQL."""
+        return _of(text) if text in self._relation(kind) else text
+
+    def _relation(self, kind: Kind) -> Mapping[str, str]:
+        return self.spec.recognise.relations[kind.table]
+
+    def _type(self, kind: Kind, column: str) -> str:
+        """Return the type of a column, for a cast."""
+        type_ = _first(self._relation(kind)[column])
+        own = {*self.spec.recognise.enums, *self.spec.recognise.composites}
+        return f':"schema".{sql_name(type_)}' if type_ in own else type_
+
+    def _of(self, n: int, kind: Kind) -> Filled:
+        """Return what every template of a kind's nodes may contain."""
+        type_ = _first(self._relation(kind)[kind.key])
+        start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{_IDS[type_]}$"
+        return {
+            "id": f"'{kind.name}:' || {_of(kind.key)}",
+            "table": f':"{kind.table}"' if kind.table in self.spec.recognise.roles else sql_name(kind.table),
+            "name": f":'{kind.table}'" if kind.table in self.spec.recognise.roles else literal(kind.table),
+            "key": sql_name(kind.key),
+            "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=_cast(type_), pattern=pattern),
+            "version": (self._named(kind.version, ("kinds", n, "version")), ("kinds", n, "version")),
+        }
+
+    def _part(
+        self,
+        n: int,
+        kind: Kind,
+        number: int,
+        filter_: str,
+        columns: tuple[str, ...],
+        direction: str = "ASC",
+    ) -> Part:
+        """Return one part of a statement that returns pages in this order."""
+        after = (f"(:cursor::text::jsonb ->> {m})::{self._type(kind, c)}" for m, c in enumerate(columns, 1))
+        return ("kinds", n), {
+            **self._of(n, kind),
+            "part": str(number),
+            "position": ", ".join(map(_of, columns)),
+            "filter": filter_,
+            "beyond": ">" if direction == "ASC" else "<",
+            "after": ", ".join(after),
+            "order": ", ".join(f"{_of(c)} DESC" if direction == "DESC" else _of(c) for c in columns),
+        }
+
+    def _page(
+        self,
+        file: str,
+        about: str,
+        header: Lines,
+        parts: Iterable[Part],
+        at: Setting = ("kinds",),
+    ) -> None:
+        self._add(file, at, [repeated("page", at, {"about": about, "header": header}, parts)])
+
+    def _add(self, file: str, at: Setting, parts: Iterable[Lines]) -> None:
+        name = self.folder.shown(TOML)
+        lines: list[tuple[str, tuple[str, int]]] = []
+        for text, path in (line for part in parts for line in part):
+            if text.startswith("\\ir "):
+                included = self.folder.sql(text.removeprefix("\\ir "))
+                lines += zip(included.text.split("\n"), included.origins, strict=True)
+            else:
+                lines.append((text, (name, self.toml.line(path or at))))
+        self.files[file] = SqlText(
+            file=self.folder.shown(file),
+            text="\n".join(text for text, _ in lines),
+            origins=tuple(origin for _, origin in lines),
+        )
+
+
+def _of(column: str) -> str:
+    """Return a column of a node's row as SQL."""
+    return f"t.{sql_name(column)}"
+
+
+def _cast(type_: str) -> str:
+    """Return the type of a key in a cast.
+
+    Digits may be too many for a smaller type.
+    """
+    return "int8" if type_ in ("int4", "int2") else type_
+
+
+def _case(parts: list[str]) -> str:
+    """Return a CASE of these conditions, the last of which has none."""
+    if len(parts) == 1 and not parts[0].startswith("WHEN"):
+        return parts[0]
+    last = parts[-1]
+    end = "ELSE 'unknown'" if last.startswith("WHEN") else f"ELSE {last}"
+    return f"CASE {' '.join(p for p in parts if p.startswith('WHEN'))} {end} END"
+
+
+def _first(type_: str) -> str:
+    return type_.partition("|")[0]

@@ -1,0 +1,119 @@
+"""Effects of an action's statements: changed columns and rows, locks, calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from queries.model import Record
+from queries.psql_text import named
+from queries.statement import Statement
+
+_TEXT = re.compile(
+    r"""(?P<text>'(?:[^']|'')*')|(?P<comment>--[^\n]*|/\*.*?\*/)|:"(?P<variable>\w+)"|(?P<quoted>(?:U&)?"[^"]*")""",
+    re.DOTALL,
+)
+_NAME = r"@schema\.(?P<name>\w+)"
+_UPDATE = re.compile(rf"\bUPDATE\s+(?:ONLY\s+)?{_NAME}(?:\s+(?:AS\s+)?\w+)??\s+SET\b")
+_INSERT = re.compile(rf"\bINSERT\s+INTO\s+{_NAME}")
+_UPSERT = re.compile(r"\bON\s+CONFLICT\b.*?\bDO\s+(NOTHING|UPDATE)\b", re.DOTALL)
+_DELETE = re.compile(rf"\bDELETE\s+FROM\s+(?:ONLY\s+)?{_NAME}")
+_CALL = re.compile(rf"(?<!INTO ){_NAME}\(")
+_LOCK = re.compile(r"\bFOR\s+(?:NO\s+KEY\s+UPDATE|UPDATE|KEY\s+SHARE|SHARE)\b(?:\s+OF\s+(\w+(?:\s*,\s*\w+)*))?")
+_SOURCE = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+{_NAME}(?!\w*\()(?:\s+(?:AS\s+)?(?P<alias>\w+))?")
+_TARGET = re.compile(r"\s*(?:\((?P<several>[^)]*)\)|(?P<one>\w+))")
+_DELIMITER = re.compile(r"[(),]|\b(?:DISTINCT\s+FROM|FROM|WHERE|RETURNING)\b")
+_ENCODED = re.compile(r"__name_((?:[0-9a-f]{2})+)")
+
+
+class Effects(Record):
+    """Effects of statements.
+
+    ``columns`` are those that an UPDATE sets, as ``table.column``. The other names are tables, and functions of the
+    engine. ``optional`` are the functions of parts that are skipped if their needs are not met.
+    """
+
+    columns: tuple[str, ...]
+    inserts: tuple[str, ...]
+    deletes: tuple[str, ...]
+    locks: tuple[str, ...]
+    calls: tuple[str, ...]
+    optional: tuple[str, ...]
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The effects as privileges: ``"UPDATE task"``, ``"EXECUTE send"``."""
+        updates = dict.fromkeys(column.partition(".")[0] for column in self.columns)
+        names = (("UPDATE", updates), ("INSERT", self.inserts), ("DELETE", self.deletes))
+        called = (("EXECUTE", (*self.calls, *self.optional)),)
+        return tuple(f"{word} {name}" for word, each in (*names, *called) for name in each)
+
+
+def effects_of(statements: Iterable[Statement]) -> Effects:
+    """Return the effects of an action's statements."""
+    found: dict[str, list[str]] = {field: [] for field in Effects.__struct_fields__}
+    for statement in statements:
+        text = _TEXT.sub(_word, statement.text)
+        for update in _UPDATE.finditer(text):
+            found["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
+        for insert in _INSERT.finditer(text):
+            found["inserts"].append(insert["name"])
+            upsert = _UPSERT.search(text, insert.end())
+            if upsert and upsert[1] == "UPDATE":
+                found["locks"].append(insert["name"])
+        found["deletes"] += (match["name"] for match in _DELETE.finditer(text))
+        found["locks"] += _locked(text)
+        found["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
+    return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in found.items()})
+
+
+def _word(match: re.Match[str]) -> str:
+    """Return a text, a comment or a name as one word."""
+    if match["quoted"]:
+        return f"__name_{named(match['quoted']).encode().hex()}"
+    if match["variable"]:
+        return "@schema" if match["variable"] == "schema" else match["variable"]
+    return "''" if match["text"] else " "
+
+
+def _decoded(names: str) -> str:
+    return _ENCODED.sub(lambda match: bytes.fromhex(match[1]).decode(), names)
+
+
+def _set(text: str, start: int) -> Iterator[str]:
+    """Yield the columns of the SET list at an offset."""
+    depth = 0
+    yield from _target(text, start)
+    for match in _DELIMITER.finditer(text, start):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if depth < 0 or (depth == 0 and match[0] in ("FROM", "WHERE", "RETURNING")):
+            return
+        if depth == 0 and match[0] == ",":
+            yield from _target(text, match.end())
+
+
+def _target(text: str, start: int) -> Iterator[str]:
+    match = _TARGET.match(text, start)
+    if match:
+        yield from re.findall(r"\w+", match["several"] or match["one"])
+
+
+def _locked(text: str) -> Iterator[str]:
+    """Yield the tables whose rows a SELECT locks, which requires UPDATE on them."""
+    for lock in _LOCK.finditer(text):
+        aliases = re.findall(r"\w+", lock[1] or "")
+        for source in _SOURCE.finditer(_level(text, lock.start())):
+            if not aliases or source["alias"] in aliases or source["name"] in aliases:
+                yield source["name"]
+
+
+def _level(text: str, end: int) -> str:
+    """Return the text of the query before an offset, without the queries inside it."""
+    kept: list[str] = []
+    depth = 0
+    for character in reversed(text[:end]):
+        depth += {")": 1, "(": -1}.get(character, 0)
+        if depth < 0:
+            break
+        kept.append(character if depth == 0 and character != "(" else " ")
+    return "".join(reversed(kept))

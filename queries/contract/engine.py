@@ -1,0 +1,126 @@
+"""Engines as the console uses them: what a folder says, parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from queries.contract.spec import Action, EngineSpec, Kind
+from queries.errors import Fault
+from queries.model import Record
+from queries.statement import Statement
+
+
+class BrokenEngineError(Exception):
+    """An engine's folder breaks the contract. str() has one line for each fault."""
+
+    def __init__(self, name: str, *faults: Fault) -> None:
+        super().__init__("\n".join([*map(str, faults), f"The engine {name!r} cannot be used until this is fixed."]))
+        self.name = name
+        self.faults = faults
+
+
+class Engine(Record):
+    """A loaded engine. :func:`choose` selects among the variants of a statement.
+
+    ``origin``: the folder of an engine outside of the package, else "". ``unproven``: why its actions are off, or "".
+    """
+
+    name: str
+    spec: EngineSpec
+    settings: dict[str, Any]  # thresholds (seconds or counts) and options by name, passed to the statements
+    statements: Mapping[str, tuple[Statement, ...]]  # "roots", "findings/starved", "detail/state" ...
+    actions: Mapping[str, Mapping[str, tuple[Statement, ...]]]  # script -> section -> statements in order
+    origin: str = ""
+    unproven: str = ""
+    unbound: str = ""  # name without the tables to which its roles are bound
+
+    def action(self, name: str, kind: str) -> Action | None:
+        """Return the action of that name for nodes of that kind, or None."""
+        return next((v for v in self.actions_of(kind) if v.name == name), None)
+
+    @property
+    def actions_here(self) -> tuple[Action, ...]:
+        """All actions in this variant of the engine."""
+        options = self.settings.items()
+        return tuple(v for v in self.spec.actions if v.when.items() <= options)
+
+    def actions_of(self, kind: str) -> tuple[Action, ...]:
+        """Return the actions of this variant for nodes of that kind."""
+        return tuple(v for v in self.actions_here if kind in v.kinds)
+
+    @property
+    def variant(self) -> str:
+        """Short name of this variant: the values of the options that actions depend on."""
+        return ", ".join(str(self.settings[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
+
+    def kind(self, name: str) -> Kind | None:
+        """Return the node kind of that name, or None."""
+        return next((k for k in self.spec.kinds if k.name == name), None)
+
+    @property
+    def not_recorded(self) -> frozenset[str]:
+        """Fields of ``Node`` that are None for nodes of every kind."""
+        return frozenset.intersection(*(frozenset(kind.not_recorded) for kind in self.spec.kinds))
+
+
+def choose(variants: Iterable[Statement], met_needs: frozenset[str], version: int, kind: str = "") -> Statement | None:
+    """Return the best usable variant of a statement for nodes of ``kind``, or None.
+
+    All its needs must be met (``met_needs``) and the server be new enough (``version``). A variant that names the kind
+    is best, then the one with the most needs, then the one for the newest server.
+    """
+    usable = [s for s in variants if s.needs <= met_needs and s.server <= version and s.is_for(kind)]
+    return max(usable, key=lambda s: (bool(s.kinds), len(s.needs), s.server), default=None)
+
+
+def in_schema(engine: Engine, schema: str) -> Engine:
+    """Bind an engine's SQL to a schema.
+
+    ``:"schema"`` becomes its quoted name and ``:'schema'`` a string literal. Both are psql's syntax for a variable, so
+    the files also run in psql after ``\\set schema ...``.
+    """
+    name = '"' + schema.replace('"', '""') + '"'
+    literal = "'" + schema.replace("'", "''") + "'"
+    if "\\" in schema:
+        literal = " E" + literal.replace("\\", "\\\\")  # correct for both values of standard_conforming_strings
+
+    closed = {need for need, spec in engine.spec.needs.items() if spec.closed}
+
+    def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                s,
+                text=s.text.replace(':"schema"', name).replace(":'schema'", literal),
+                schema=schema if s.needs & closed else "",
+            )
+            for s in statements
+        )
+
+    return msgspec.structs.replace(
+        engine,
+        statements={key: bind(variants) for key, variants in engine.statements.items()},
+        actions={script: {name: bind(run) for name, run in parts.items()} for script, parts in engine.actions.items()},
+    )
+
+
+def with_settings(engine: Engine, overrides: Mapping[str, object]) -> Engine:
+    """Return the engine with an operator's thresholds and options.
+
+    A threshold may be for one kind of task: ``{"starved": 600.0, "SendEmail": {"starved": 60.0}}``.
+    """
+    return msgspec.structs.replace(engine, settings=merged(engine.settings, overrides))
+
+
+def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both sets of settings merged.
+
+    The specific value wins; tables are merged key by key.
+    """
+    settings = dict(general)
+    for name, value in specific.items():
+        own = settings.get(name)
+        settings[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
+    return settings

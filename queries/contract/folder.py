@@ -1,0 +1,105 @@
+"""Files of an engine's folder, read into memory once.
+
+What is parsed is then what the digest covers, even if the files change meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from queries.errors import Fault
+from queries.model import Record
+from queries.state_file import open_private
+from queries.statement import EngineFileError, SqlText, expand
+
+TOML = "engine.toml"
+NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
+TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow from it
+SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
+LARGEST = 1 << 20  # bytes of one file
+# Part of the digest: increase when `check` proves more or a derived statement changes. Folders are then checked again.
+CONTRACT = "3"
+
+
+class Folder(Record):
+    """An engine's folder.
+
+    ``files`` has the text of each file by its name, such as ``actions/wake.sql``.
+    """
+
+    name: str
+    path: str
+    files: dict[str, str]
+
+    @property
+    def digest(self) -> str:
+        """Digest of all files, and of the templates of those that are derived."""
+        templates = {f"{TEMPLATES.name}/{path.name}": path.read_text("utf-8") for path in TEMPLATES.glob("*.sql")}
+        files = sorted({**templates, **self.files}.items())
+        parts = (f"{len(name)} {len(text)} {name}{text}" for name, text in files)
+        return sha256("\n".join([CONTRACT, *parts]).encode()).hexdigest()
+
+    def shown(self, file: str) -> str:
+        """Return the path of a file, for messages."""
+        return f"{self.path}/{file}"
+
+    def sql(self, file: str) -> SqlText:
+        """Return a file's text with its parts. Raises EngineFileError."""
+        start = f"{self.path}/"
+        return expand(self.shown(file), lambda name: self.files[name.removeprefix(start)])
+
+    def fault(self, file: str, message: str, words: str = "") -> Fault:
+        """Return the fault at the first line that starts with ``words``."""
+        rows = enumerate(self.files.get(file, "").splitlines(), 1)
+        return Fault(self.shown(file), next((n for n, row in rows if row.startswith(words)), 1), 1, message)
+
+    def statements(self, *subfolders: str) -> Iterator[str]:
+        """Yield the names of files with statements in these subfolders, in order."""
+        for file in sorted(self.files):
+            if file.rpartition("/")[0] in subfolders and file.endswith(".sql") and file not in OF_CHECK:
+                yield file
+
+
+OF_CHECK = ("schema.sql", "fixture.sql")  # for `unstick engine check`
+
+
+def read(path: Path, *, private: bool = False) -> Folder:
+    """Read a folder. Raises OSError and EngineFileError.
+
+    ``private``: only files and folders that no other user can write. Files that are too large or not UTF-8 are refused.
+    """
+    files = {}
+    for name in _names(path):
+        file = path / name
+        if private:
+            with os.fdopen(_private(file), "rb") as opened:
+                content = opened.read(LARGEST + 1)
+        else:
+            content = file.read_bytes()
+        if len(content) > LARGEST:
+            raise EngineFileError(Fault(str(file), 1, 1, f"the file is larger than {LARGEST >> 20} MB"))
+        try:
+            files[name] = content.decode("utf-8").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise EngineFileError(Fault(str(file), line, 1, "it is not UTF-8")) from None
+    return Folder(name=path.name, path=str(path), files=files)
+
+
+def _names(path: Path) -> Iterator[str]:
+    for place, prefix in ((path, ""), *((path / name, f"{name}/") for name in SUBFOLDERS)):
+        if prefix and not place.is_dir():
+            continue
+        for entry in sorted(each.name for each in place.iterdir()):
+            if entry.endswith(".sql") or prefix + entry == TOML:
+                yield prefix + entry
+
+
+def _private(file: Path) -> int:
+    try:
+        return open_private(file, os.O_RDONLY)
+    except OSError as error:
+        raise EngineFileError(Fault(str(file), 1, 1, str(error.strerror))) from None

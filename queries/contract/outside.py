@@ -1,0 +1,134 @@
+"""Engines in folders outside of the package.
+
+Each folder loads by itself. A broken one is reported, and the others are used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from queries import user_dirs
+from queries.contract import proven
+from queries.contract.builtin import builtin
+from queries.contract.engine import BrokenEngineError, Engine
+from queries.contract.folder import NAME, TOML, read
+from queries.contract.server_spec import LABEL
+from queries.errors import Fault
+from queries.model import Record
+from queries.safe_text import safe_text
+from queries.statement import EngineFileError
+
+UNPROVEN = "the engine is not of unstick, and has not passed `unstick engine check {path}` as it is now"
+PROPOSE = "For a table of your own: `unstick engine new TABLE` proposes an engine."
+
+
+class BrokenFolder(Record):
+    """A folder that is not used.
+
+    ``why`` is one line for each fault: ``file:line: what is wrong``.
+    """
+
+    name: str
+    why: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """One line for each fault."""
+        return tuple(f"The engine {self.name} is not used: {line}" for line in self.why.splitlines())
+
+
+class OutsideEngines(Record):
+    """Engines outside of the package, and folders that are not used."""
+
+    engines: tuple[Engine, ...] = ()
+    broken: tuple[BrokenFolder, ...] = ()
+
+
+NONE = OutsideEngines()
+
+
+def standard_place() -> Path:
+    """Return the folder ``engines`` among the user's settings."""
+    return user_dirs.folder("config") / "engines"
+
+
+def folders(place: Path) -> tuple[Path, ...]:
+    """Return the engines' folders in ``place``, which may be one itself.
+
+    Raises OSError.
+    """
+    if (place / TOML).exists():
+        return (place,)
+    return tuple(sorted(path for path in place.iterdir() if (path / TOML).exists()))
+
+
+def outside_engines(places: Sequence[Path], trusted: Collection[str] = ()) -> OutsideEngines:
+    """Load the engines of `standard_place` and of these places, in order.
+
+    ``trusted``: names of engines whose actions need no check.
+    """
+    taken = {engine.name: "unstick itself" for engine in builtin()}
+    engines: list[Engine] = []
+    broken: list[BrokenFolder] = []
+    for path, why in _found((standard_place(), *places)):
+        name = path.name
+        if why or name in taken:
+            why = why or f"{path}: the name {name} is taken by {taken[name]}; rename this folder"
+            broken.append(BrokenFolder(name=safe_text(name), why=safe_text(why)))
+            continue
+        try:
+            engines.append(load(path, trusted=name in trusted))
+            taken[name] = str(path)
+        except BrokenEngineError as error:
+            broken.append(BrokenFolder(name=name, why="\n".join(safe_text(str(fault)) for fault in error.faults)))
+    return OutsideEngines(engines=tuple(engines), broken=tuple(broken))
+
+
+def wrong_name(path: Path) -> str:
+    """Return why a folder cannot be an engine of its name, or ""."""
+    good = re.fullmatch(NAME, path.name) and path.name != LABEL
+    return "" if good else f"{path}: its name is not possible; it must match {NAME}"
+
+
+def load(path: Path, *, trusted: bool = False) -> Engine:
+    """Load an engine's folder that only this user can write. Raises BrokenEngineError."""
+    from queries.contract.loader import parsed  # slow to import, and most users have no such folder
+
+    try:
+        folder = read(path, private=True)
+    except EngineFileError as error:
+        raise BrokenEngineError(path.name, *error.faults) from error
+    except OSError as error:
+        raise BrokenEngineError(path.name, Fault(str(error.filename or path), 1, 1, str(error.strerror))) from error
+    engine = parsed(folder, path.name)
+    unproven = "" if trusted or proven.passed(folder.digest) else UNPROVEN.format(path=path)
+    return msgspec.structs.replace(engine, origin=str(path), unproven=unproven)
+
+
+def names(places: Iterable[Path]) -> set[str]:
+    """Return the names of the folders in these places. Nothing is loaded."""
+    return {path.name for path, _ in _found(places)}
+
+
+def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Yield each folder once, with the reason if it cannot be used."""
+    seen = set()
+    for place in places:
+        try:
+            real = place.expanduser().resolve(strict=True)
+            inside = folders(real)
+        except OSError as error:
+            if place != standard_place():
+                yield place, f"{place}: {error.strerror}"
+            continue
+        if not inside and place != standard_place():
+            yield real, f"{real}: neither it nor a folder in it has an {TOML}"
+        for path in inside:
+            if path in seen:
+                continue
+            seen.add(path)
+            yield path, wrong_name(path)

@@ -1,0 +1,34 @@
+"""Digests of the folders that have passed `unstick engine check`.
+
+They are in a file in the user's state folder, one line each: digest, name and time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from queries import user_dirs
+from queries.state_file import open_private
+
+
+def path() -> Path:
+    """Return the path of the file."""
+    return user_dirs.folder("state") / "checked_engines"
+
+
+def passed(digest: str) -> bool:
+    """Return True if a folder of this digest has passed."""
+    with contextlib.suppress(OSError), os.fdopen(open_private(path(), os.O_RDONLY)) as file:
+        return any(line.partition(" ")[0] == digest for line in file)
+    return False
+
+
+def note(digest: str, name: str) -> None:
+    """Record that a folder has passed. Raises OSError."""
+    if passed(digest):
+        return
+    with os.fdopen(open_private(path(), os.O_CREAT | os.O_APPEND | os.O_WRONLY), "a") as file:
+        file.write(f"{digest} {name} {int(time.time())}\n")

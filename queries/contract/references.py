@@ -1,0 +1,128 @@
+"""Names in an engine's SQL that ``engine.toml`` must define, and the reverse.
+
+The server accepts them all: a misspelt setting is NULL, and a finding that compares with it never fires.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from queries.contract.spec import EngineSpec, FindingSpec
+from queries.contract.spec_faults import ParsedFiles, key_of
+from queries.errors import Fault
+from queries.statement import Statement, locate
+from queries.strict_toml import TomlFile
+from queries.suggest import did_you_mean
+
+OF_SAMPLES = frozenset(
+    {"changes", "first", "grown", "per_minute", "span", "timeline"}
+)  # evidence made of several samples
+_FIELD = re.compile(r"\{(\w+)\}")
+_FIRST = r"\s*->>?\s*(?:'(?P<name>[^']*)'|[\w.]+(?:\([^()]*\))?(?:::\w+)?\s*->>?\s*'(?P<inner>[^']*)')"
+
+
+def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
+    """Return SQL for each setting, and for each argument of an action's script.
+
+    A duration is an interval, a count a number, and an option a text. ``script``: None for the arguments of all
+    actions, "" for none.
+    """
+    names = {name: f"(:settings ->> '{name}')" for name in (*spec.thresholds, *spec.options)}
+    for name, value in spec.thresholds.items():
+        number = f"{names[name]}::float8"
+        names[name] = f"make_interval(secs => {number})" if isinstance(value, str) else number
+    for action in spec.actions:
+        if script in (None, action.script):
+            names |= {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in action.arguments}
+    return names
+
+
+def _argument(text: str, type_: str) -> str:
+    """Return the value of an argument from its text."""
+    return f"{text}::int8" if type_ == "int" else f"coalesce({text}::bool, false)" if type_ == "flag" else text
+
+
+def reference_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    """Yield names that are not defined."""
+    settings = {*spec.thresholds, *spec.options}
+    every = {argument.name for action in spec.actions for argument in action.arguments}
+    for statement in files.statements.values():
+        yield from _statement_faults(statement, settings, spec.needs)
+        yield from _role_faults(statement, spec.recognise.roles)
+    for file, sections in files.sections.items():
+        script = key_of(file.partition("/")[2])
+        arguments = {a.name for action in spec.actions if action.script == script for a in action.arguments}
+        for parts in sections.values():
+            for part in parts:
+                yield from _statement_faults(part, settings, spec.needs)
+                yield from _role_faults(part, spec.recognise.roles)
+                yield from _unknown(part, "args", arguments, "an argument of the action", every)
+    yield from _evidence_faults(toml, spec, files)
+
+
+def _role_faults(statement: Statement, roles: Collection[str]) -> Iterator[Fault]:
+    """Yield relations that are written as roles and are none."""
+    for match in re.finditer(r':"schema"\.:"(\w+)"', statement.text):
+        if match[1] not in roles:
+            yield locate(statement, match.start(1) + 1, f"{match[1]!r} is not a role{did_you_mean(match[1], roles)}")
+
+
+def _statement_faults(statement: Statement, settings: Collection[str], needs: Collection[str]) -> Iterator[Fault]:
+    yield from _unknown(statement, "settings", settings, "a threshold or option", settings)
+    for number in _numbers(statement, "met_needs"):
+        for match in re.finditer(rf"'(\w+)'\s*=\s*ANY\s*\(\${number}\b", statement.text):
+            if match[1] not in needs:
+                message = f"{match[1]!r} is not a need{did_you_mean(match[1], needs)}"
+                yield locate(statement, match.start(1) + 1, message)
+
+
+def _unknown(
+    statement: Statement,
+    parameter: str,
+    known: Collection[str],
+    what: str,
+    shared: Collection[str] = (),
+) -> Iterator[Fault]:
+    """Yield the keys of a jsonb parameter that are not known.
+
+    ``shared``: known in parts, which serve several statements.
+    """
+    for number in _numbers(statement, parameter):
+        for match in re.finditer(rf"\${number}(?!\d)(?:::\w+)*{_FIRST}", statement.text):
+            group = "name" if match["name"] is not None else "inner"
+            message = f"{match[group]!r} is not {what}{did_you_mean(match[group], known)}"
+            fault = locate(statement, match.start(group) + 1, message)
+            if match[group] not in (shared if "/parts/" in fault.file else known):
+                yield fault
+
+
+def _numbers(statement: Statement, parameter: str) -> Iterator[int]:
+    yield from (n for n, name in enumerate(statement.parameters, 1) if name == parameter)
+
+
+def _evidence_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    """Yield fields of evidence that the statement of a finding does not have."""
+    for n, finding in enumerate(spec.findings):
+        key = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
+        texts = [statement.text for file, statement in files.statements.items() if key_of(file) == key]
+        known = {word for text in texts for word in re.findall(r"\w+", text)}
+        known |= {"node", *(OF_SAMPLES if finding.sample else ())}
+        for field, name in evidence_names(finding) if texts else ():
+            if name not in known:
+                message = f"finding {finding.code}: {key}.sql has no evidence {name!r}{did_you_mean(name, known)}"
+                yield toml.fault(("findings", n, field), message)
+
+
+def evidence_names(finding: FindingSpec) -> Iterator[tuple[str, str]]:
+    """Yield the fields of evidence that a finding names, each with its setting."""
+    for field in ("sentence", "incident"):
+        yield from ((field, name) for name in _FIELD.findall(getattr(finding, field)) if name != "n")
+    for field in ("cause", "cause_text", "constant", "changes"):
+        yield from ((field, name) for name in getattr(finding, field))
+    for field in ("counter", "min_increase", "grows"):
+        yield from ((field, name) for name in [getattr(finding, field)] if name)
+    for text in finding.arguments.values():
+        yield from (("arguments", name) for name in _FIELD.findall(text))
+    for rule in finding.explains:
+        yield from (("explains", name) for name in rule.matching)

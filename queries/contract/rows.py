@@ -1,0 +1,355 @@
+"""Columns of an engine's statements, their types, and faults in rows at run time.
+
+The field of a record is a column. Fields with a default are optional columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import EnumType
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from queries.contract.folder import SUBFOLDERS
+from queries.errors import UnreadableError
+from queries.model import DRAWN, Match, Phase, Precision, Record, Verdict
+
+Json = Annotated[Any, "json"]
+JsonText = Annotated[Any, "json as text"]
+Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "float8"]  # JSON has no infinity
+Rows = Sequence[Mapping[str, Any]]
+T = TypeVar("T")
+
+
+class NodeRow(Record, kw_only=True):
+    """A row of ``nodes.sql``. Its ids have no label of an engine.
+
+    The engine does not record what a statement has no column for. Without ``phase``, it is the phase of the status.
+    """
+
+    id: str
+    kind: str
+    title: str
+    version: str
+    now: float
+    phase: Phase | None = None
+    parent_id: str | None = None
+    job_id: str | None = None
+    status: str | None = None
+    revision: int | None = None
+    cpu: Time | None = None
+    poll: Time | None = None
+    created_at: Time | None = None
+    changed_at: Time | None = None
+    due_at: Time | None = None
+    owner: str | None = None
+    heartbeat_at: Time | None = None
+    attempts: int | None = None
+    max_attempts: int | None = None
+    error: str | None = None
+    place: str | None = None
+
+
+class NodeKey(Record):
+    """Columns of ``nodes.sql`` without which no row can be used."""
+
+    id: str
+    now: float
+
+
+class WhichRow(Record):
+    """A row of a statement that says which nodes.
+
+    One without an id has what was read in ``cursor``.
+    """
+
+    id: str | None
+    cursor: str | None
+    node: Json = None
+
+
+class FindRow(Record):
+    """A row of ``find.sql``."""
+
+    id: str | None
+    matched: Match | None
+    node: Json = None
+
+
+class SearchRow(FindRow, kw_only=True):
+    """A row of ``search.sql``."""
+
+    cursor: str | None
+
+
+class DeadRow(WhichRow, kw_only=True):
+    """A row of ``dead.sql``."""
+
+    severity: int | None
+    since: float | None
+    cause: str | None
+    error: str | None
+    was: str | None
+    is_now: str | None
+
+
+class ChangedRow(Record):
+    """A row of ``changed.sql``."""
+
+    id: str | None
+    at: float | None
+    what: str | None
+    old: str | None
+    new: str | None
+    part: str | None
+    place: str | None
+
+
+class CountRow(Record):
+    """A row of ``counts.sql``. Rows of the same phase are summed.
+
+    Without ``phase``, it is the phase of the status.
+    """
+
+    n: int | None
+    precision: Precision
+    phase: Phase | None = None
+    status: str | None = None
+
+
+class OptionRow(Record):
+    """A row of ``options.sql``."""
+
+    name: str
+    value: JsonText
+    why: str
+
+
+class FindingRow(Record):
+    """A row of ``findings/<code>.sql``.
+
+    One without an id says that not everything was read.
+    """
+
+    id: str | None
+    since: float | None
+    evidence: Json
+    suggest: bool | None = None
+    severity: int | None = None
+
+
+class SampleRow(Record):
+    """A row of ``samples/<name>.sql``."""
+
+    id: str
+    seen: JsonText
+
+
+class RelatedRow(Record):
+    """A row of ``related.sql``."""
+
+    id: str | None
+    relation: str
+    note: str | None
+
+
+class LockerRow(Record):
+    """A row of ``rows.sql``."""
+
+    id: str
+    relation: Annotated[Any, "oid"]
+    place: str | None
+    locker: Annotated[Any, "xid"]
+
+
+class LockRow(Record):
+    """A row of the section ``lock``.
+
+    One without a version was locked for another node.
+    """
+
+    id: str | None
+    version: str | None
+    steady: str | None = None
+    unchanged: bool | None = None
+
+
+class RefusedRow(Record):
+    """A row of the section ``refused``."""
+
+    id: str
+    why: str
+    for_now: bool | None = None
+
+
+class WitnessRow(Record):
+    """A row of the section ``witnesses``."""
+
+    id: str
+    witness: str
+    verdict: Verdict
+    detail: str
+    since: float | None = None
+
+
+class CopiedRow(Record):
+    """A row of the section ``rows``."""
+
+    id: str
+    table: str
+    key: str
+    place: str | None
+    row: Json
+    ours: bool | None = None
+
+
+class DocumentRow(Record):
+    """A row of the section ``document``."""
+
+    id: str
+    digest: str | None
+    stored: str | None
+    document: Annotated[Any, "text or bytes"]
+    size: int | None
+    why: str | None
+
+
+class IdRow(Record):
+    """A row of the last statement of the section ``change``, or of ``progress.sql``."""
+
+    id: str
+
+
+class PayloadRow(Record):
+    """A row of a detail section with a payload."""
+
+    payload: bytes | None
+    size: int | None
+
+
+SHAPES: dict[str, type[Record]] = {
+    "nodes": NodeRow,
+    "roots": WhichRow,
+    "children": WhichRow,
+    "live": WhichRow,
+    "find": FindRow,
+    "search": SearchRow,
+    "dead": DeadRow,
+    "changed": ChangedRow,
+    "counts": CountRow,
+    "options": OptionRow,
+    "findings": FindingRow,
+    "samples": SampleRow,
+    "progress": IdRow,
+    "related": RelatedRow,
+    "rows": LockerRow,
+    ":lock": LockRow,
+    ":refused": RefusedRow,
+    ":witnesses": WitnessRow,
+    ":rows": CopiedRow,
+    ":change": IdRow,
+    ":document": DocumentRow,
+}
+"""Shape of the rows by name of a statement, or by ``:section`` of an action."""
+
+_TEXT = ("text", "varchar", "bpchar", "name")
+_SERVER = {
+    str: _TEXT,
+    int: ("int8", "int4", "int2"),
+    float: ("float8", "float4"),
+    bool: ("bool",),
+    bytes: ("bytea",),
+    "json": ("jsonb", "json"),
+    "json as text": ("jsonb", "json", *_TEXT),
+    "text or bytes": (*_TEXT, "bytea"),
+    "oid": ("oid",),
+    "xid": ("xid",),
+    "float8": ("float8", "float4"),
+}
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number; times and durations are float8, in seconds",
+    "str": "text",
+    "bool": "true or false",
+    "null": "NULL",
+}
+
+
+def columns(shape: type[Record]) -> dict[str, tuple[str, ...]]:
+    """Return the server's types that each column may have; the first one is usual."""
+    return {name: _types(hint) for name, hint in get_type_hints(shape, include_extras=True).items()}
+
+
+def required(shape: type[Record]) -> frozenset[str]:
+    """Return the columns that must be there."""
+    return frozenset(field.name for field in msgspec.structs.fields(shape) if field.required)
+
+
+def drawn(name: str) -> frozenset[str]:
+    """Return the columns of a detail section that is drawn."""
+    return DRAWN[name]
+
+
+def _types(hint: Any) -> tuple[str, ...]:
+    if get_origin(hint) is Annotated:
+        return _SERVER[get_args(hint)[1]]
+    if isinstance(hint, EnumType):
+        return _TEXT
+    if isinstance(hint, UnionType) or get_origin(hint) is not None:
+        return next(_types(part) for part in get_args(hint) if part is not NoneType)
+    return _SERVER[hint]
+
+
+def verify(rows: Rows, shape: type[Record], source: str) -> None:
+    """Raise UnreadableError about the first value that its column does not allow."""
+    plain = [dict(row) for row in rows]
+    try:
+        msgspec.convert(plain, list[shape], strict=True)  # type: ignore[valid-type]
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"{short(source)}: {_explained(plain, str(error))}.") from None
+
+
+def why_not(row: Mapping[str, Any], shape: type[Record], source: str) -> str:
+    """Return which value of a row its column does not allow, or ""."""
+    try:
+        verify([row], shape, source)
+    except UnreadableError as error:
+        return error.line
+    return ""
+
+
+def json_object(row: Mapping[str, Any], column: str, source: str) -> dict[str, Any]:
+    """Return a column that holds a JSON object. Raises UnreadableError."""
+    try:
+        return msgspec.json.decode(row[column], type=dict[str, Any])
+    except (msgspec.MsgspecError, TypeError):
+        shown = str(row[column])[:80]
+        raise UnreadableError(f"{short(source)}: the column {column} has {shown}, not a JSON object.") from None
+
+
+def short(source: str) -> str:
+    """Return a file's path from its engine's folder on, for messages."""
+    parts = source.split("/")
+    return "/".join(parts[-3 if len(parts) > 2 and parts[-2] in SUBFOLDERS else -2 :])
+
+
+def _explained(rows: Rows, message: str) -> str:
+    """Return msgspec's message in the words of SQL."""
+    problem, _, path = message.partition(" - at `$[")
+    missing = re.match(r"Object missing required field `(\w+)`", problem)
+    if missing:
+        return f"the column {missing[1]} is missing"
+    place = re.match(r"(\d+)\]\.(\w+)", path)
+    if place is None:
+        return problem
+    value = rows[int(place[1])].get(place[2])
+    shown = "NULL" if value is None else repr(value) if isinstance(value, str) else f"{value} ({type(value).__name__})"
+    wanted = re.match(r"Expected `([^`]+)`", problem)
+    if wanted is None:
+        return f"the column {place[2]} has {shown[:80]}, which is not one of its words"
+    kinds = ["float"] if "matching regex" in problem else wanted[1].split(" | ")
+    words = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
+    return f"the column {place[2]} has {shown[:80]}, not {words}"

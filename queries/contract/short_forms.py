@@ -1,0 +1,230 @@
+"""Short forms of ``engine.toml``, written out for :mod:`queries.contract.spec`.
+
+A table of named entries may replace a list of tables with names. Columns may be one text, shared lists and arguments
+are written once, and what follows from a name is not written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from queries.contract.folder import TOML, Folder
+from queries.model import Support
+from queries.strict_toml import TomlError, TomlFile
+from queries.suggest import did_you_mean
+from queries.toml_lines import Path
+
+Table = dict[str, Any]
+
+# Keys of the actions that every engine may have. An action never means two things, and neither does its key.
+KEYS = {
+    "wake": "W",
+    "release": "L",
+    "retry": "T",
+    "restart": "R",
+    "cancel": "C",
+    "pause": "P",
+    "resume": "U",
+    "edit": "J",
+    "delete": "D",
+    "send": "M",
+}
+_NAMED = {"kinds": "name", "statuses": "native", "findings": "code", "actions": "name"}
+_EACH = ("findings", "actions")
+_LISTS = {
+    "kinds": ("not_recorded",),
+    "actions": ("overwrites", "privileges", "needs"),
+    "workers": ("privileges", "queues"),
+}
+_GRANT = re.compile(r"([A-Z]+(?:, *[A-Z]+)*) +([^ ,]+(?:, *[^ ,]+)*)")
+_COLUMN = re.compile(r"(\w+)\s+([\w|*]+)")
+
+
+class EngineToml(TomlFile):
+    """An ``engine.toml``. Its faults have the lines of the short forms."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(folder.shown(TOML), folder.files.get(TOML, ""))
+        self._files = folder.files
+        self._written: dict[Path, Path] | None = None
+
+    def table(self) -> tuple[Table, dict[Path, str]]:
+        """Return the file's tables without short forms, and the faults of these forms."""
+        table, faults = super().table()
+        written = self._written = {}
+        for field, key in _NAMED.items():
+            if isinstance(table.get(field), dict):
+                entries = list(_entries(table[field], field, key))
+                table[field] = [entry for _, entry in entries]
+                written |= {(field, n): path for n, (path, _) in enumerate(entries)}
+        for field in _EACH:
+            _each(table, field, written)
+        faults = {**faults, **_columns(table), **_shared(table)}
+        _grants(table)
+        _defaults(table, self._files)
+        return table, faults
+
+    def line(self, path: Path) -> int:
+        """Return the line of a setting, or of the nearest table around it."""
+        if self._written is None:
+            with contextlib.suppress(TomlError):
+                self.table()
+        written = self._written or {}
+        return super().line((*written.get(path[:2], path[:2]), *path[2:]))
+
+
+def _entries(table: Mapping[str, Any], field: str, key: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and the entry of each name. A name may have several entries."""
+    for name, value in table.items():
+        several = isinstance(value, list)
+        for n, each in enumerate(value if several else [value]):
+            entry = _status(each) if field == "statuses" else each
+            yield (
+                (field, name, n) if several else (field, name),
+                {key: name, **entry} if isinstance(entry, dict) else entry,
+            )
+
+
+def _status(value: Any) -> Any:
+    """Return a status from ``phase: what it means``."""
+    if not isinstance(value, str):
+        return value
+    phase, _, means = value.partition(":")
+    return {"phase": phase.strip(), "means": means.strip()}
+
+
+def _each(table: Table, field: str, written: dict[Path, Path]) -> None:
+    """Write out the entries of ``each`` with the settings around it."""
+    listed = table.get(field)
+    if not isinstance(listed, list):
+        return
+    entries: list[tuple[Path, Any]] = []
+    for n, entry in enumerate(listed):
+        path = written.get((field, n), (field, n))
+        if isinstance(entry, dict) and isinstance(entry.get("each"), dict):
+            around = {key: value for key, value in entry.items() if key != "each"}
+            for place, own in _entries(entry["each"], "each", _NAMED[field]):
+                entries.append(((*path, *place), {**around, **own} if isinstance(own, dict) else own))
+        else:
+            entries.append((path, entry))
+    table[field] = [entry for _, entry in entries]
+    written |= {(field, n): path for n, (path, _) in enumerate(entries)}
+
+
+def _columns(table: Table) -> dict[Path, str]:
+    """Write out relations whose columns are one text, as in ``CREATE TABLE``."""
+    faults: dict[Path, str] = {}
+    for name, columns in _tables(table, "recognise", "relations").items():
+        if isinstance(columns, str):
+            parts = [part.strip() for part in columns.split(",")]
+            for part in parts:
+                if not _COLUMN.fullmatch(part):
+                    faults["recognise", "relations", name] = f"has {part!r}, which is not a name and a type"
+            found = [match for part in parts if (match := _COLUMN.fullmatch(part))]
+            _tables(table, "recognise", "relations")[name] = {match[1]: match[2] for match in found}
+    return faults
+
+
+def _shared(table: Table) -> dict[Path, str]:
+    """Write out names of shared lists and of shared arguments."""
+    faults: dict[Path, str] = {}
+    lists, arguments = table.pop("lists", {}), table.pop("arguments", {})
+    if not _is_table_of(lists, list) or not all(isinstance(e, str) for each in lists.values() for e in each):
+        faults["lists",] = "must be a table of lists of texts"
+        lists = {}
+    if not _is_table_of(arguments, dict):
+        faults["arguments",] = "must be a table of arguments"
+        arguments = {}
+    for field, keys in _LISTS.items():
+        for n, entry in enumerate(_list(table, field)):
+            for key in keys:
+                if isinstance(entry.get(key), list):
+                    entry[key] = [part for each in entry[key] for part in _of_list(lists, each)]
+            if isinstance(entry.get("arguments"), dict):
+                entry["arguments"] = [
+                    {"name": name, **each} if isinstance(each, dict) else each
+                    for name, each in entry["arguments"].items()
+                ]
+            for m, each in enumerate(entry["arguments"] if isinstance(entry.get("arguments"), list) else ()):
+                if isinstance(each, str) and each in arguments:
+                    entry["arguments"][m] = {"name": each, **arguments[each]}
+                elif isinstance(each, str):
+                    message = f"{each!r} is not in [arguments]{did_you_mean(each, arguments)}"
+                    faults[field, n, "arguments"] = message
+    return faults
+
+
+def _of_list(lists: Mapping[str, list[str]], name: Any) -> list[Any]:
+    return lists[name] if isinstance(name, str) and name in lists else [name]
+
+
+def _grants(table: Table) -> None:
+    """Write out privileges that are written as in GRANT."""
+    for worker in _list(table, "workers"):
+        for key in ("privileges", "queues"):
+            if isinstance(worker.get(key), list):
+                worker[key] = [part for each in worker[key] for part in _privileges(each)]
+
+
+def _privileges(text: Any) -> list[Any]:
+    """Return each privilege of a text that is written as in GRANT."""
+    match = _GRANT.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return [text]
+    words, names = (re.split(r",\s*", part) for part in match.groups())
+    return [f"{word} {name}" for name in names for word in words]
+
+
+def _defaults(table: Table, files: Collection[str]) -> None:
+    """Add titles, keys, files and types that follow, and the only kind."""
+    kinds = [kind["name"] for kind in _list(table, "kinds") if isinstance(kind.get("name"), str)]
+    for kind in _list(table, "kinds"):
+        kind.setdefault("title", _words(kind.get("name")))
+    for option in _tables(table, "options").values():
+        if isinstance(option, dict) and isinstance(option.get("default"), dict):
+            option.setdefault("type", "map")
+    for finding in _list(table, "findings"):
+        finding.setdefault("title", _words(finding.get("code")))
+    by_name: dict[str, list[Table]] = {}
+    for action in _list(table, "actions"):
+        by_name.setdefault(str(action.get("name")), []).append(action)
+    for action in _list(table, "actions"):
+        if len(kinds) == 1:
+            action.setdefault("kinds", kinds)
+        if action.get("why"):
+            action.setdefault("support", Support.EMULATED.value)
+        name = action.get("name")
+        same = [] if action.get("support") in (None, Support.NATIVE, Support.EMULATED) else by_name[str(name)]
+        for field, default in (("title", _words(name).capitalize()), ("key", KEYS.get(str(name), ""))):
+            action.setdefault(field, next((each[field] for each in same if field in each), default))
+        own = [f"{name}_{kind}" for kind in kinds if kind in _texts(action, "kinds")]
+        file = next((file for file in own if f"actions/{file}.sql" in files), "")
+        if file:
+            action.setdefault("file", file)
+
+
+def _words(name: Any) -> str:
+    return name.replace("_", " ") if isinstance(name, str) else ""
+
+
+def _list(table: Table, field: str) -> list[Table]:
+    entries = table.get(field)
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _texts(table: Table, field: str) -> list[Any]:
+    texts = table.get(field)
+    return texts if isinstance(texts, list) else []
+
+
+def _tables(table: Table, *path: str) -> Table:
+    for name in path:
+        table = table.get(name, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
+
+
+def _is_table_of(value: Any, kind: type) -> bool:
+    return isinstance(value, dict) and all(isinstance(each, kind) for each in value.values())

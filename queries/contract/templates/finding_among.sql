@@ -1,0 +1,13 @@
+-- :about
+-- :header
+WITH
+-- :part
+(SELECT t.id,
+        :since AS since,
+        jsonb_build_object(:evidence) AS evidence,
+        :suggest AS suggest
+   FROM found AS t
+  WHERE (:ids IS NULL OR t.id = ANY (:ids))
+    AND (:where)
+  ORDER BY :order
+  LIMIT :page)

@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY :on :table (:columns)

@@ -1,0 +1,7 @@
+
+-- :lock
+SELECT :id AS id, :version AS version
+  FROM :"schema".:table AS t
+ WHERE :wanted
+ ORDER BY t.:key
+   FOR :strength SKIP LOCKED

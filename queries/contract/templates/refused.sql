@@ -1,0 +1,11 @@
+
+-- :refused
+SELECT r.*
+  FROM (SELECT :id AS id,
+               CASE
+               :whys
+               END AS why
+               -- :for_now
+          FROM :"schema".:table AS t
+         WHERE :wanted) AS r
+ WHERE r.why IS NOT NULL

@@ -1,0 +1,4 @@
+-- n: node columns of the job j.
+ CROSS JOIN LATERAL (SELECT
+\ir job.sql
+       ) AS n

@@ -1,0 +1,11 @@
+-- Locked tasks: the 5,000 with the oldest heartbeat.
+-- needs: task_by_heartbeat
+-- needs of ids: none
+due AS MATERIALIZED (
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
+    WHERE :ids IS NULL AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
+  UNION ALL
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+),
+more AS (SELECT count(*) = 5000 AS more FROM due),
+\ir found.sql

@@ -1,0 +1,48 @@
+-- Sections of all actions whose files do not have them.
+-- versions: for each id, the version that the operator saw or the guard of a finding
+-- Indexes: task_pkey, job_pkey; one on task(job_id), one on task_timer(task_id).
+
+-- :lock
+-- kinds: task
+SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmin AS version,
+\ir parts/same.sql
+       AS unchanged
+  FROM :"schema".task t
+ CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'task:' || t.task_id)] AS version) AS seen
+ WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ ORDER BY t.task_id
+   FOR UPDATE OF t SKIP LOCKED
+
+-- :rows
+-- kinds: task
+SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key, t.ctid::text AS place,
+\ir parts/task_row.sql
+\ir parts/asked_tasks.sql
+UNION ALL
+SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
+  FROM :"schema".task_timer m
+ WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+
+-- :lock
+-- kinds: job
+-- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
+WITH held AS MATERIALIZED (
+  SELECT t.task_id, t.job_id
+\ir parts/tasks_of_jobs.sql
+   ORDER BY t.task_id
+     FOR UPDATE SKIP LOCKED
+)
+SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
+\ir parts/asked_jobs.sql
+   AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
+ ORDER BY j.job_id
+
+-- :rows
+-- kinds: job
+SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key, t.ctid::text AS place,
+\ir parts/task_row.sql
+\ir parts/tasks_of_jobs.sql
+UNION ALL
+SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
+  FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
+ WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))

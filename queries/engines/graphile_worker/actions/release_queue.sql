@@ -1,0 +1,21 @@
+-- Unlock queues whose lock has no job, as the engine's force_unlock_workers does.
+-- Indexes: job_queues_pkey1, one on (job_queue_id).
+
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'queue:' || q.id AS id,
+               CASE WHEN q.locked_at IS NULL THEN 'no worker has locked it'
+                    WHEN q.locked_at >= now() - :worker_lost THEN 'a worker locked it lately'
+                    WHEN j.id IS NOT NULL THEN 'its job ' || j.id || ' is locked, too: release the job' END AS why
+          FROM :"schema"._private_job_queues q
+          LEFT JOIN LATERAL (SELECT o.id FROM :"schema"._private_jobs o WHERE o.job_queue_id = q.id AND o.locked_at IS NOT NULL LIMIT 1) AS j ON true
+         WHERE q.id = ANY (ARRAY(SELECT substr(i, 7)::int8 FROM unnest(:ids) AS i))) AS r
+ WHERE r.why IS NOT NULL
+
+-- :change
+UPDATE :"schema"._private_job_queues q SET locked_at = NULL, locked_by = NULL
+  FROM unnest(:ids, :versions) AS seen(id, version)
+ WHERE q.id = substr(seen.id, 7)::int8 AND q.xmin::text = seen.version
+   AND q.locked_at < now() - :worker_lost
+   AND NOT EXISTS (SELECT FROM :"schema"._private_jobs o WHERE o.job_queue_id = q.id AND o.locked_at IS NOT NULL)
+RETURNING 'queue:' || q.id AS id

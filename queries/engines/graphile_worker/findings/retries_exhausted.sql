@@ -1,0 +1,20 @@
+-- Jobs that failed as often as they may, the newest 1,000 ids of them.
+-- needs: failed
+-- needs of ids: none
+-- Indexes: one on (id) of failed jobs, jobs_pkey1, tasks_pkey.
+WITH failed AS MATERIALIZED (
+  (SELECT o.id, o.task_id, o.updated_at, o.attempts, o.last_error FROM :"schema"._private_jobs o
+    WHERE :ids IS NULL AND o.attempts >= o.max_attempts AND o.locked_at IS NULL ORDER BY o.id DESC LIMIT 1000)
+  UNION ALL
+  SELECT o.id, o.task_id, o.updated_at, o.attempts, o.last_error FROM :"schema"._private_jobs o
+   WHERE o.attempts >= o.max_attempts AND o.locked_at IS NULL
+     AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+)
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated_at)::float8 AS since,
+        jsonb_build_object('task', coalesce(k.identifier, j.task_id::text), 'attempts', j.attempts, 'error', coalesce(left(j.last_error, 300), 'no error is recorded')) AS evidence
+   FROM failed j
+   LEFT JOIN LATERAL (SELECT i.identifier FROM :"schema"._private_tasks i WHERE i.id = j.task_id LIMIT 1) AS k ON true
+  ORDER BY j.id DESC
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000

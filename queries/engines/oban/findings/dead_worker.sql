@@ -1,0 +1,18 @@
+-- Executing jobs whose producer is silent or no longer registered. Without ids, 2,000 executing jobs are checked. Just after a
+-- start of the server a producer that is not registered is not judged: after a crash it registers again.
+-- needs: producers
+-- Indexes: the one on oban_jobs(state, queue, priority, scheduled_at, id), oban_jobs_pkey.
+WITH
+\ir ../parts/executing.sql
+(SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
+        jsonb_build_object('producer', j.attempted_by[2], 'attempted', date_trunc('second', j.attempted_at)::text, 'queue', j.queue,
+          'node', coalesce(j.attempted_by[1], 'an unknown node'),
+          'seen', CASE WHEN p.uuid IS NULL THEN 'is not registered any more' ELSE 'has been silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
+   FROM executing j
+\ir ../parts/producer.sql
+  WHERE p.updated_at < timezone('UTC', now()) - :alive
+     OR p.uuid IS NULL AND pg_postmaster_start_time() < now() - :alive
+  ORDER BY j.attempted_at, j.id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', '2,000 executing jobs were checked') WHERE :ids IS NULL AND (SELECT count(*) FROM executing) > 2000

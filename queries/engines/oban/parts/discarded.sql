@@ -1,0 +1,9 @@
+SELECT 'job:' || j.id AS id, extract(epoch FROM j.discarded_at)::float8 AS since,
+       jsonb_build_object('worker', j.worker, 'discarded', date_trunc('second', j.discarded_at)::text, 'attempts', j.attempt, 'error', coalesce(
+\ir error.sql
+         , 'no error is recorded')) AS evidence
+  FROM :"schema".oban_jobs j
+ WHERE j.state = 'discarded' AND j.discarded_at IS NOT NULL
+   AND (:ids IS NULL OR j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')))
+ ORDER BY j.discarded_at, j.id
+ LIMIT :page

@@ -1,0 +1,8 @@
+-- executing: executing jobs, at most 2,001 without ids.
+executing AS MATERIALIZED (
+  (SELECT j.id, j.queue, j.worker, j.attempted_at, j.attempted_by FROM :"schema".oban_jobs j
+    WHERE :ids IS NULL AND j.state = 'executing' ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 2001)
+  UNION ALL
+  SELECT j.id, j.queue, j.worker, j.attempted_at, j.attempted_by FROM :"schema".oban_jobs j
+   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.state = 'executing'
+)

@@ -1,0 +1,24 @@
+-- Make jobs that are scheduled for later due now.
+-- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
+
+\ir ../parts/lock.sql
+
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
+                    WHEN j.execute_after <= now() THEN 'the job is due already' END AS why
+          FROM :"schema".:"pgqueuer" j
+         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+ WHERE r.why IS NOT NULL
+
+\ir ../parts/rows.sql
+
+-- :change
+WITH changed AS (
+  UPDATE :"schema".:"pgqueuer" j SET execute_after = now(), updated = now()
+    FROM unnest(:ids, :versions) AS seen(id, version)
+   WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version AND j.status = 'queued' AND j.execute_after > now()
+  RETURNING j.id, j.status, j.entrypoint, j.priority
+)
+\ir ../parts/notified.sql

@@ -1,0 +1,16 @@
+-- Running jobs whose worker is silent for longer than another worker needs to take them.
+-- needs: picked
+-- needs of ids: none
+-- Indexes: pgqueuer_picked_heartbeat_idx, pgqueuer_pkey.
+SELECT 'job:' || j.id AS id, extract(epoch FROM j.heartbeat)::float8 AS since,
+       jsonb_build_object('worker', coalesce(j.queue_manager_id::text, '?'), 'heartbeat', date_trunc('second', j.heartbeat)::text,
+                          'entrypoint', j.entrypoint) AS evidence
+  FROM ((SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
+          WHERE :ids IS NULL AND o.status = 'picked' AND o.heartbeat < now() - :not_retaken
+          ORDER BY o.heartbeat LIMIT :page)
+        UNION ALL
+        SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
+         WHERE o.status = 'picked' AND o.heartbeat < now() - :not_retaken
+           AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))) AS j
+ ORDER BY j.heartbeat, j.id
+ LIMIT :page

@@ -1,0 +1,22 @@
+-- Jobs that failed lately and are held, among the newest 1,000 of them.
+-- needs: failed
+-- needs of ids: none
+-- Indexes: one on (updated, id) of failed jobs, pgqueuer_pkey, pgqueuer_log_job_id_status.
+WITH failed AS MATERIALIZED (
+  (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o WHERE :ids IS NULL AND o.status = 'failed' ORDER BY o.updated DESC LIMIT 1000)
+  UNION ALL
+  SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
+   WHERE o.status = 'failed' AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+)
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated)::float8 AS since,
+        jsonb_build_object('entrypoint', j.entrypoint, 'failed_at', date_trunc('second', j.updated)::text,
+                           'error', coalesce(left(e.error, 300), 'no exception is logged')) AS evidence
+   FROM failed j
+  CROSS JOIN LATERAL (
+\ir ../parts/error.sql
+        ) AS e
+  WHERE j.updated > now() - :failed_lately
+  ORDER BY j.updated DESC, j.id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000

@@ -1,0 +1,20 @@
+-- Jobs that are not picked but name a worker: the engine counts each row that names one against the concurrency limit. Usually
+-- caused by a manual change. The first 1,000 rows that name a worker.
+-- needs: by_worker
+-- needs of ids: none
+-- Indexes: pgqueuer_queue_manager_id_idx, pgqueuer_pkey.
+WITH named AS MATERIALIZED (
+  (SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
+    WHERE :ids IS NULL AND o.queue_manager_id IS NOT NULL ORDER BY o.queue_manager_id LIMIT 1000)
+  UNION ALL
+  SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
+   WHERE o.queue_manager_id IS NOT NULL AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+)
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated)::float8 AS since,
+        jsonb_build_object('status', j.status, 'worker', j.queue_manager_id, 'entrypoint', j.entrypoint) AS evidence
+   FROM named j
+  WHERE j.status <> 'picked'
+  ORDER BY j.id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM named) = 1000

@@ -1,0 +1,19 @@
+-- Failed jobs, those that were deferred first before the others. The engine does not run them again by itself.
+-- needs: failed
+-- needs of ids: none
+-- Indexes: one on (id) of failed jobs, procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1.
+SELECT 'job:' || j.id AS id, j.id::text AS cursor, 7::int8 AS severity, extract(epoch FROM e.created)::float8 AS since,
+       j.task_name::text AS cause, NULL::text AS error, NULL::text AS was, NULL::text AS is_now
+  FROM ((SELECT * FROM :"schema".procrastinate_jobs j
+          WHERE :ids IS NULL AND j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
+          ORDER BY j.id LIMIT :page)
+        UNION ALL
+        (SELECT * FROM :"schema".procrastinate_jobs j
+          WHERE j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
+            AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+          ORDER BY j.id LIMIT :page)) AS j
+ CROSS JOIN LATERAL (
+\ir parts/events.sql
+       ) AS e
+ ORDER BY j.id
+ LIMIT :page

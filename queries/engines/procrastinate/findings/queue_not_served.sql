@@ -1,0 +1,48 @@
+-- Queues whose first ready job is due for long, while no job of the queue runs or has started since. The first ready job is
+-- among the first 100 to do; starts are looked for in the 50 jobs before it and in the newest 50 of the queue.
+-- needs: todo_by_queue, job_by_queue, doing
+-- Indexes: one on (queue_name, priority DESC, id) of jobs to do, one on (queue_name, id), procrastinate_jobs_lock_idx_v1,
+-- procrastinate_events_job_id_fkey_v1, idx_procrastinate_workers_last_heartbeat. A loose index scan over 500 queues.
+WITH RECURSIVE leaps AS (
+  (SELECT j.queue_name AS name FROM :"schema".procrastinate_jobs j WHERE :ids IS NULL AND j.status = 'todo' ORDER BY j.queue_name LIMIT 1)
+  UNION ALL
+  SELECT (SELECT j.queue_name FROM :"schema".procrastinate_jobs j WHERE j.status = 'todo' AND j.queue_name > l.name ORDER BY j.queue_name LIMIT 1)
+    FROM leaps l WHERE l.name IS NOT NULL
+),
+queues AS MATERIALIZED (
+  (SELECT l.name::text AS name FROM leaps l WHERE l.name IS NOT NULL LIMIT 500)
+  UNION ALL
+  SELECT DISTINCT substr(i, 7) FROM unnest(:ids) AS i WHERE i LIKE 'queue:%'
+),
+doing AS MATERIALIZED (SELECT j.queue_name, j.lock FROM :"schema".procrastinate_jobs j WHERE j.status = 'doing' ORDER BY j.lock LIMIT 5000),
+ready AS MATERIALIZED (
+  SELECT q.name, f.id, f.scheduled_at
+    FROM queues q
+   CROSS JOIN LATERAL (
+         SELECT t.id, t.scheduled_at
+           FROM (SELECT j.id, j.priority, j.lock, j.scheduled_at FROM :"schema".procrastinate_jobs j
+                  WHERE j.status = 'todo' AND j.queue_name = q.name ORDER BY j.priority DESC, j.id LIMIT 100) AS t
+          WHERE (t.scheduled_at IS NULL OR t.scheduled_at <= now()) AND (t.lock IS NULL OR t.lock NOT IN (SELECT d.lock FROM doing d WHERE d.lock IS NOT NULL))
+          ORDER BY t.priority DESC, t.id LIMIT 1) AS f
+   WHERE q.name NOT IN (SELECT d.queue_name FROM doing d)
+),
+\ir ../parts/alive.sql
+(SELECT 'queue:' || r.name AS id, extract(epoch FROM d.due)::float8 AS since,
+        jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)) AS evidence
+   FROM ready r
+  CROSS JOIN LATERAL (SELECT r.id) AS j
+  CROSS JOIN LATERAL (
+\ir ../parts/events.sql
+        ) AS e
+  CROSS JOIN LATERAL (SELECT coalesce(r.scheduled_at, e.queued) AS due) AS d
+  WHERE d.due < now() - :not_served
+    AND NOT EXISTS (SELECT FROM ((SELECT n.id FROM :"schema".procrastinate_jobs n WHERE n.queue_name = r.name AND n.id < r.id ORDER BY n.id DESC LIMIT 50)
+                                 UNION ALL
+                                 (SELECT n.id FROM :"schema".procrastinate_jobs n WHERE n.queue_name = r.name ORDER BY n.id DESC LIMIT 50)) AS j
+                     CROSS JOIN LATERAL (
+\ir ../parts/events.sql
+                           ) AS s WHERE s.started >= d.due)
+  ORDER BY d.due, r.name
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM queues) = 500

@@ -1,0 +1,17 @@
+-- Jobs by id or by the id that Active Job gave them; processes by id; queues and recurring tasks by name.
+-- query: an id or a name
+-- Indexes: the primary keys; the unique ones on names; one on solid_queue_jobs(active_job_id), else it is not searched.
+SELECT n.id AS id, n.matched AS matched
+  FROM (SELECT 'job:' || j.id AS id, 'id' AS matched FROM :"schema".solid_queue_jobs j
+         WHERE j.id = CASE WHEN :query ~ '^[0-9]{1,18}$' THEN :query::text::int8 END
+        UNION ALL
+        SELECT 'process:' || p.id, 'id' FROM :"schema".solid_queue_processes p
+         WHERE p.id = CASE WHEN :query ~ '^[0-9]{1,18}$' THEN :query::text::int8 END
+        UNION ALL
+        SELECT 'recurring:' || t.key, 'id' FROM :"schema".solid_queue_recurring_tasks t WHERE t.key = :query
+        UNION ALL
+        (SELECT 'queue:' || j.queue_name, 'id' FROM :"schema".solid_queue_jobs j WHERE j.queue_name = :query LIMIT 1)
+        UNION ALL
+        SELECT 'job:' || j.id, 'reference' FROM :"schema".solid_queue_jobs j
+         WHERE 'active_job' = ANY (:met_needs) AND j.active_job_id = :query) AS n
+ LIMIT :page

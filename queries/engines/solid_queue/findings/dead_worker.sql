@@ -1,0 +1,43 @@
+-- Claimed jobs whose process is silent or no longer registered. Without ids, those of at most 500 processes with claims.
+-- Index: one on solid_queue_claimed_executions(process_id, job_id), as a loose index scan.
+WITH RECURSIVE leaps AS (
+  (SELECT c.process_id FROM :"schema".solid_queue_claimed_executions c WHERE :ids IS NULL ORDER BY c.process_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT c.process_id FROM :"schema".solid_queue_claimed_executions c WHERE c.process_id > l.process_id ORDER BY c.process_id LIMIT 1)
+    FROM leaps l WHERE l.process_id IS NOT NULL
+),
+owners AS MATERIALIZED (SELECT l.process_id FROM leaps l WHERE l.process_id IS NOT NULL LIMIT 501),
+known AS MATERIALIZED (
+  SELECT o.process_id, p.kind, p.hostname, p.pid, p.last_heartbeat_at
+    FROM (SELECT o.process_id FROM owners o LIMIT 500) AS o
+    LEFT JOIN LATERAL (SELECT * FROM :"schema".solid_queue_processes p WHERE p.id = o.process_id LIMIT 1) AS p ON true
+   WHERE p.id IS NULL OR p.last_heartbeat_at < timezone('UTC', now()) - :alive
+),
+claims AS MATERIALIZED (
+  SELECT c.*
+    FROM (SELECT k.process_id FROM known k UNION ALL SELECT NULL WHERE :ids IS NULL) AS k
+   CROSS JOIN LATERAL (SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
+                        WHERE (c.process_id, c.job_id) > (k.process_id, 0) AND c.process_id <= k.process_id
+                        ORDER BY c.process_id, c.job_id LIMIT :page) AS c
+  UNION ALL
+  (SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
+    WHERE :ids IS NULL AND c.process_id IS NULL LIMIT :page)
+  UNION ALL
+  SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
+   WHERE c.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+)
+(SELECT 'job:' || c.job_id AS id, extract(epoch FROM coalesce(p.last_heartbeat_at, c.created_at))::float8 AS since,
+        jsonb_build_object('worker', c.process_id, 'claimed', date_trunc('second', c.created_at)::text, 'key', j.concurrency_key,
+          'process', CASE WHEN p.id IS NULL THEN coalesce('process ' || c.process_id || ', which is not registered any more', 'no process')
+                          ELSE p.kind || ' ' || p.id || coalesce(' on ' || p.hostname, '') || ', pid ' || p.pid || ', silent since '
+                               || date_trunc('second', p.last_heartbeat_at) || ' UTC' END) AS evidence
+   FROM (SELECT * FROM claims LIMIT 2000) AS c
+  CROSS JOIN LATERAL (SELECT j.concurrency_key FROM :"schema".solid_queue_jobs j WHERE j.id = c.job_id LIMIT 1) AS j
+   LEFT JOIN LATERAL (SELECT * FROM :"schema".solid_queue_processes p WHERE p.id = c.process_id LIMIT 1) AS p ON true
+  WHERE p.id IS NULL OR p.last_heartbeat_at < timezone('UTC', now()) - :alive
+  ORDER BY c.created_at, c.job_id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', 'the claims of 500 processes were read') WHERE (SELECT count(*) FROM owners) > 500
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', '2,000 claims were read') WHERE (SELECT count(*) FROM (SELECT FROM claims LIMIT 2001) AS o) > 2000

@@ -1,0 +1,21 @@
+-- Unfinished jobs without an execution: no process ever takes them. Without ids, 2,000 unfinished jobs are checked.
+-- Indexes: one on solid_queue_jobs(finished_at), those on job_id.
+WITH checked AS MATERIALIZED (
+  (SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j WHERE :ids IS NULL AND j.finished_at IS NULL LIMIT 2000)
+  UNION ALL
+  SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j
+   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.finished_at IS NULL
+)
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.created_at)::float8 AS since,
+        jsonb_build_object('created', date_trunc('second', j.created_at)::text, 'class', j.class_name) AS evidence
+   FROM checked j
+  CROSS JOIN LATERAL (SELECT coalesce((SELECT t.id FROM :"schema".solid_queue_ready_executions t WHERE t.job_id = j.id),
+                                      (SELECT t.id FROM :"schema".solid_queue_claimed_executions t WHERE t.job_id = j.id),
+                                      (SELECT t.id FROM :"schema".solid_queue_failed_executions t WHERE t.job_id = j.id),
+                                      (SELECT t.id FROM :"schema".solid_queue_blocked_executions t WHERE t.job_id = j.id),
+                                      (SELECT t.id FROM :"schema".solid_queue_scheduled_executions t WHERE t.job_id = j.id)) AS execution) AS e
+  WHERE e.execution IS NULL
+  ORDER BY j.created_at, j.id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', '2,000 unfinished jobs were checked') WHERE :ids IS NULL AND (SELECT count(*) FROM checked) = 2000

@@ -1,0 +1,12 @@
+-- Paused queues with ready jobs.
+-- Indexes: one on solid_queue_ready_executions(queue_name, priority, job_id), as a loose index scan; one on
+-- solid_queue_processes(last_heartbeat_at); the one on solid_queue_pauses(queue_name).
+\ir ../parts/heads.sql
+(SELECT 'queue:' || h.name AS id, extract(epoch FROM h.paused_at)::float8 AS since,
+        jsonb_build_object('queue', h.name, 'age', date_trunc('second', timezone('UTC', now()) - h.paused_at)::text) AS evidence
+   FROM heads h
+  WHERE h.paused_at IS NOT NULL AND h.paused_at < timezone('UTC', now()) - :paused
+  ORDER BY h.paused_at, h.name
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', '500 queues were read') WHERE (SELECT count(*) FROM names) > 500

@@ -1,0 +1,24 @@
+-- Recurring tasks that have not run for longer than twice the longest of their last 10 intervals.
+-- Indexes: the one on solid_queue_recurring_tasks(key), at most 500 tasks; the one on solid_queue_recurring_executions(task_key, run_at).
+WITH tasks AS MATERIALIZED (
+  (SELECT t.key FROM :"schema".solid_queue_recurring_tasks t WHERE :ids IS NULL ORDER BY t.key LIMIT 501)
+  UNION ALL
+  SELECT t.key FROM :"schema".solid_queue_recurring_tasks t
+   WHERE t.key = ANY (ARRAY(SELECT substr(i, 11) FROM unnest(:ids) AS i WHERE i LIKE 'recurring:%'))
+),
+runs AS (
+  SELECT t.key, max(e.run_at) AS last, max(e.run_at - e.before) AS period
+    FROM (SELECT t.key FROM tasks t LIMIT 500) AS t
+   CROSS JOIN LATERAL (SELECT e.run_at, lead(e.run_at) OVER (ORDER BY e.run_at DESC) AS before
+                         FROM (SELECT e.run_at FROM :"schema".solid_queue_recurring_executions e
+                                WHERE e.task_key = t.key ORDER BY e.run_at DESC LIMIT 11) AS e) AS e
+   GROUP BY t.key
+)
+(SELECT 'recurring:' || r.key AS id, extract(epoch FROM r.last + r.period)::float8 AS since,
+        jsonb_build_object('task', r.key, 'last', date_trunc('second', r.last)::text, 'period', date_trunc('second', r.period)::text) AS evidence
+   FROM runs r
+  WHERE timezone('UTC', now()) - r.last > greatest(2 * r.period, :missed)
+  ORDER BY r.last, r.key
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', '500 recurring tasks were read') WHERE (SELECT count(*) FROM tasks) > 500

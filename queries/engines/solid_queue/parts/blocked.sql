@@ -1,0 +1,25 @@
+-- judged: the first blocked job of each of at most 200 concurrency keys, with a job that holds the key. Of each key, the first 1,000
+-- unfinished jobs are searched for it.
+WITH RECURSIVE leaps AS (
+  (SELECT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b WHERE :ids IS NULL ORDER BY b.concurrency_key LIMIT 1)
+  UNION ALL
+  SELECT (SELECT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b WHERE b.concurrency_key > l.concurrency_key
+           ORDER BY b.concurrency_key LIMIT 1)
+    FROM leaps l WHERE l.concurrency_key IS NOT NULL
+),
+keys AS MATERIALIZED (
+  (SELECT l.concurrency_key FROM leaps l WHERE l.concurrency_key IS NOT NULL LIMIT 201)
+  UNION ALL
+  SELECT DISTINCT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b
+   WHERE b.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+),
+judged AS MATERIALIZED (
+  SELECT b.job_id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
+\ir holder.sql
+         AS holder
+    FROM (SELECT k.concurrency_key FROM keys k LIMIT 200) AS k
+   CROSS JOIN LATERAL (SELECT * FROM :"schema".solid_queue_blocked_executions b
+                        WHERE b.concurrency_key = k.concurrency_key ORDER BY b.priority, b.job_id LIMIT 1) AS b
+    LEFT JOIN LATERAL (SELECT m.value FROM :"schema".solid_queue_semaphores m WHERE m.key = k.concurrency_key LIMIT 1) AS m ON true
+   WHERE :ids IS NULL OR 'job:' || b.job_id = ANY (:ids)
+)

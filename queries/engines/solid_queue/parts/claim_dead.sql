@@ -1,0 +1,1 @@
+(p.id IS NULL OR p.last_heartbeat_at < timezone('UTC', now()) - :alive)

@@ -1,0 +1,3 @@
+   AND (
+\ir version.sql
+       ) = (:versions)[array_position(:ids, 'job:' || j.id)]

@@ -1,0 +1,4 @@
+-- Move the task after its steps were changed, and return what was changed.
+\ir wake_task.sql
+
+\ir changed.sql

@@ -1,0 +1,24 @@
+-- The tasks of `involved`, locked, with their versions. Lock a task, then its current transition, in the engine's order. Lock
+-- the task FOR NO KEY UPDATE: the engine holds a transition while its foreign key check locks the task, so FOR UPDATE could
+-- deadlock. Nothing here waits: a row locked by another transaction makes the node locked.
+\ir involved.sql
+, held_tasks AS MATERIALIZED (
+  SELECT t.task_uuid, t.xmin::text AS row_version
+    FROM :"schema".tasks t
+   WHERE t.task_uuid = ANY (ARRAY(SELECT task_uuid FROM involved))
+   ORDER BY t.task_uuid
+     FOR NO KEY UPDATE SKIP LOCKED
+),
+held_now AS MATERIALIZED (
+  SELECT x.task_uuid, x.task_transition_uuid::text AS state
+    FROM :"schema".task_transitions x
+   WHERE x.task_uuid = ANY (ARRAY(SELECT task_uuid FROM held_tasks)) AND x.most_recent
+   ORDER BY x.task_uuid
+     FOR UPDATE SKIP LOCKED
+),
+locked_tasks AS MATERIALIZED (
+  SELECT h.task_uuid, coalesce(n.state, 'none') || ':' || h.row_version AS version
+    FROM held_tasks h LEFT JOIN held_now n ON n.task_uuid = h.task_uuid
+   WHERE n.state IS NOT NULL
+      OR NOT EXISTS (SELECT FROM :"schema".task_transitions x WHERE x.task_uuid = h.task_uuid AND x.most_recent)
+)

@@ -1,0 +1,20 @@
+-- Sections of the actions on jobs whose files do not have them. Locked rows are neither changed nor locked with FOR UPDATE.
+-- Index: queued_job_pkey.
+
+-- :lock
+-- kinds: job
+\ir parts/versions.sql
+   AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+
+-- :lock
+-- kinds: job
+\ir parts/versions.sql
+   AND q.lock_instance IS NULL AND q.lock_time IS NULL
+ ORDER BY q.id
+   FOR UPDATE OF q SKIP LOCKED
+
+-- :rows
+-- kinds: job
+SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
+       to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
+\ir parts/asked_jobs.sql

@@ -1,0 +1,6 @@
+-- The version of each job of the given ids, and whether it is as the operator or a finding's guard has it.
+SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
+\ir same.sql
+  FROM :"schema".queued_job q
+ CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'job:' || q.id)] AS version) AS seen
+ WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))

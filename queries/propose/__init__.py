@@ -1,0 +1,1 @@
+"""Proposal of an engine's folder for a table, made from the catalog."""

@@ -1,0 +1,164 @@
+"""A table as the catalog describes it, and the words of its status column.
+
+Nothing is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from queries.contract.trust import Trust
+from queries.db.batched_query import BatchedQuery
+from queries.db.database import Database
+from queries.db.shared_sql import statement
+from queries.errors import DatabaseError, SlowError
+from queries.model import Record
+from queries.psql_text import bound, sql_name
+from queries.statement import parse_statement, sql_text
+
+FOLDER = Path(__file__).parent / "sql"
+MOST_WORDS = 40  # a column with more different words is no status
+_NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
+_LITERAL = re.compile(r"E?'((?:[^']|'')*)'")
+_CHOICES = re.compile(r"= ANY\b|\)? = \(?E?'")  # of a CHECK that lists the allowed words
+_OTHER = re.compile(r"<>|!=|!?~|[<>]=?|\b(?:NOT|AND|LIKE|length|lower|upper)\b")
+
+
+class NoProposalError(DatabaseError):
+    """No engine can be proposed for a table. str() is the reason."""
+
+
+class Column(Record):
+    """A column with its base type.
+
+    ``default``: the expression, or "". ``checks``: the CHECK constraints on it alone.
+    """
+
+    name: str
+    type: str
+    schema: str
+    enum: bool
+    labels: tuple[str, ...]
+    required: bool
+    default: str
+    generated: bool
+    checks: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """The name as SQL."""
+        return sql_name(self.name)
+
+    @property
+    def builtin(self) -> bool:
+        """True if every server has its type."""
+        return self.schema == "pg_catalog"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Words that an enum type or a CHECK constraint allows, or none."""
+        return self.labels or next(filter(None, map(_allowed, self.checks)), ())
+
+
+class Trigger(Record):
+    """A trigger. ``notifies``: its function seems to use NOTIFY."""
+
+    name: str
+    function: str
+    notifies: bool
+
+
+class Beside(Record):
+    """Another table.
+
+    ``refers``: columns that refer to it. ``referred``: it refers to the proposed table.
+    """
+
+    name: str
+    refers: str
+    referred: bool
+
+
+class Table(Record):
+    """A table.
+
+    ``keys``: columns of unique indexes that allow no NULL, the primary key first. ``parents``: columns that refer to a
+    column of the table itself. ``checks``: constraints on several columns. ``beside``: tables of its foreign keys and
+    of its schema. ``more``: number of others.
+    """
+
+    schema: str
+    name: str
+    kind: str
+    readable: bool
+    policies: bool
+    columns: tuple[Column, ...]
+    keys: tuple[tuple[str, ...], ...]
+    parents: tuple[tuple[str, str], ...]
+    triggers: tuple[Trigger, ...]
+    beside: tuple[Beside, ...] = ()
+    more: int = 0
+    checks: tuple[str, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name."""
+        return next(each for each in self.columns if each.name == name)
+
+
+async def read_table(database: Database, name: str, schema: str = "", trusted: Sequence[str] = ()) -> Table:
+    """Read the description of the table that an operator names. Raises DatabaseError.
+
+    ``schema``: the one to use if several have such a table. ``trusted``: roles whose objects may be read.
+    """
+    query = BatchedQuery(parse_statement(sql_text(FOLDER / "table.sql")), {"query": name})
+    (rows,) = await database.batch([query])
+    found = [table for table in msgspec.convert(rows, list[Table]) if schema in ("", table.schema)]
+    if len(found) != 1:
+        where = ", ".join(each.schema for each in found)
+        why = f"Several schemas have such a table: {where}. Choose one with --schema." if found else ""
+        raise NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
+    table = found[0]
+    args = msgspec.json.encode({"functions": [], "trusted": list(trusted)}).decode()
+    (doubts,) = await database.batch([BatchedQuery(statement("code"), {"query": [table.name], "args": args})])
+    if table.kind in _NO_TABLE:
+        raise NoProposalError(
+            f"{name} is {_NO_TABLE[table.kind]}, not a table.", "Its rows cannot be locked and have no version."
+        )
+    if why := Trust(doubts).unreadable(table.schema, [table.name]):
+        raise NoProposalError(f"The table {name} is not read.", f"{why}.")
+    if not table.readable:
+        raise NoProposalError(f"This role may not read the table {name}.", "It needs USAGE and SELECT.")
+    return table
+
+
+async def read_words(database: Database, table: Table, column: str, key: str) -> tuple[str, ...]:
+    """Read the words of a column in the newest rows.
+
+    Return none if there are too many or it takes too long. Raises DatabaseError.
+    """
+    names = {"schema": table.schema, "table": table.name, "column": column, "key": key, "limit": str(MOST_WORDS + 1)}
+    sql = sql_text(FOLDER / "words.sql")
+    query = parse_statement(msgspec.structs.replace(sql, text=bound(sql.text, names)))
+    try:
+        async with database.reading(in_order=True) as transaction:
+            rows = await transaction.rows(query, {})
+    except SlowError:
+        return ()
+    return tuple(row["word"] for row in rows) if len(rows) <= MOST_WORDS else ()
+
+
+def _allowed(check: str) -> tuple[str, ...]:
+    """Return the words that a CHECK constraint lists, or none."""
+    without = _LITERAL.sub("''", check)
+    if not _CHOICES.search(without) or _OTHER.search(without):
+        return ()
+    return tuple(dict.fromkeys(_unescaped(match) for match in _LITERAL.finditer(check)))
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    text = match[1].replace("''", "'")
+    return text.replace("\\\\", "\\") if match[0].startswith("E") else text

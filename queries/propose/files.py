@@ -1,0 +1,341 @@
+"""Files of a proposed engine: ``engine.toml``, tables, example rows and payloads."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from queries.contract.folder import TOML
+from queries.model import Phase
+from queries.propose.catalog import Column
+from queries.propose.proposal import HELD, WAITING, Change, Proposal, State, names
+from queries.propose.toml_text import Inline, written
+from queries.psql_text import bound, identifier, literal
+from queries.safe_text import safe_text
+from queries.state_file import open_private
+
+TEMPLATES = Path(__file__).parent / "templates"
+PROPOSED = (
+    "Proposed by `unstick engine new` from the catalog. Nothing of it is proved: answer the questions, correct what is"
+    " wrong, and run `unstick engine check` on this folder."
+)
+NEXT = {
+    "wake": "The next free worker takes it.",
+    "retry": "The next free worker takes it.",
+    "release": "The next free worker takes it.",
+    "cancel": "No worker takes it.",
+}
+_NODE_COLUMNS = {
+    "created_at": "created",
+    "changed_at": "changed",
+    "due_at": "due",
+    "owner": "owner",
+    "attempts": "attempts",
+    "max_attempts": "most",
+    "error": "error",
+}
+_WIDTH = 118
+_CONSTANT = re.compile(r"E?'(?:[^']|'')*'(?=::|$)|-?[0-9.]+$|now\(\)$|CURRENT_TIMESTAMP$")
+# Examples by type, for columns that must have a value
+_EXAMPLES = {
+    "bool": "false",
+    "bytea": "''",
+    "float8": "0",
+    "int2": "0",
+    "int4": "0",
+    "int8": "0",
+    "json": "'{}'",
+    "jsonb": "'{}'",
+    "text": "''",
+    "varchar": "''",
+    "uuid": "'00000000-0000-4000-8000-000000000000'",
+}
+
+
+def files(proposal: Proposal) -> dict[str, str]:
+    """Return the text of each file, by its name. ``engine.toml`` is the last."""
+    payloads = _payloads(proposal)
+    made = {"schema.sql": _schema(proposal), "fixture.sql": _fixture(proposal)}
+    made |= {f"detail/{name}.sql": _payload(proposal, column) for name, column in payloads.items()}
+    return {**made, TOML: _toml(proposal)}
+
+
+def save(files: Mapping[str, str], folder: Path) -> None:
+    """Write the files into a new folder that only this user can write.
+
+    Raises OSError, also if the folder exists.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(mode=0o700)
+    for name, text in files.items():
+        with os.fdopen(
+            open_private(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w", encoding="utf-8"
+        ) as file:
+            file.write(text)
+
+
+# engine.toml
+
+
+def _toml(proposal: Proposal) -> str:
+    lines = [*_comment(PROPOSED), "#"]
+    for number, question in enumerate(proposal.questions, 1):
+        lines += _comment(f"ASK {number}: {question.text}")
+    lines += [line for each in proposal.missing for line in _comment(f"Not proposed: {each.name}, because {each.why}.")]
+    return "\n".join([*lines, "", *written(_settings(proposal))]) + "\n"
+
+
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" for line in textwrap.wrap(safe_text(text), _WIDTH, break_long_words=False)]
+
+
+def _settings(proposal: Proposal) -> dict[str, Any]:
+    table, relation = proposal.table, {column.name: column.type for column in _used(proposal)}
+    failed = proposal.of(Phase.FAILED)
+    settings: dict[str, Any] = {
+        "title": f"Table {safe_text(table.name)}",
+        "about": f"Rows of the table {safe_text(table.name)}, as proposed from the catalog.",
+        "dead": f"rows with the status {' or '.join(safe_text(s.word) for s in failed)}" if failed else "",
+        "recognise": {"relations": {table.name: relation}},
+        "kinds": {proposal.kind: _kind(proposal)},
+        "statuses": dict(_statuses(proposal)),
+        "thresholds": {"late": "5m", "stale": "15m"},
+        "findings": dict(_findings(proposal)),
+        "actions": {change.name: _action(proposal, change) for change in proposal.changes},
+    }
+    status = proposal.roles.get("status")
+    if status and "due" in proposal.roles and not _is_column(proposal, "due"):
+        columns = [status.name, proposal.roles["due"].name, proposal.key.name]
+        settings["needs"] = {f"{proposal.kind}_by_status": {"table": table.name, "columns": columns}}
+    if status and status.enum and status.schema == table.schema:
+        settings["recognise"]["enums"] = {status.type: status.labels}
+    elif status and status.enum:
+        settings["type_schemas"] = [status.schema]
+    return {name: value for name, value in settings.items() if value}
+
+
+def _is_column(proposal: Proposal, role: str) -> bool:
+    """Return True if a node's time is the column itself."""
+    return proposal.time(role, "node") == proposal.roles[role].name
+
+
+def _kind(proposal: Proposal) -> dict[str, Any]:
+    kind: dict[str, Any] = {"table": proposal.table.name}
+    if proposal.key.name != "id":
+        kind["key"] = proposal.key.name
+    if "parent" in proposal.roles:
+        kind["parent"] = proposal.roles["parent"].name
+    columns = {}
+    if "title" in proposal.roles:
+        columns["title"] = f"coalesce({proposal.column('title')}::text, {proposal.key.sql}::text)"
+    columns["status"] = proposal.status
+    for name, role in _NODE_COLUMNS.items():
+        if role in proposal.roles:
+            columns[name] = proposal.time(role, "node") if name.endswith("_at") else proposal.roles[role].name
+    sign = next((role for role in ("heartbeat", "taken") if role in proposal.roles), "")
+    if sign:
+        columns["heartbeat_at"] = proposal.time(sign, "node")
+    kind["columns"] = columns
+    if proposal.of(Phase.FAILED):
+        since = {"since": proposal.roles["due"].name} if "due" in proposal.roles else {}
+        if since and not _is_column(proposal, "due"):
+            since["at"] = proposal.time("due", "node")
+        kind["dead"] = Inline({"from": proposal.words(Phase.FAILED), **since})
+    return kind
+
+
+def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:
+    running = {"phase": "running", "when": proposal.taken} if proposal.taken else {}
+    later = f"{proposal.column('due')} > {proposal.stored('due', 'now()')}" if proposal.splits else ""
+    scheduled = {"phase": "scheduled", "when": later} if later else {}
+    for state in proposal.states:
+        if state.phase is Phase.READY and (running or scheduled):
+            yield state.word, [Inline(each) for each in (running, scheduled, {"phase": "ready"}) if each]
+        else:
+            yield state.word, str(state.phase)
+
+
+def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
+    if not proposal.lacks("overdue"):
+        late = f"{proposal.column('due')} < {proposal.stored('due', 'now() - :late')}"
+        yield (
+            "overdue",
+            {
+                "severity": 5,
+                "proof": "assumed",
+                "symptom": "late",
+                "sentence": "It was due {age} ago, and no worker has taken it.",
+                "from": [state.word for state in proposal.of(*WAITING)],
+                "where": f"{late} AND ({proposal.taken}) IS NOT TRUE" if proposal.taken else late,
+                "since": proposal.time("due", "moment"),
+            },
+        )
+    if not proposal.lacks("stale_lock"):
+        owner, sign = "owner" in proposal.roles, proposal.column(proposal.sign)
+        yield (
+            "stale_lock",
+            {
+                "severity": 7,
+                "proof": "assumed",
+                "sentence": f"{'{worker} has' if owner else 'Its worker has'} shown no sign of life for {{age}}.",
+                "from": proposal.words(Phase.RUNNING),
+                "where": f"{sign} < {proposal.stored(proposal.sign, 'now() - :stale')}",
+                "since": proposal.time(proposal.sign, "moment"),
+                **({"evidence": {"worker": f"{proposal.column('owner')}::text"}, "cause": ["worker"]} if owner else {}),
+                **({"action": "release"} if "release" in {change.name for change in proposal.changes} else {}),
+            },
+        )
+
+
+def _action(proposal: Proposal, change: Change) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "support": "emulated",
+        "proof": "assumed",
+        "from": proposal.words(*change.phases),
+        "effect": change.effect,
+        "next": NEXT[change.name],
+        "set": {column.name: value for column, value in change.sets},
+    }
+    if change.refused:
+        settings["refuse"] = [Inline({"when": change.refused, "why": change.why})]
+    return settings
+
+
+# Tables and rows
+
+
+def _used(proposal: Proposal) -> list[Column]:
+    """Return the columns that the engine uses, in the order of the table."""
+    used = {
+        proposal.key.name,
+        *(c.name for c in proposal.roles.values()),
+        *(c.name for c in _payloads(proposal).values()),
+    }
+    return [column for column in proposal.table.columns if column.name in used]
+
+
+def _schema(proposal: Proposal) -> str:
+    status = proposal.roles.get("status")
+    labels = ", ".join(map(literal, status.labels)) if status else ""
+    enum = status is not None and status.enum
+    types = _template("enum", type=identifier(status.type), labels=labels) if status and enum else ""
+    columns = ",\n  ".join(_definition(proposal, column) for column in _used(proposal))
+    made = _template("schema", types=types.strip(), table=identifier(proposal.table.name), columns=columns)
+    return re.sub(r"\n\n+", "\n", made)
+
+
+def _definition(proposal: Proposal, column: Column) -> str:
+    parts = [identifier(column.name), identifier(column.type) if column.enum else column.type]
+    constant = _CONSTANT.match(column.default)
+    if column.name == proposal.key.name:
+        parts.append("PRIMARY KEY")
+    elif column.required and not (column.default and constant is None and _is_emptied(proposal, column)):
+        parts.append("NOT NULL")
+    if constant:
+        parts.append(f"DEFAULT {constant[0]}")
+    if column is proposal.roles.get("parent"):
+        parts.append(f"REFERENCES {identifier(proposal.table.name)}")
+    if column is proposal.roles.get("status") and column.words and not column.enum:
+        parts.append(f"CHECK ({identifier(column.name)} IN ({', '.join(map(literal, column.words))}))")
+    return " ".join(parts)
+
+
+def _is_emptied(proposal: Proposal, column: Column) -> bool:
+    """Return True if an action sets the column to its default."""
+    return any(each == column and value == "DEFAULT" for change in proposal.changes for each, value in change.sets)
+
+
+def _fixture(proposal: Proposal) -> str:
+    columns = _used(proposal)
+    rows = []
+    for number, values in enumerate(_examples(proposal), 1):
+        given = {proposal.key.name: names().keys[proposal.key.type].format(number)}
+        given |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
+        rows.append(f"({', '.join(given.get(column.name, _example(column)) for column in columns)})")
+    all_names = ", ".join(identifier(column.name) for column in columns)
+    return _template("fixture", table=identifier(proposal.table.name), columns=all_names, rows=",\n  ".join(rows))
+
+
+def _example(column: Column) -> str:
+    return "DEFAULT" if not column.required or _CONSTANT.match(column.default) else _EXAMPLES.get(column.type, "now()")
+
+
+def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
+    """Yield example rows as SQL by role: each status, and late, stale and child rows."""
+    first = names().keys[proposal.key.type].format(1)
+    taken = [State(word=proposal.ready.word, phase=Phase.RUNNING)] if proposal.ready and proposal.taken else []
+    for number, state in enumerate((*proposal.states, *taken)):
+        if state.phase in WAITING:
+            yield _of_state(proposal, state, "1 hour") | ({"parent": first} if number else {})
+            yield _of_state(proposal, state, "-1 day")
+        elif state.phase is Phase.RUNNING:
+            yield _of_state(proposal, state, "2 hours") | {"owner": _of_type(proposal, "owner", "worker", 1)}
+            fresh = {"owner": _of_type(proposal, "owner", "worker", 2), "lease": _at(proposal, "lease", "-1 hour")}
+            fresh |= {"attempts": "3", "most": "3"}  # it runs for the last time
+            yield _of_state(proposal, state, "1 second") | fresh
+        else:
+            yield _of_state(proposal, state, "2 hours")
+            yield _of_state(proposal, state, "1 hour")
+    yield _of_state(proposal, proposal.states[0], "1 hour") | {"parent": first}
+
+
+def _of_state(proposal: Proposal, state: State, age: str) -> dict[str, str]:
+    """Return a row of a state, with times of this age."""
+    row = {"status": literal(state.word), "due": _at(proposal, "due", age), "title": "'example'"}
+    row |= {role: _at(proposal, role, "1 day") for role in ("created",)} | {"changed": _at(proposal, "changed", age)}
+    if state.phase is Phase.RUNNING:
+        row |= {role: _at(proposal, role, age) for role in HELD if role != "owner"}
+    if state.phase in (Phase.DONE, Phase.CANCELLED):
+        row["finished"] = _at(proposal, "finished", age)
+    if state.phase is Phase.FAILED:
+        row |= {"failed": _at(proposal, "failed", age), "attempts": "3", "most": "3"}
+        row["error"] = _of_type(proposal, "error", "example")
+    return row
+
+
+def _at(proposal: Proposal, role: str, age: str) -> str:
+    return proposal.stored(role, f"now() - interval '{age}'") if role in proposal.roles else "NULL"
+
+
+def _of_type(proposal: Proposal, role: str, text: str, number: int = 1) -> str:
+    """Return an example of a role's column."""
+    kind = proposal.roles[role].type if role in proposal.roles else ""
+    json = f"'[\"{text}\"]'"
+    examples = {**names().keys, "text": f"'{text}-{{}}'", "varchar": f"'{text}-{{}}'"}
+    return json if kind in ("json", "jsonb") else examples.get(kind, "").format(number)
+
+
+# Payloads
+
+
+def _payloads(proposal: Proposal) -> Mapping[str, Column]:
+    """Return the columns with stored documents, by the name of their file."""
+    taken = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
+    found: dict[str, Column] = {}
+    for column in proposal.table.columns:
+        if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in taken:
+            name = re.sub(r"[^a-z0-9]+", "_", column.name.lower()).strip("_")[:30] or "payload"
+            found[name if name not in found else f"{name}_{len(found)}"] = column
+    return found
+
+
+def _payload(proposal: Proposal, column: Column) -> str:
+    value = column.sql
+    return _template(
+        "payload",
+        title=safe_text(column.name),
+        kind=proposal.kind,
+        content=value if column.type == "bytea" else f"convert_to({value}::text, 'UTF8')",
+        table=identifier(proposal.table.name),
+        key=proposal.key.sql,
+        start=str(len(proposal.kind) + 2),
+        cast=proposal.key.type,
+    )
+
+
+def _template(name: str, **values: str) -> str:
+    return bound((TEMPLATES / f"{name}.sql").read_text("utf-8"), values)

@@ -1,0 +1,486 @@
+"""Proposal of an engine: what each column is for, states, actions and questions.
+
+``names.toml`` has the names and words by which columns and statuses are recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from queries.contract.folder import NAME
+from queries.db.database import Database
+from queries.model import Phase, Record
+from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_words
+from queries.psql_text import literal
+from queries.strict_toml import TomlFile
+
+HELD = ("owner", "taken", "heartbeat", "lease")  # roles of the columns that a worker sets when it takes a task
+SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that tell when a worker last did something
+FINDINGS = ("overdue", "stale_lock", "dead_letters")
+OVER = ("failed", "finished")  # roles of the times at which a worker was done with a row
+GIVEN_UP = "given up"  # status of a row whose attempts are used up
+WAITING = (Phase.READY, Phase.SCHEDULED)
+_TIMES = ("due", "finished", "failed", "created", *SIGNS)
+_DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::")
+
+
+class Role(Record, forbid_unknown_fields=True):
+    """Purpose of a column, and the types and names that such a column has.
+
+    ``like``: pattern of names that suggest the role. ``releasable``: only a column that an action can empty.
+    ``of_key``: only a column of the key's type.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    like: str = ""
+    releasable: bool = False
+    of_key: bool = False
+
+
+class TimeFormat(Record, forbid_unknown_fields=True):
+    """Expressions from a stored time to a node's time and to a moment, and back."""
+
+    node: str
+    moment: str
+    stored: str
+
+
+class Names(Record, forbid_unknown_fields=True):
+    """The content of ``names.toml``."""
+
+    phases: dict[Phase, tuple[str, ...]]
+    guesses: dict[Phase, str]
+    roles: tuple[Role, ...]
+    times: dict[str, TimeFormat]
+    keys: dict[str, str]
+    parts: dict[str, tuple[str, ...]]
+    lacks: dict[str, str]
+    questions: dict[str, str]
+
+
+class Question(Record):
+    """A question about the engine that only its authors can answer."""
+
+    code: str
+    text: str
+
+
+class State(Record):
+    """A status and its phase. ``condition``: of its rows, if the table has no status."""
+
+    word: str
+    phase: Phase
+    condition: str = ""
+    guessed: bool = False
+
+
+class Missing(Record):
+    """A finding or an action that cannot be proposed."""
+
+    name: str
+    why: str
+
+
+class Change(Record):
+    """A proposed action: the phases that it is for, and the columns that it sets.
+
+    ``refused``: SQL condition of rows that it refuses, or "". ``why``: the reason.
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+    sets: tuple[tuple[Column, str], ...]
+    effect: str
+    refused: str = ""
+    why: str = ""
+
+
+class Proposal(Record):
+    """An engine proposed for a table.
+
+    ``guessed``: the roles that a pattern found. ``sampled``: the statuses come from rows.
+    """
+
+    name: str
+    kind: str
+    table: Table
+    key: Column
+    roles: Mapping[str, Column]
+    guessed: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()
+    sampled: bool = False
+    questions: tuple[Question, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    def of(self, *phases: Phase) -> tuple[State, ...]:
+        """Return the states of these phases."""
+        return tuple(state for state in self.states if state.phase in phases)
+
+    def words(self, *phases: Phase) -> list[str]:
+        """Return names in ``engine.toml`` for those of these phases that a row can have.
+
+        A name that is a phase and a status is taken for the status: then they are the statuses.
+        """
+        words, there = {state.word for state in self.states}, {state.phase for state in self.states}
+        there |= {Phase.RUNNING} if self.taken else set()
+        there |= {Phase.SCHEDULED} if self.splits and Phase.READY in there else set()
+        found: list[str] = []
+        for phase in phases:
+            found += [state.word for state in self.of(phase)] if phase in words else [str(phase)] * (phase in there)
+        return found
+
+    def column(self, role: str) -> str:
+        """Return the column of a role as SQL, or ""."""
+        return self.roles[role].sql if role in self.roles else ""
+
+    def time(self, role: str, of: Literal["node", "moment"]) -> str:
+        """Return the time of a role: the name of its column, or SQL."""
+        column = self.roles[role]
+        expression: str = getattr(names().times[column.type], of)
+        return column.name if expression == "{}" else expression.format(column.sql)
+
+    def stored(self, role: str, moment: str) -> str:
+        """Return a moment as a value of the role's column."""
+        return names().times[self.roles[role].type].stored.format(moment)
+
+    @property
+    def status(self) -> str:
+        """The status of a row as SQL."""
+        if "status" in self.roles:
+            return self.column("status")
+        cases = (f"WHEN {state.condition} THEN {literal(state.word)}" for state in self.states if state.condition)
+        last = literal(self.states[-1].word)
+        return f"CASE {' '.join(cases)} ELSE {last} END" if len(self.states) > 1 else last
+
+    @property
+    def splits(self) -> bool:
+        """True if rows that wait for a worker are scheduled until they are due.
+
+        An engine with a status of that name changes it when they are.
+        """
+        return "due" in self.roles and all(state.word != Phase.SCHEDULED for state in self.states)
+
+    @property
+    def taken(self) -> str:
+        """SQL condition of a row that a worker has taken, or "" if its status tells it."""
+        locks = [role for role in HELD if role in self.roles]
+        free = [role for role in locks if not self.roles[role].required]
+        alone = "status" in self.roles and not self.of(Phase.RUNNING) and len(locks) > 1
+        return f"{self.column(free[0])} IS NOT NULL" if alone and free else ""
+
+    def lacks(self, part: str) -> str:
+        """Return why a finding or an action cannot be proposed, or ""."""
+        by_status, roles = "status" in self.roles, self.roles
+        there: dict[str, Any] = {
+            "waiting": self.of(*WAITING),
+            "due": "due" in roles,
+            "running": self.of(Phase.RUNNING) or self.taken,
+            "running_states": self.of(Phase.RUNNING),
+            "sign": self.sign,
+            "failed_states": self.of(Phase.FAILED),
+            "cancelled_states": self.of(Phase.CANCELLED),
+            "ready": self.ready,
+            "over": by_status
+            or GIVEN_UP in (s.word for s in self.states)
+            or any(emptied(roles.get(role)) for role in OVER),
+            "free": by_status or any(emptied(roles.get(role)) for role in HELD),
+        }
+        return next((names().lacks[need] for need in names().parts[part] if not there[need]), "")
+
+    @property
+    def missing(self) -> tuple[Missing, ...]:
+        """Findings and actions that cannot be proposed."""
+        whys = ((part, self.lacks(part)) for part in names().parts)
+        return tuple(Missing(name=part, why=why) for part, why in whys if why)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Findings, and dead letters, that can be proposed."""
+        return tuple(name for name in FINDINGS if not self.lacks(name))
+
+    @property
+    def ready(self) -> State | None:
+        """The state that a worker takes: that of a new row, or the most usual word."""
+        ready = self.of(Phase.READY)
+        by_default = [state for state in ready if state.word == self.default_word]
+        usual = names().phases[Phase.READY]
+        by_name = sorted(ready, key=lambda state: (state.guessed, [*usual, plain(state.word)].index(plain(state.word))))
+        return next(iter(by_default or by_name), None)
+
+    @property
+    def default_word(self) -> str:
+        """The status of a new row, or ""."""
+        match = _DEFAULT_WORD.match(self.roles["status"].default) if "status" in self.roles else None
+        return match[1].replace("''", "'") if match else ""
+
+    @property
+    def sign(self) -> str:
+        """The role of the column that tells when a worker last did something, or ""."""
+        return next((role for role in SIGNS if role in self.roles), "")
+
+
+@cache
+def names() -> Names:
+    """Return the content of ``names.toml``."""
+    path = Path(__file__).parent / "names.toml"
+    return TomlFile(str(path), path.read_text("utf-8")).decode(Names)
+
+
+async def propose(database: Database, table: Table, name: str) -> Proposal:
+    """Return the proposal for a table.
+
+    Words of a status that neither an enum type nor a CHECK constraint lists are read from the newest rows. Raises
+    NoProposalError and other DatabaseErrors.
+    """
+    key = _key(table)
+    roles, _ = _roles(table, key)
+    status = roles.get("status")
+    if status is None or status.words:
+        return proposal_of(table, name, status.words if status else ())
+    return proposal_of(table, name, await read_words(database, table, status.name, key.name), sampled=True)
+
+
+def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool = False) -> Proposal:
+    """Return the proposal for a table whose status has these words.
+
+    ``sampled``: they were read from rows. Raises NoProposalError.
+    """
+    key = _key(table)
+    roles, guessed = _roles(table, key)
+    if "status" not in roles or not words:  # the states then come from other columns
+        words = ()
+        roles.pop("status", None)
+    base = Proposal(
+        name=name,
+        kind=_kind(table.name),
+        table=table,
+        key=key,
+        roles=roles,
+        guessed=tuple(role for role in roles if role in guessed),
+        sampled=sampled,
+    )
+    base = msgspec.structs.replace(base, states=tuple(map(state_of, words)) or tuple(_derived(base)))
+    base = msgspec.structs.replace(base, changes=tuple(_changes(base)))
+    asked = (Question(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
+    return msgspec.structs.replace(base, questions=tuple(asked))
+
+
+def engine_name(table: str) -> str:
+    """Return the name of an engine for a table."""
+    return re.sub(r"[^a-z0-9]+", "_", table.lower()).strip("_0123456789")[:40] or "engine"
+
+
+def _kind(table: str) -> str:
+    name = engine_name(table)
+    name = name[:-1] if re.search(r"[^s]s$", name) else name
+    return name if re.fullmatch(NAME, name) else "task"
+
+
+def _key(table: Table) -> Column:
+    if "." in table.name:
+        raise NoProposalError(f"The name {table.name} has a dot.", "A folder writes columns as table.column.")
+    single = [columns[0] for columns in table.keys if len(columns) == 1]
+    if not table.keys:
+        raise NoProposalError(f"The table {table.name} has no key.", "A row that has no key cannot be named again.")
+    if not single:
+        several = ", ".join(table.keys[0])
+        raise NoProposalError(f"The key of {table.name} has several columns: {several}.", "Write its folder by hand.")
+    for column in map(table.column, single):
+        if column.type in names().keys and column.builtin:
+            return column
+    kinds = ", ".join(names().keys)
+    type_ = table.column(single[0]).type
+    raise NoProposalError(f"The key {single[0]} of {table.name} is of type {type_}.", f"A key is one of {kinds}.")
+
+
+# Columns
+
+
+def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
+    """Return the columns by role, and the roles that are guessed."""
+    free = {column.name: column for column in table.columns if column.name != key.name and not column.generated}
+    found: dict[str, Column] = {}
+    guessed = set()
+    for name, of in table.parents:
+        if of == key.name and name in free and "parent" not in found:
+            found["parent"] = free.pop(name)
+    for role in names().roles:
+        fitting = [column for column in free.values() if _fits(column, role, key)]
+        if role.name not in found and fitting:
+            best = min(fitting, key=lambda column: _rank(column, role))
+            found[role.name] = free.pop(best.name)
+            guessed |= {role.name} if role.like else set()
+    return found, guessed
+
+
+def _fits(column: Column, role: Role, key: Column) -> bool:
+    if ("enum" if column.enum else column.type if column.builtin else "") not in role.types:
+        return False
+    if (role.releasable and column.required and not column.default) or (role.of_key and column.type != key.type):
+        return False
+    name = column.name.lower()
+    return name in role.names or (bool(role.like) and re.fullmatch(role.like, name) is not None)
+
+
+def _rank(column: Column, role: Role) -> int:
+    return [*role.names, column.name.lower()].index(column.name.lower())
+
+
+# States
+
+
+def state_of(word: str) -> State:
+    """Return a status with its usual phase, else a guess from its form, else UNKNOWN."""
+    usual = next((phase for phase, known in names().phases.items() if plain(word) in known), None)
+    guesses = (phase for phase, like in names().guesses.items() if re.fullmatch(like, plain(word)))
+    guess = next(guesses, Phase.UNKNOWN) if usual is None else usual
+    return State(word=word, phase=guess, guessed=usual is None and guess is not Phase.UNKNOWN)
+
+
+def plain(word: str) -> str:
+    """Return a word in lower case, with underscores between its parts."""
+    return re.sub(r"[^a-z]+", "_", word.lower()).strip("_")
+
+
+def _derived(base: Proposal) -> Iterator[State]:
+    """Yield states that come from times and the worker, for a table without a status.
+
+    The first that fits counts. Only a column that may be NULL tells anything.
+    """
+    telling = {role for role, column in base.roles.items() if not column.required}
+    held = next((role for role in ("owner", "taken", "lease") if role in telling), "")
+    for word, phase, role in (("finished", Phase.DONE, "finished"), ("failed", Phase.FAILED, "failed")):
+        if role in telling:
+            yield State(word=word, phase=phase, condition=f"{base.column(role)} IS NOT NULL")
+    if held:
+        yield State(word="taken", phase=Phase.RUNNING, condition=f"{base.column(held)} IS NOT NULL")
+    if {"attempts", "most"} <= base.roles.keys() and "failed" not in telling:
+        yield State(word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('attempts')} >= {base.column('most')}")
+    yield State(word="waiting", phase=Phase.READY)
+
+
+# Actions
+
+
+def _changes(base: Proposal) -> Iterator[Change]:
+    ready, roles = base.ready, base.roles
+    now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
+    back = _set(roles.get("status"), literal(ready.word) if ready else "")
+    again = _set(roles.get("attempts"), "0")
+    free = [each for role in HELD for each in emptied(roles.get(role))]
+    over = [each for role in OVER for each in emptied(roles.get(role))]
+    if not base.lacks("wake"):
+        yield Change(name="wake", phases=(Phase.SCHEDULED,), sets=tuple(now), effect="It is due now.")
+    if not base.lacks("retry"):
+        effect = "It waits for a worker again, with no attempts." if again else "It waits for a worker again."
+        yield Change(name="retry", phases=(Phase.FAILED,), sets=(*back, *now, *again, *free, *over), effect=effect)
+    if not base.lacks("release"):
+        yield Change(
+            name="release",
+            phases=(Phase.RUNNING,),
+            sets=(*back, *free),
+            effect="It has no worker and waits for one again.",
+            refused=f"({base.column(base.sign)} < {base.stored(base.sign, 'now() - :stale')}) IS NOT TRUE",
+            why="its worker has shown a sign of life",
+        )
+    if not base.lacks("cancel"):
+        cancel = _set(roles.get("status"), literal(base.of(Phase.CANCELLED)[0].word))
+        yield Change(
+            name="cancel",
+            phases=WAITING,
+            sets=tuple(cancel),
+            effect="It is cancelled and will not run.",
+            refused=base.taken,
+            why="a worker has taken it" if base.taken else "",
+        )
+
+
+def _set(column: Column | None, value: str) -> list[tuple[Column, str]]:
+    return [(column, value)] if column is not None and value else []
+
+
+def emptied(column: Column | None) -> list[tuple[Column, str]]:
+    """Return how an action empties a column.
+
+    A column that is never NULL gets its default.
+    """
+    if column is None or (column.required and not column.default):
+        return []
+    return [(column, "DEFAULT" if column.required else "NULL")]
+
+
+# Questions
+
+
+def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the code of each question, and what it is about."""
+    yield from _about_states(base)
+    if base.guessed:
+        yield "guessed_columns", (", ".join(f"{base.roles[role].name} = {role}" for role in base.guessed),)
+    yield from _about_times(base)
+    actions = {change.name for change in base.changes}
+    for action in ("retry", "release"):
+        if "attempts" in base.roles and action in actions:
+            yield f"attempts_on_{action}", (base.roles["attempts"].name,)
+    if actions:
+        yield "notify", ()
+    if base.table.triggers:
+        said = (f"{t.name} ({t.function}{', which notifies' if t.notifies else ''})" for t in base.table.triggers)
+        yield "triggers", (", ".join(said),)
+    if "parent" in base.roles and base.roles["parent"].name not in {name for name, _ in base.table.parents}:
+        yield "parent", (base.roles["parent"].name, base.key.name)
+    if base.table.checks and actions:
+        yield "checks", ("; ".join(base.table.checks),)
+    if base.table.beside:
+        yield (
+            "beside",
+            (", ".join([*map(_beside, base.table.beside), *([f"{more} more"] if (more := base.table.more) else [])]),),
+        )
+
+
+def _beside(table: Beside) -> str:
+    """Return the name of another table, and how it is related."""
+    how = [f"{table.refers} refers to it"] if table.refers else []
+    how += ["it refers to this table"] if table.referred else []
+    return f"{table.name} ({', '.join(how)})" if how else table.name
+
+
+def _about_states(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if "status" not in base.roles:
+        yield "no_words" if base.sampled else "no_status", (", ".join(state.word for state in base.states),)
+    elif base.sampled:
+        yield "free_text", ()
+    if guessed := [f"{state.word} = {state.phase}" for state in base.states if state.guessed]:
+        yield "guessed_words", (", ".join(guessed),)
+    if base.taken:
+        yield "lock_alone", (base.taken,)
+    if unknown := base.of(Phase.UNKNOWN):
+        yield "unknown_words", (", ".join(state.word for state in unknown),)
+    first, ready = base.ready, base.of(Phase.READY)
+    if first and len(ready) > 1 and first.word != base.default_word:
+        yield "ready_word", (", ".join([first.word, *(state.word for state in ready if state != first)]),)
+    if "status" in base.roles:
+        yield ("cancel" if base.of(Phase.CANCELLED) else "no_cancelled"), ()
+
+
+def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
+    if base.of(Phase.RUNNING) or base.taken:
+        yield "stale", (base.roles[base.sign].name if base.sign else "not recorded",)
+    times = {role: base.roles[role] for role in _TIMES if role in base.roles}
+    if zoneless := _named(times, "timestamp"):
+        yield "time_zone", (zoneless,)
+    for kind, unit in (("int8", "milliseconds since 1970"), ("int4", "seconds since 1970")):
+        if numbers := _named(times, kind):
+            yield "time_unit", (numbers, unit)
+
+
+def _named(columns: Mapping[str, Column], kind: str) -> str:
+    return ", ".join(dict.fromkeys(column.name for column in columns.values() if column.type == kind))

@@ -1,0 +1,1 @@
+CREATE TYPE :type AS ENUM (:labels);

@@ -1,0 +1,75 @@
+"""Names and texts in SQL that cannot change the statement.
+
+Scripts name them as psql does: ``:"x"`` is a quoted identifier, ``:'x'`` a text, and ``:x`` stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_VARIABLE = re.compile(r"""(?<![:\w]):(?:"(\w+)"|'(\w+)'|(\w+))""")
+_UNSAFE = re.compile(r"[^\w ./+*=<>,;()\[\]{}@#!?%&|~^`:-]|--|/\*")  # `$`, quotes, `\`, line breaks, comments
+_ESCAPED = re.compile(r"[^\w .+=<>,;()\[\]{}@#!?%&|~^`]")
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+_RESERVED = re.compile(
+    r"all|analyse|analyze|and|any|array|as|asc|asymmetric|authorization|binary|both|case|cast|check|collate|"
+    r"collation|column|concurrently|constraint|create|cross|current_catalog|current_date|current_role|"
+    r"current_schema|current_time|current_timestamp|current_user|default|deferrable|desc|distinct|do|else|end|"
+    r"except|false|fetch|for|foreign|freeze|from|full|grant|group|having|ilike|in|initially|inner|intersect|into|"
+    r"is|isnull|join|lateral|leading|left|like|limit|localtime|localtimestamp|natural|not|notnull|null|offset|on|"
+    r"only|or|order|outer|overlaps|placing|primary|references|returning|right|select|session_user|similar|some|"
+    r"symmetric|system_user|table|tablesample|then|to|trailing|true|union|unique|user|using|variadic|verbose|when|"
+    r"where|window|with"
+)
+
+
+def identifier(name: str) -> str:
+    """Return a name as a quoted identifier on one line.
+
+    The server removes the escapes, so a name that holds ``$1``, ``:"schema"`` or a line break is the same name.
+    """
+    return _quoted(name, '"')
+
+
+def sql_name(name: str) -> str:
+    """Return a name as SQL, with quotes if it needs them."""
+    return name if _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name) else identifier(name)
+
+
+def named(identifier: str) -> str:
+    """Return the name that an identifier on one line quotes."""
+    quoted = identifier.removeprefix("U&")[1:-1]
+    return quoted if quoted == identifier[1:-1] else re.sub(r"\\\+([0-9A-F]{6})", lambda m: chr(int(m[1], 16)), quoted)
+
+
+def literal(text: str) -> str:
+    """Return a text as a constant on one line."""
+    return _quoted(text, "'")
+
+
+def bound(text: str, values: Mapping[str, str]) -> str:
+    """Return a script with values for its variables. Unknown variables stay."""
+
+    def value(match: re.Match[str]) -> str:
+        quoted, constant, raw = match.groups()
+        if (quoted or constant or raw) not in values:
+            return match[0]
+        if quoted:
+            return identifier(values[quoted])
+        return literal(values[constant]) if constant else values[raw]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _quoted(text: str, quote: str) -> str:
+    if not _UNSAFE.search(text):
+        return f"{quote}{text}{quote}"
+    escaped = _ESCAPED.sub(lambda match: f"\\+{ord(match[0]):06X}", text)
+    return f"U&{quote}{escaped}{quote}"
+
+
+def array(texts: Iterable[str]) -> str:
+    """Return the text of an array of texts."""
+    escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return "{" + ",".join(f'"{text}"' for text in escaped) + "}"

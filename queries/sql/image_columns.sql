@@ -1,0 +1,40 @@
+-- Columns of tables as text, for images: the texts restore the values by a cast.
+-- args: for each table an object with name; columns: columns to read, or ["*"]; limit: bytes of text beyond which a
+--   value is not read
+-- columns are the columns to read and those of the key. A value of fixed size is its text. A value of varying size is its text
+-- after "=", or "#" with the size and the digest of its text. rest is a digest of the other columns, without
+-- generated ones, which follow from the rest of the row. version changes with the table's columns.
+-- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
+WITH asked AS MATERIALIZED (
+  SELECT a.t ->> 'name' AS name, a.t -> 'columns' AS columns, (a.t ->> 'limit')::int AS size, n.nspname, c.oid, c.relname, c.relkind, c.xmin::text AS version
+    FROM jsonb_array_elements(:args::text::jsonb) AS a(t)
+    JOIN pg_namespace n ON n.nspname = :schema
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = a.t ->> 'name'
+),
+keys AS MATERIALIZED (
+  SELECT a.oid, p.attnum, p.at
+    FROM asked a JOIN pg_index x ON x.indrelid = a.oid AND x.indisprimary
+   CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS p(attnum, at)
+),
+parts AS MATERIALIZED (
+  SELECT a.oid, k.attnum, k.attname::text AS name, k.attlen = -1 AS varying, k.attgenerated <> '' AS generated, p.at AS in_key,
+         a.columns ? '*' OR a.columns ? k.attname OR p.at IS NOT NULL AS read,
+         CASE WHEN k.attlen <> -1 THEN format('t.%I::text', k.attname)
+              ELSE format('CASE WHEN octet_length(t.%1$I::text) > %2$s THEN ''#'' || octet_length(t.%1$I::text) || '' '' || md5(t.%1$I::text)'
+                          ' ELSE ''='' || t.%1$I::text END', k.attname, a.size) END AS text,
+         CASE WHEN k.attlen <> -1 THEN format('t.%I', k.attname)
+              ELSE format('CASE WHEN pg_column_size(t.%1$I) > 2000 THEN md5(t.%1$I::text) ELSE t.%1$I::text END', k.attname) END AS short
+    FROM asked a
+    JOIN pg_attribute k ON k.attrelid = a.oid AND k.attnum > 0 AND NOT k.attisdropped
+    LEFT JOIN keys p ON p.oid = a.oid AND p.attnum = k.attnum
+)
+SELECT a.name, a.relkind = 'r' AS plain, format('%I.%I', a.nspname, a.relname) AS relation, quote_literal(a.name) AS literal, a.oid::text AS oid, a.version,
+       array_agg(p.name ORDER BY p.attnum) FILTER (WHERE p.read) AS columns,
+       array_agg(p.varying ORDER BY p.attnum) FILTER (WHERE p.read) AS varying,
+       array_agg(p.generated ORDER BY p.attnum) FILTER (WHERE p.read) AS generated,
+       coalesce(array_agg(p.name ORDER BY p.attnum) FILTER (WHERE NOT p.read AND NOT p.generated), '{}') AS others,
+       coalesce(array_agg(p.name ORDER BY p.in_key) FILTER (WHERE p.in_key IS NOT NULL), '{}') AS key,
+       'ARRAY[' || string_agg(p.text, ', ' ORDER BY p.attnum) FILTER (WHERE p.read) || ']' AS texts,
+       coalesce('md5(ROW(' || string_agg(p.short, ', ' ORDER BY p.attnum) FILTER (WHERE NOT p.read AND NOT p.generated) || ')::text)', '''''') AS rest
+  FROM asked a JOIN parts p ON p.oid = a.oid
+ GROUP BY a.name, a.nspname, a.oid, a.relname, a.relkind, a.version

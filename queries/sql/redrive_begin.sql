@@ -1,0 +1,8 @@
+-- The first entry of a redrive, with the list of its nodes.
+-- id: the redrive
+-- Indexes: audit_log_pkey, audit_images_pkey.
+SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.os_user, l.host, l.engine, l.schema, l.reason,
+       l.arguments ->> 'redrive' AS redrive, i.images::text AS members
+  FROM unstick.audit_log l
+  LEFT JOIN unstick.audit_images i ON i.entry = l.id
+ WHERE l.id = :id::text::bigint AND l.arguments #>> '{redrive,event}' = 'begin'

@@ -1,0 +1,314 @@
+"""Blast radius of an action, measured in its dry run.
+
+The engine's own statements read nodes and findings before and after the change, in the same transaction. Only the
+changed nodes and related ones are read. Other sessions may change them in between, so each difference is compared with
+a third read after the rollback. It counts only if the node is then as it was before.
+
+A ready or running node with a finding that ``stalls`` counts as blocked: the engine does not take it. Findings of
+related nodes also begin and end because their job did, so only changed nodes become ready by the end of such a finding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
+
+from queries.db.database import Transaction
+from queries.errors import DatabaseError, LostError
+from queries.model import BlastRadius, Phase, Precision, Reach, Record, split_id
+from queries.read.reader import RELATIONS, Reader
+
+ACTED = 100  # changed nodes that are measured; the others change in the same way
+RELATED = 100  # related nodes of each relation
+BUDGET = 0.5  # seconds for each of the two reads while rows are locked
+STATEMENT = 0.25  # seconds for each statement of them
+LATE = "measuring it would have held row locks for too long"
+MEANWHILE = "other sessions changed nodes at the same time, which are not counted"
+PHASES = tuple(Phase)
+ENDED = (Phase.FAILED, Phase.DONE, Phase.CANCELLED)
+
+
+Seen = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
+
+
+class State(Record):
+    """Phases and findings of nodes at one moment.
+
+    ``findings``: nodes by code. ``unread``: by code, why a finding was not read; "" is for the phases. ``jobs``: by
+    node.
+    """
+
+    phases: dict[str, Phase] = {}
+    jobs: dict[str, str | None] = {}
+    findings: dict[str, frozenset[str]] = {}
+    unread: dict[str, str] = {}
+
+    def of(self, node_id: str, codes: Iterable[str]) -> Seen:
+        """Return the phase of a node, and which of the findings it has."""
+        return self.phases.get(node_id), frozenset(c for c in codes if node_id in self.findings[c])
+
+
+class Measured(Record):
+    """One dry run, before and after the change.
+
+    ``late``: nodes that are related only since the change. ``related``: nodes by relation, each with a note.
+    ``unknown``: by relation, why not all are known. ``acted``: the changed nodes.
+    """
+
+    acted: tuple[str, ...]
+    ids: tuple[str, ...]
+    late: frozenset[str]
+    before: State
+    after: State
+    related: dict[str, dict[str, str]]
+    unknown: dict[str, str]
+    seconds: float
+
+    @property
+    def codes(self) -> list[str]:
+        """Findings that were read at both times."""
+        return sorted(self.before.findings.keys() & self.after.findings.keys())
+
+    def differing(self) -> list[str]:
+        """Return the nodes to read again after the rollback."""
+        before, after, codes = self.before, self.after, self.codes
+        return [i for i in self.ids if i in self.late or before.of(i, codes) != after.of(i, codes)]
+
+
+class Measurement:
+    """Reads before and after the change of one transaction."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._acted: Sequence[str] = ()
+        self._related: dict[str, dict[str, str]] = {}
+        self._unknown: dict[str, str] = {}
+        self._known: tuple[str, ...] = ()
+        self._before = State()
+        self._seconds = 0.0
+
+    async def before(self, transaction: Transaction, acted: Sequence[str]) -> None:
+        """Read the locked nodes that will change, and those related to them."""
+        self._acted = tuple(acted)
+        self._before, self._known = await self._read(transaction)
+
+    async def after(self, transaction: Transaction) -> Measured:
+        """Read them after the change, and nodes that are related since."""
+        after, ids = await self._read(transaction)
+        return Measured(
+            acted=tuple(self._acted),
+            ids=ids,
+            late=frozenset(ids) - frozenset(self._known),
+            before=self._before,
+            after=after,
+            related=self._related,
+            unknown=self._unknown,
+            seconds=self._seconds,
+        )
+
+    async def _read(self, transaction: Transaction) -> tuple[State, tuple[str, ...]]:
+        began = time.monotonic()
+        acted = self._acted[:ACTED]
+        reads = _Reads(transaction, began + BUDGET)
+        await reads.begin()
+        try:
+            rows = await self._reader.related(transaction, acted, RELATED + 1)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            await reads.failed()
+            rows = [{"id": None, "relation": relation, "note": error.line} for relation in RELATIONS]
+        for row in rows:
+            if row["id"] is None:
+                self._unknown[row["relation"]] = row["note"]
+            else:
+                self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
+        ids = tuple(dict.fromkeys([*acted, *(i for nodes in self._related.values() for i in nodes)]))
+        state = await reads.state(self._reader, ids)
+        await reads.end()
+        self._seconds += time.monotonic() - began
+        return state, ids
+
+
+class _Reads:
+    """Reads in a transaction that goes on after one has failed."""
+
+    def __init__(self, transaction: Transaction, until: float) -> None:
+        self._transaction = transaction
+        self._until = until
+
+    async def begin(self) -> None:
+        await self._transaction.control("SAVEPOINT blast_radius")
+        await self._transaction.limit_statements(STATEMENT)
+
+    async def failed(self) -> None:
+        await self._transaction.control("ROLLBACK TO SAVEPOINT blast_radius")
+        await self._transaction.limit_statements(STATEMENT)
+
+    async def end(self) -> None:
+        """End the savepoint. Nothing was written, and the limit goes with it."""
+        await self._transaction.control("ROLLBACK TO SAVEPOINT blast_radius; RELEASE SAVEPOINT blast_radius")
+
+    async def state(self, reader: Reader, ids: Sequence[str]) -> State:
+        """Read phases and findings; a failure affects one of them."""
+        state = State(phases={}, jobs={}, findings={}, unread={})
+        try:
+            nodes = await reader.existing(self._transaction, ids)
+            state.phases.update((node.id, node.phase) for node in nodes)
+            state.jobs.update((node.id, node.job_id) for node in nodes)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            await self.failed()
+            state.unread[""] = error.line
+        for spec in reader.engine.spec.findings:
+            if spec.sample:
+                continue
+            if time.monotonic() > self._until:
+                state.unread[spec.code] = LATE
+                continue
+            try:
+                found, why = await reader.findings_of(self._transaction, spec, ids)
+            except LostError:
+                raise
+            except DatabaseError as error:
+                await self.failed()
+                found, why = (), error.line
+            if why:
+                state.unread[spec.code] = why
+            else:
+                state.findings[spec.code] = frozenset(found)
+        return state
+
+
+async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius | None:
+    """Read what differs once more, after the rollback, and return the blast radius.
+
+    None if nothing was measured. Raises LostError.
+    """
+    if not measured:
+        return None
+    ids = [i for each in measured for i in each.differing()]
+    now: State | None = State(phases={}, jobs={}, findings={}, unread={})
+    if ids:
+        try:
+            async with reader.database.reading() as transaction:
+                reads = _Reads(transaction, time.monotonic() + BUDGET)
+                await reads.begin()
+                now = await reads.state(reader, ids)
+        except LostError:
+            raise
+        except DatabaseError:
+            now = None
+    spec = reader.engine.spec
+    stalling = {finding.code for finding in spec.findings if finding.stalls}
+    differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)
+    for each in measured:
+        differences.add(each)
+    reached = (*differences.lines(), *_relations(measured))
+    return BlastRadius(reached=reached, seconds=sum(each.seconds for each in measured))
+
+
+class _Differences:
+    """Nodes by difference.
+
+    ``now`` is the state after the rollback, None if it could not be read. ``gating``: kinds of jobs whose own phase
+    decides if the engine takes their ready nodes. ``stalling``: findings of nodes that the engine does not take.
+    """
+
+    def __init__(self, now: State | None, gating: Container[str], stalling: Set[str]) -> None:
+        self._now = now
+        self._gating = gating
+        self._stalling = stalling
+        self._nodes: dict[tuple[str, str], list[str]] = {}
+        self._notes: dict[str, None] = {}
+        self._unread: dict[str, str] = {}
+
+    def add(self, measured: Measured) -> None:
+        """Add the differences of one transaction."""
+        now = self._now or measured.before
+        known = measured.codes
+        codes = [code for code in known if code in now.findings]
+        self._unread |= measured.before.unread | measured.after.unread
+        if len(measured.acted) > ACTED:
+            self._notes[f"only {ACTED} of {len(measured.acted)} changed nodes were measured"] = None
+        if any(len(nodes) > RELATED for nodes in measured.related.values()):
+            self._notes[f"at most {RELATED} related nodes were measured"] = None
+        acted, differing = set(measured.acted), measured.differing()
+        gating = {j for j in measured.after.jobs.values() if j is not None and split_id(j)[1] in self._gating}
+        for node_id, job in measured.after.jobs.items():
+            states = measured.before.of(node_id, known), measured.after.of(node_id, known)
+            ready = self._phases(*states, acted=node_id in acted) == (Phase.READY, Phase.READY)
+            if ready and job in gating.intersection(differing):
+                self._nodes.setdefault(("follows", ""), []).append(node_id)
+        for node_id in differing:
+            was, after = now.of(node_id, codes), measured.after.of(node_id, codes)
+            if node_id not in measured.late and was != measured.before.of(node_id, codes):
+                self._notes[MEANWHILE] = None
+                continue
+            if (job := measured.after.jobs.get(node_id)) in gating:
+                was = _gated(was, measured.before.phases.get(job or ""))
+                after = _gated(after, measured.after.phases.get(job or ""))
+            self._compare(node_id, was, after, acted=node_id in acted)
+
+    def _phases(self, was: Seen, now: Seen, *, acted: bool) -> tuple[Phase | None, Phase | None]:
+        """Return the phases before and after, blocked if a finding stalls the node."""
+        both = frozenset() if acted else was[1] | now[1]
+        stalled = [not self._stalling.isdisjoint(findings | both) for _, findings in (was, now)]
+        active = (Phase.READY, Phase.RUNNING)
+        before, after = (
+            Phase.BLOCKED if s and p in active else p for s, (p, _) in zip(stalled, (was, now), strict=True)
+        )
+        return before, after
+
+    def _compare(self, node_id: str, was: Seen, now: Seen, *, acted: bool) -> None:
+        before, after = self._phases(was, now, acted=acted)
+        if before != after and "" not in self._unread:
+            code = "appears" if before is None else "disappears" if after is None else "becomes"
+            self._nodes.setdefault((code, after.value if after else ""), []).append(node_id)
+        for code, finding in (*(("begins", c) for c in now[1] - was[1]), *(("ends", c) for c in was[1] - now[1])):
+            self._nodes.setdefault((code, finding), []).append(node_id)
+
+    def lines(self) -> Iterator[Reach]:
+        """Yield the differences, those of phases first, and what was not read."""
+        precision, note = (Precision.CAPPED, "; ".join(self._notes)) if self._notes else (Precision.EXACT, "")
+        for (code, what), ids in sorted(self._nodes.items(), key=_order):
+            yield Reach(code=code, what=what, number=len(ids), precision=precision, ids=tuple(ids), note=note)
+        if "" in self._unread:
+            yield Reach(code="becomes", precision=Precision.UNKNOWN, note=self._unread[""])
+        whys: dict[str, list[str]] = {}
+        for code, why in self._unread.items():
+            whys.setdefault(why, []).extend([code] if code else [])
+        for why, codes in whys.items():
+            for code in sorted(codes):
+                yield Reach(code="begins", what=code, precision=Precision.UNKNOWN, note=why)
+
+
+def _gated(seen: Seen, job: Phase | None) -> Seen:
+    """Return the phase of a node, blocked if it is ready and its job has ended."""
+    return (Phase.BLOCKED, seen[1]) if seen[0] is Phase.READY and job in ENDED else seen
+
+
+def _order(item: tuple[tuple[str, str], object]) -> tuple[int, int, str]:
+    code, what = item[0]
+    phase = PHASES.index(Phase(what)) if what in PHASES else 0
+    return ("becomes", "appears", "disappears", "follows", "begins", "ends").index(code), phase, what
+
+
+def _relations(measured: Iterable[Measured]) -> Iterator[Reach]:
+    related: dict[str, dict[str, str]] = {}
+    unknown: dict[str, str] = {}
+    for each in measured:
+        unknown |= each.unknown
+        for relation, nodes in each.related.items():
+            related.setdefault(relation, {}).update(nodes)
+    for relation in RELATIONS:
+        nodes = related.get(relation, {})
+        shown = tuple(nodes)[:RELATED]
+        notes = [*dict.fromkeys(filter(None, nodes.values())), *filter(None, [unknown.get(relation)])]
+        if nodes:
+            capped = len(nodes) > RELATED or relation in unknown
+            precision = Precision.CAPPED if capped else Precision.EXACT
+            yield Reach(code=relation, number=len(shown), precision=precision, ids=shown, note="; ".join(notes))
+        elif relation in unknown:
+            yield Reach(code=relation, precision=Precision.UNKNOWN, note=unknown[relation])

@@ -1,0 +1,317 @@
+"""Exact images of the rows that an action changes: what its undo restores.
+
+An image has columns as text, so that a cast restores them; JSON would lose key order, duplicate keys and the difference
+between SQL NULL and JSON null. An action says which columns it overwrites. A changed row's image has these, a deleted
+row's image all columns. The other columns are compared by a digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from queries.db.database import Database, Transaction
+from queries.db.shared_sql import statement
+from queries.errors import DatabaseError
+from queries.model import Record, RowChange
+from queries.statement import Statement
+
+ROW_LIMIT = 1 << 20  # bytes of text in the image of one row
+ENTRY_LIMIT = 16 << 20  # ... in the images of one audit log entry
+
+Place = tuple[str, str]  # table and key of a row, as in RowChange
+
+
+class RowImage(Record, gc=False, array_like=True):
+    """Image of one row, changed for the node with the local id ``id``.
+
+    ``key``: its primary key. ``before``: the overwritten columns, or all columns of a deleted row; None: inserted.
+    ``after``: digest of the row afterwards; None: deleted. ``xmin``: transaction that wrote the row as it was
+    afterwards, which may be a subtransaction.
+    """
+
+    id: str
+    key: tuple[str | None, ...]
+    before: dict[str, str | None] | None
+    after: str | None
+    xmin: str | None
+
+
+class TableImages(Record):
+    """Images of rows of one table.
+
+    ``key``: the columns of its primary key. ``columns``: those that were read. ``others``: the other columns.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    others: tuple[str, ...]
+    rows: tuple[RowImage, ...]
+
+
+class Images(Record):
+    """Images of the rows that one transaction changed.
+
+    ``incomplete``: by local id of a node, why its changes cannot be undone.
+    """
+
+    tables: tuple[TableImages, ...] = ()
+    incomplete: dict[str, str] = {}
+
+
+class Layout(Record):
+    """Columns of a table, as ``image_columns.sql`` returns them."""
+
+    name: str
+    plain: bool  # not partitioned, and no view
+    relation: str
+    literal: str
+    oid: str
+    version: str
+    columns: tuple[str, ...]
+    varying: tuple[bool, ...]
+    generated: tuple[bool, ...]
+    others: tuple[str, ...]
+    key: tuple[str, ...]
+    texts: str
+    rest: str
+
+
+class RowText(Record, gc=False, kw_only=False):
+    """A row as text, as far as a statement read it.
+
+    Values of varying size begin with ``=`` or ``#``; ``image_columns.sql`` says why. ``rest``: digest of the columns
+    that were not read. ``digest``: of the whole row.
+    """
+
+    place: str
+    rest: str
+    texts: Sequence[str | None] = ()
+    xmin: str = ""
+    digest: str = ""
+
+
+_layouts: WeakKeyDictionary[Database, dict[tuple[str, str, tuple[str, ...]], Layout]] = WeakKeyDictionary()
+
+
+class ImageReader:
+    """Reads rows of an engine's tables as text, in one transaction.
+
+    ``columns``: the columns to read, as ``table.column`` or ``table.*``. Other tables are not read.
+    """
+
+    def __init__(self, database: Database, schema: str, columns: Iterable[str]) -> None:
+        self._schema = schema
+        self._columns: dict[str, list[str]] = {}
+        for name in columns:
+            table, _, column = name.partition(".")
+            self._columns.setdefault(table, []).append(column)
+        self._known = _layouts.setdefault(database, {})
+        self._absent: set[str] = set()
+        self.layouts: dict[str, Layout] = {}
+
+    async def read(self, transaction: Transaction, places: Mapping[Place, str]) -> dict[Place, RowText]:
+        """Read the rows at physical ``places``.
+
+        A row that was changed since is missing. Raises DatabaseError.
+        """
+        await self.learn(transaction, {table for table, _ in places})
+        found: dict[Place, RowText] = {}
+        for table, layout in list(self.layouts.items()):
+            keys = {place: (table, key) for (known, key), place in places.items() if known == table}
+            if not keys or not layout.plain:
+                continue
+            for row in await self._rows(transaction, table, list(keys)):
+                found[keys[row["place"]]] = RowText(**row)
+        return found
+
+    async def copying(self, transaction: Transaction, part: Statement, name: str) -> Statement:
+        """Return the statement ``part``, which copies rows, with images beside them.
+
+        ``name``: ``images_before`` or ``images_after``. Raises DatabaseError.
+        """
+        await self.learn(transaction, self._columns)
+        plain = [layout for layout in self.layouts.values() if layout.plain]
+        if not plain:
+            return part
+        images = "\nUNION ALL\n".join(filled(name, layout).text for layout in plain)
+        text = statement("images_copied").text.replace("{images}", images).replace("{copied}", part.text)
+        return msgspec.structs.replace(part, text=text)
+
+    async def completed(
+        self, transaction: Transaction, places: Mapping[Place, str], texts: dict[Place, RowText]
+    ) -> dict[Place, RowText]:
+        """Return ``texts`` and the rows at ``places`` that it lacks.
+
+        Raises DatabaseError.
+        """
+        missing = {place: at for place, at in places.items() if place not in texts and place[0] in self.layouts}
+        return {**texts, **await self.read(transaction, missing)} if missing else texts
+
+    async def _rows(self, transaction: Transaction, table: str, places: list[str]) -> Sequence[Any]:
+        """Read rows. If the columns have changed, learn them again."""
+        try:
+            rows = await transaction.rows(filled("images", self.layouts[table]), {"places": places})
+        except DatabaseError:  # a column may be gone
+            self._known.clear()
+            raise
+        if len(rows) == len(places):
+            return rows
+        del self.layouts[table]
+        await self.learn(transaction, [table], again=True)
+        return await transaction.rows(filled("images", self.layouts[table]), {"places": places})
+
+    async def learn(self, transaction: Transaction, tables: Iterable[str], *, again: bool = False) -> None:
+        """Read the columns of tables, unless they are known. Raises DatabaseError."""
+        asked = []
+        for table in sorted((self._columns.keys() & set(tables)) - self.layouts.keys() - self._absent):
+            known = self._known.get((self._schema, table, tuple(self._columns[table])))
+            if known is not None and not again:
+                self.layouts[table] = known
+            else:
+                asked.append({"name": table, "columns": self._columns[table], "limit": ROW_LIMIT})
+        if not asked:
+            return
+        self._absent.update(str(each["name"]) for each in asked)
+        values = {"schema": self._schema, "args": msgspec.json.encode(asked).decode()}
+        for row in await transaction.rows(statement("image_columns"), values):
+            layout = msgspec.convert(dict(row), Layout)
+            self.layouts[layout.name] = layout
+            self._absent.discard(layout.name)
+            self._known[self._schema, layout.name, tuple(self._columns[layout.name])] = layout
+
+    def collect(
+        self,
+        changes: Sequence[RowChange],
+        before: Mapping[Place, RowText],
+        after: Mapping[Place, RowText],
+        local: Callable[[str], str],
+    ) -> Images:
+        """Return the images of changed rows. ``local`` returns a node's local id."""
+        tables: dict[str, list[RowImage]] = {}
+        incomplete: dict[str, str] = {}
+        size = 0
+        makers = {name: _Maker(layout) for name, layout in self.layouts.items() if layout.plain and layout.key}
+        for change in changes:
+            node, place = local(change.id), (change.table, change.key)
+            make = makers.get(change.table)
+            if make is None:
+                incomplete.setdefault(node, _unknown(change.table, self.layouts.get(change.table)))
+                continue
+            was = None if change.before is None else before.get(place)
+            now = None if change.after is None else after.get(place)
+            if (was is None) != (change.before is None) or (now is None) != (change.after is None):
+                incomplete.setdefault(node, f"the row of {change.table} was changed while it was copied")
+                continue
+            image, bytes_, why = make.image(node, was, now)
+            size += bytes_
+            if size > ENTRY_LIMIT:
+                why = why or f"the images of all rows are more than {_bytes(ENTRY_LIMIT)}"
+            if why:
+                incomplete.setdefault(node, why)
+            tables.setdefault(change.table, []).append(image)
+        return Images(
+            tables=tuple(
+                TableImages(
+                    table=table,
+                    key=self.layouts[table].key,
+                    columns=self.layouts[table].columns,
+                    others=self.layouts[table].others,
+                    rows=tuple(row for row in rows if row.id not in incomplete) if incomplete else tuple(rows),
+                )
+                for table, rows in tables.items()
+            ),
+            incomplete=incomplete,
+        )
+
+
+class _Maker:
+    """Makes the images of rows of one table. A bulk has hundreds of thousands."""
+
+    def __init__(self, layout: Layout) -> None:
+        kept = [n for n, generated in enumerate(layout.generated) if not generated]
+        self._layout = layout
+        self._all = [(layout.columns[n], n, layout.varying[n]) for n in kept]
+        self._others = [column for column in self._all if column[0] not in layout.key]  # a change leaves the key
+        self._key = [(n, layout.varying[n]) for n in map(layout.columns.index, layout.key)]
+
+    def image(self, node: str, was: RowText | None, now: RowText | None) -> tuple[RowImage, int, str]:
+        """Return the image of a row, its size, and why it is incomplete, or ""."""
+        layout = self._layout
+        before: dict[str, str | None] | None = None
+        size, why = 0, ""
+        if was is not None:
+            before = {}
+            texts = was.texts
+            for column, n, varying in self._all if now is None else self._others:
+                text = texts[n]
+                if text is not None:
+                    size += len(text)
+                    if varying:
+                        if text[0] == "#":
+                            why = f"{_bytes(int(text[1:].split(' ')[0]))} of {layout.name}.{column}"
+                        text = _read(text)
+                before[column] = text
+            if (now is None and layout.others) or (now is not None and was.rest != now.rest):
+                why = f"other columns of {layout.name} were changed too, for example by a trigger"
+        key_row = was or now
+        assert key_row is not None  # a change has a row before or after it
+        texts = key_row.texts
+        image = RowImage(
+            id=node,
+            key=tuple([_read(texts[n]) if varying else texts[n] for n, varying in self._key]),
+            before=before,
+            after=None if now is None else now.digest,
+            xmin=None if now is None else now.xmin,
+        )
+        if not why and size > ROW_LIMIT:
+            why = f"{_bytes(size)} of a row of {layout.name}"
+        return image, size, why
+
+
+def filled(name: str, layout: Layout, **parts: str) -> Statement:
+    """Return the statement ``name`` for a table. The server quoted the names in it."""
+    found = statement(name)
+    text = found.text
+    own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
+    for part, value in {**own, "texts": layout.texts, "rest": layout.rest, **parts}.items():
+        text = text.replace("{" + part + "}", value)
+    return msgspec.structs.replace(found, text=text)
+
+
+def value(layout: Layout, row: RowText, column: int) -> str | None:
+    """Return a value of a row as text.
+
+    A value that was not read is its size and digest.
+    """
+    text = row.texts[column]
+    return _read(text) if layout.varying[column] else text
+
+
+def _read(text: str | None) -> str | None:
+    """Return a value of varying size."""
+    if text is None or text[0] == "=":
+        return text and text[1:]
+    return "{} bytes, md5 {}".format(*text[1:].split(" ", 1))
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+
+
+def _unknown(table: str, layout: Layout | None) -> str:
+    if layout is None:
+        return f"it also changes {table}, which undo does not restore"
+    if not layout.plain:
+        return f"the table {table} is partitioned"
+    return f"the table {table} has no primary key"
+
+
+async def load(transaction: Transaction, entry: str) -> Images | None:
+    """Read the images of an entry of the table. Raises DatabaseError."""
+    rows: Sequence[Mapping[str, Any]] = await transaction.rows(statement("audit_images"), {"id": entry})
+    return msgspec.json.decode(rows[0]["images"], type=Images) if rows else None

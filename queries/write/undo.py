@@ -1,0 +1,439 @@
+"""One write transaction that undoes the changes of an audit log entry.
+
+A row is restored only if it is still as the entry left it: the same transaction wrote it, and its digest is the same. A
+node is undone as a whole or not at all. In append-only tables no row is changed; the engine's own SQL adds a row that
+compensates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.contract.spec import Action
+from queries.db.database import Transaction, lock_tables
+from queries.db.shared_sql import statement
+from queries.errors import DatabaseError, LockedError, LostError, TableLockedError
+from queries.model import Outcome, Phase, Record, Result, Risk, Support, Undo
+from queries.statement import Statement
+from queries.write import audit_log, images
+from queries.write.action_transaction import HELD, ActionTransaction, GuardMissedError, Request, Rows
+from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
+
+NAME = "undo"
+SHOWN = 4000  # characters of a value in the rows before and after
+
+ACTION = Action(
+    name=NAME,
+    key="U",
+    title="Undo",
+    kinds=(),
+    support=Support.NATIVE,
+    effect="Rows that are still as the action left them get their earlier values. Other nodes are skipped by name.",
+    risk=Risk.MEDIUM,
+    undo=Undo.ROWS,
+)
+
+NO_IMAGES = "irreversible: no images of its rows were kept"
+INCOMPLETE = "image incomplete: {}"
+COLUMNS = "irreversible: the columns of {} have changed since"
+
+
+class Parts(Record):
+    """Parts of the statements for one table, as ``undo_columns.sql`` returns them."""
+
+    name: str
+    match: str
+    sort: str
+    sets: str | None
+    names: str
+    values: str
+    parents: tuple[str, ...]
+
+
+class Kept(Record, gc=False):
+    """A row to restore, its table and its key as one text.
+
+    ``ids``: the nodes for which it was changed.
+    """
+
+    table: str
+    key: str
+    image: RowImage
+    ids: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        """Identity of the row among the rows of the entry."""
+        return self.table, self.key
+
+
+class UndoTransaction(ActionTransaction):
+    """Transaction that gives the rows of an entry the values of their images."""
+
+    def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
+        super().__init__(request, versions)
+        self._entry = str(request.arguments.get("entry", ""))
+        self._images = Images()
+        self._kept: dict[Place, Kept] = {}
+        self._parts: dict[str, Parts] = {}
+        self._added: dict[Place, Kept] = {}  # rows that compensate
+        self._texts = ImageReader(self.reader.database, "", ())
+        self._now: dict[Place, RowText] = {}
+
+    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+        """Read the images of the entry, from the local ``file`` or the table.
+
+        Raises DatabaseError.
+        """
+        found = await images.load(transaction, self._entry) if file is None else file.images(self._entry)
+        if found is None:
+            raise DatabaseError(
+                f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
+            )
+        self._images = found
+        names = [t.table for t in found.tables]
+        words = [f"{word} {name}" for name in names for word in _words(found, name, self._append_only)]
+        self.action = msgspec.structs.replace(self.action, privileges=tuple(words))
+        rows: dict[Place, Kept] = {}
+        for table in found.tables:
+            for image in table.rows:
+                key = _text(image.key)
+                before = rows.get((table.table, key))
+                ids = (*(before.ids if before else ()), self._full(image.id))
+                rows[table.table, key] = Kept(table=table.table, key=key, image=image, ids=ids)
+        self._kept = rows
+        detected = self.reader.found
+        read = [f"{t.table}.{c}" for t in found.tables for c in (t.columns if t.others else ("*",))]
+        self._texts = ImageReader(self.reader.database, detected.schema, read)
+        asked = [
+            {
+                "name": t.table,
+                "columns": sorted({c for row in t.rows for c in row.before or ()} - set(t.key)),
+                "counters": [c.partition(".")[2] for c in self._counters if c.partition(".")[0] == t.table],
+            }
+            for t in found.tables
+        ]
+        values = {"schema": detected.schema, "args": msgspec.json.encode(asked).decode()}
+        parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
+        self._parts = {p.name: p for p in _parents_first(parts)}
+        await self._texts.learn(transaction, self._parts, again=True)
+        self._image_reader = None if self._no_images else self._texts
+        if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
+            try:
+                await transaction.control(lock)
+            except LockedError as error:
+                raise TableLockedError(str(error), code=error.code) from error
+
+    @property
+    def _append_only(self) -> tuple[str, ...]:
+        return self.reader.engine.spec.undo.append_only
+
+    @property
+    def _counters(self) -> tuple[str, ...]:
+        return self.reader.engine.spec.undo.counters
+
+    async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
+        """Lock the rows; skip nodes with a row that is not as the entry left it."""
+        self._skip_unrestorable()
+        rows = self._kept.values()
+        found = await self._find(transaction, [r for r in rows if r.image.after is not None], lock=True)
+        found |= await self._find(transaction, [r for r in rows if r.image.after is None], lock=False)
+        self._now = await self._texts.read(transaction, {p: place for p, (place, _) in found.items() if place})
+        changed: dict[str, tuple[Outcome, str, str | None]] = {}
+        for place, row in self._kept.items():
+            verdict = _verdict(row, *found[place], self._now.get(place))
+            for node_id in row.ids if verdict is not None else ():
+                if verdict is not None:
+                    changed.setdefault(node_id, verdict)
+        reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.live})
+        for node_id, (outcome, why, detail) in reasons.items():
+            self.skip(node_id, outcome, why, detail)
+        await self._skip_refused(transaction)
+        self._skip_sharing()
+        before = self._rows_of(self._now)
+        self._places = {place: row.place for place, row in self._now.items() if self._concerned(place)}
+        self._row_texts = self._now
+        self.row_digests = dict.fromkeys(self.live, self._entry)
+        return before
+
+    def _skip_unrestorable(self) -> None:
+        """Skip nodes without complete images, or with other columns by now."""
+        imaged = {i for row in self._kept.values() for i in row.ids}
+        altered = {
+            t.table
+            for t in self._images.tables
+            if t.table not in self._parts or not _same_columns(t, self._texts.layouts[t.table])
+        }
+        for node_id in list(self.live):
+            local = self.reader.local(node_id)
+            tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered)
+            if local in self._images.incomplete:
+                self.skip(node_id, Outcome.REFUSED, INCOMPLETE.format(self._images.incomplete[local]))
+            elif node_id not in imaged:
+                self.skip(node_id, Outcome.REFUSED, NO_IMAGES)
+            elif tables:
+                self.skip(node_id, Outcome.REFUSED, COLUMNS.format(tables[0]))
+
+    async def _skip_refused(self, transaction: Transaction) -> None:
+        """Skip nodes to whose state the engine cannot lead back."""
+        for table in self._append_only:
+            rows = [r for r in self._kept.values() if r.table == table and self._concerned(r.place)]
+            for part in self.reader.engine.actions[f"undo/{table}"].get("refused", ()) if rows else ():
+                for row in await transaction.rows(part, self._compensated(rows)):
+                    if self._full(row["id"]) in self.live:
+                        self.skip(self._full(row["id"]), Outcome.REFUSED, row["why"])
+
+    def _skip_sharing(self) -> None:
+        """Skip nodes that share a changed row with a node that is not undone."""
+        while True:
+            live = set(self.live)
+            split = [row for row in self._kept.values() if not live.issuperset(row.ids)]
+            shared = {i: row for row in split for i in row.ids if i in live}
+            if not shared:
+                return
+            for node_id, row in shared.items():
+                other = next(i for i in row.ids if i not in live)
+                why = f"the action changed a row of {row.table} for it and for {other}, which is not undone"
+                self.skip(node_id, Outcome.REFUSED, why)
+
+    def _concerned(self, place: Place) -> bool:
+        row = self._kept.get(place) or self._added.get(place)
+        return row is not None and any(i in self.live for i in row.ids)
+
+    async def _find(
+        self, transaction: Transaction, rows: Iterable[Kept], *, lock: bool
+    ) -> dict[Place, tuple[str | None, bool]]:
+        """Return by row its physical place, and True if it exists.
+
+        The place is None if another transaction locks the row.
+        """
+        found: dict[Place, tuple[str | None, bool]] = {}
+        clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
+        asked = list(rows)
+        for table in self._parts:
+            wanted = [row for row in asked if row.table == table]
+            if not wanted:
+                continue
+            values = {"changes": msgspec.json.encode([row.image.key for row in wanted]).decode()}
+            for row in await transaction.rows(self._statement("undo_find", table, lock=clause), values):
+                found[wanted[row["n"]].place] = row["place"], row["present"]
+        return found
+
+    def _statement(self, name: str, table: str, **more: str) -> Statement:
+        parts = self._parts[table]
+        own = {"match": parts.match, "sort": parts.sort, "names": parts.names, "values": parts.values}
+        return images.filled(name, self._texts.layouts[table], **own, sets=parts.sets or "", **more)
+
+    async def _reasons(
+        self, transaction: Transaction, changed: Mapping[str, tuple[Outcome, str, str | None]]
+    ) -> dict[str, tuple[Outcome, str, str]]:
+        """Return why nodes are skipped, and by which transaction.
+
+        Names the audit log entry, or the engine, as far as these can be read.
+        """
+        if not changed:
+            return {}
+        xids = sorted({xid for _, _, xid in changed.values() if xid})
+        writers: dict[str, str] = {}
+        nodes: dict[str, Phase] = {}
+        await transaction.control("SAVEPOINT reasons")
+        try:
+            nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
+            if self._in_table and xids:
+                rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
+                writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
+        except LostError:
+            raise
+        except DatabaseError:  # the reason is more than none
+            pass
+        finally:
+            await transaction.control("ROLLBACK TO SAVEPOINT reasons; RELEASE SAVEPOINT reasons")
+        reasons = {}
+        for node_id, (outcome, why, xid) in changed.items():
+            by = f"by transaction {xid}{writers.get(xid, '')}" if xid else ""
+            taken = outcome is Outcome.STALE and xid not in writers and nodes.get(node_id) is Phase.RUNNING
+            reasons[node_id] = outcome, ("taken by the engine: " if taken else "") + why, by
+        return reasons
+
+    @property
+    def _in_table(self) -> bool:
+        return self._entry.isdigit()
+
+    async def change(self, transaction: Transaction) -> set[str]:
+        """Delete inserted rows, insert deleted rows, update the others.
+
+        Return the nodes that were undone.
+        """
+        rows = [row for row in self._kept.values() if self._concerned(row.place)]
+        plain = [row for row in rows if row.table not in self._append_only]
+        children_first = list(reversed(self._parts))
+        for table in children_first:
+            made = [r for r in plain if r.table == table and r.image.before is None]
+            await self._run(transaction, "undo_delete", made)
+        for table in self._parts:
+            gone = [r for r in plain if r.table == table and r.image.after is None]
+            await self._run(transaction, "undo_insert", gone)
+        for table in self._parts:
+            kept = [r for r in plain if r.table == table and r.image.before is not None and r.image.after is not None]
+            await self._run(transaction, "undo_update", kept)
+        for table in children_first:
+            if table in self._append_only:
+                await self._compensate(transaction, [r for r in rows if r.table == table])
+        return set(self.live)
+
+    async def _run(self, transaction: Transaction, name: str, rows: Sequence[Kept]) -> None:
+        if not rows:
+            return
+        changes = []
+        for row in rows:
+            now = self._now.get(row.place)
+            known = {} if now is None else {"place": now.place, "xmin": now.xmin}
+            changes.append({**known, "before": row.image.before})
+        values: dict[str, Any] = {"changes": msgspec.json.encode(changes).decode()}
+        values["places"] = [change["place"] for change in changes if "place" in change]
+        await transaction.rows(self._statement(name, rows[0].table), values)
+
+    async def _compensate(self, transaction: Transaction, rows: Sequence[Kept]) -> None:
+        """Add the rows that compensate changes of an append-only table."""
+        if not rows:
+            return
+        table = rows[0].table
+        sections = self.reader.engine.actions[f"undo/{table}"]
+        values = self._compensated(rows)
+        for part in sections["change"]:
+            await transaction.rows(part, values)
+        for part in sections["added"]:
+            for row in await transaction.rows(part, values):
+                image = RowImage(id=row["id"], key=tuple(row["key"]), before=None, after=None, xmin=None)
+                kept = Kept(table=table, key=_text(image.key), image=image, ids=(self._full(row["id"]),))
+                self._added[kept.place] = kept
+
+    def _compensated(self, rows: Iterable[Kept]) -> Mapping[str, Any]:
+        """Return the parameters of the statements for an append-only table."""
+        given = [
+            {"id": self.reader.local(i), "key": row.image.key, "inserted": row.image.before is None}
+            for row in rows
+            for i in row.ids
+        ]
+        return {**self._fixed, "changes": msgspec.json.encode(given).decode()}
+
+    async def _copy(self, transaction: Transaction, images_: str = "") -> Rows:
+        """Read the rows of the nodes again, and compare them with the images."""
+        rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
+        found = await self._find(transaction, rows, lock=False)
+        self._places = {place: at for place, (at, _) in found.items() if at}
+        now = self._row_texts = await self._texts.read(transaction, self._places)
+        copied = self._rows_of(now)
+        self._check_restored(now)
+        return copied
+
+    def _check_restored(self, now: Mapping[Place, RowText]) -> None:
+        """Note columns that differ from the images.
+
+        Raises GuardMissedError for rows that were not changed.
+        """
+        missed: list[str] = []
+        for place, row in self._kept.items():
+            if not self._concerned(place):
+                continue
+            text, was = now.get(place), self._now.get(place)
+            restored = text is not None if row.image.before is not None else text is None
+            if not restored or (text is not None and was is not None and text.xmin == was.xmin):
+                if row.table not in self._append_only:
+                    missed += [i for i in row.ids if i in self.live]
+                continue
+            if row.table in self._append_only or text is None:
+                continue
+            layout = self._texts.layouts[row.table]
+            for n, column in enumerate(layout.columns):
+                before = row.image.before or {}
+                if layout.generated[n]:
+                    continue
+                value = images.value(layout, text, n)
+                expected = images.value(layout, was, n) if was is not None and column not in before else before[column]
+                if value != expected:
+                    name = f"{row.table}.{column}"
+                    self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected)}")
+        for row in self._added.values():
+            self._note(row.ids, f"{row.table} has a new row")
+        if missed and not self.touched:
+            raise GuardMissedError(missed)
+
+    def _note(self, ids: Iterable[str], what: str, detail: str = "") -> None:
+        for node_id in ids:
+            why, details = self.notes.get(node_id, ("undone, but ", ""))
+            more = "" if what in why else what if node_id not in self.notes else f", {what}"
+            if detail and detail not in details:
+                details += f", {detail}" if details else detail
+            self.notes[node_id] = why + more, details
+
+    def _rows_of(self, texts: Mapping[Place, RowText]) -> Rows:
+        """Return rows as JSON of texts, to show them. Large values are cut."""
+        copied: dict[tuple[str, str, str], str] = {}
+        for place, text in texts.items():
+            row = self._kept.get(place) or self._added[place]
+            layout = self._texts.layouts[row.table]
+            shown = {column: _short(images.value(layout, text, n)) for n, column in enumerate(layout.columns)}
+            for node_id in row.ids:
+                if node_id in self.live:
+                    copied[node_id, row.table, row.key] = msgspec.json.encode(shown).decode()
+        return copied
+
+
+def _same_columns(kept: TableImages, layout: Layout) -> bool:
+    return (kept.columns, kept.others) == (layout.columns, layout.others)
+
+
+def _words(kept: Images, table: str, append_only: Iterable[str]) -> Iterable[str]:
+    """Yield the privileges that restoring the rows of a table needs."""
+    rows = [row for t in kept.tables if t.table == table for row in t.rows]
+    if any(row.after is not None for row in rows):
+        yield "UPDATE"
+    if table in append_only or any(row.after is None for row in rows):
+        yield "INSERT"
+    if table not in append_only and any(row.before is None for row in rows):
+        yield "DELETE"
+
+
+def _verdict(
+    row: Kept, place: str | None, present: bool, now: RowText | None
+) -> tuple[Outcome, str, str | None] | None:
+    """Return outcome, reason and writer if a row was changed since, or None."""
+    if row.image.after is None:
+        if not present:
+            return None
+        return Outcome.STALE, f"touched since: {row.table} has a row with this key again", now.xmin if now else None
+    if not present:
+        return Outcome.GONE, f"touched since: the row of {row.table} was deleted", None
+    if place is None or now is None:
+        return Outcome.LOCKED, HELD, None
+    if now.xmin != row.image.xmin or now.digest != row.image.after:
+        return Outcome.STALE, f"touched since: the row of {row.table} was changed", now.xmin
+    return None
+
+
+def _parents_first(parts: Iterable[Parts]) -> list[Parts]:
+    """Order tables so that each comes after those that it references."""
+    left = {p.name: p for p in parts}
+    ordered: list[Parts] = []
+    while left:
+        name = next((n for n, p in left.items() if not any(r in left for r in p.parents)), next(iter(left)))
+        ordered.append(left.pop(name))
+    return ordered
+
+
+def _text(key: Iterable[str | None]) -> str:
+    return " ".join(text or "" for text in key)
+
+
+def _short(text: str | None) -> str | None:
+    return text if text is None or len(text) <= SHOWN else f"{text[:SHOWN]}... {len(text)} characters"
+
+
+def result_of(results: Iterable[Result]) -> dict[str, str]:
+    """Return the nodes of an entry that can be undone, with their titles."""
+    done = (Outcome.CHANGED, Outcome.UNKNOWN)
+    return {r.id: r.title if isinstance(r.title, str) else "" for r in results if r.outcome in done}

@@ -1,0 +1,90 @@
+"""``audit --verify``: exit codes, exported heads, and usage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries.write import audit_log
+from queries.write.audit_chain import heads_in
+from tests.command import Answer, unstick
+from tests.console.test_cli_audit_file import act
+from tests.servers import PostgresServer
+
+
+def verified(dsn: str, home: Path, *more: str) -> Answer:
+    return unstick("audit", "--verify", *more, dsn=dsn, home=home)
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_an_exported_head_shows_what_was_removed_later(
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path, place: str, form: tuple[str, ...]
+) -> None:
+    path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
+    if place == "table":
+        server.sql(audit_log.ddl(), eternaltwin_demo)
+    for _ in range(2):
+        act(eternaltwin_demo, tmp_path)
+    exported = verified(eternaltwin_demo, tmp_path, *form)
+    assert (exported.code, exported.err) == (0, "")
+    assert len(heads_in(exported.out)) == 1
+    heads = tmp_path / "heads"
+    heads.write_text(exported.out)
+    act(eternaltwin_demo, tmp_path)
+    again = verified(eternaltwin_demo, tmp_path, "--heads", str(heads), "--json")
+    assert (again.code, again.json["known"], again.json["problems"]) == (0, 1, [])
+    if place == "table":
+        server.sql("DELETE FROM unstick.audit_log WHERE id > 1", eternaltwin_demo)
+    else:
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    assert verified(eternaltwin_demo, tmp_path).code == 0
+    gone = verified(eternaltwin_demo, tmp_path, "--heads", str(heads), "--json")
+    assert (gone.code, [p["code"] for p in gone.json["problems"]]) == (1, ["removed"])
+
+
+def test_a_change_is_named_in_the_text(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
+    server.sql(audit_log.ddl(), eternaltwin_demo)
+    act(eternaltwin_demo, tmp_path)
+    server.sql("UPDATE unstick.audit_log SET reason = 'another'", eternaltwin_demo)
+    answer = verified(eternaltwin_demo, tmp_path)
+    assert answer.code == 1
+    assert any(line.startswith("changed") and "entry 1:" in line for line in answer.out.splitlines())
+
+
+def test_an_empty_log_is_verified(eternaltwin_demo: str, tmp_path: Path) -> None:
+    answer = verified(eternaltwin_demo, tmp_path, "--json")
+    assert (answer.code, answer.json["entries"], answer.json["heads"]) == (0, 0, [])
+
+
+def test_a_table_without_hashes_is_not_verified(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
+    server.sql(audit_log.ddl(), eternaltwin_demo)
+    server.sql("DROP TRIGGER audit_log_chain ON unstick.audit_log; DROP TABLE unstick.audit_images", eternaltwin_demo)
+    server.sql(
+        "ALTER TABLE unstick.audit_log DROP digest, DROP previous, DROP seen, DROP images_digest", eternaltwin_demo
+    )
+    act(eternaltwin_demo, tmp_path)
+    answer = verified(eternaltwin_demo, tmp_path)
+    assert (answer.code, "unstick init" in answer.err) == (1, True)
+    assert unstick("init", "--yes", dsn=eternaltwin_demo, home=tmp_path).code == 0
+    before = verified(eternaltwin_demo, tmp_path, "--json")
+    assert (before.code, before.json["older"]) == (1, 1), "nothing proves these entries"
+    act(eternaltwin_demo, tmp_path)
+    after = verified(eternaltwin_demo, tmp_path, "--json")
+    assert (after.code, after.json["entries"], after.json["older"]) == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--verify", "--since", "1h"),
+        ("--verify", "--limit", "5"),
+        ("--verify", "eternaltwin/job:x"),
+        ("--heads", "/dev/null"),
+        ("--verify", "--heads", "/etc/hostname"),
+        ("--verify", "--heads", "/no/such/file"),
+    ],
+)
+def test_wrong_words(database: str, words: tuple[str, ...]) -> None:
+    assert unstick("audit", *words, dsn=database).code == 2

@@ -1,0 +1,102 @@
+"""Undo of a bulk: all of its entries, at most 500 nodes in a transaction."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from queries.write import audit_log
+from tests.command import fetch, unstick
+from tests.console.test_cli_resume import FILL, PACE, bulks, killed
+from tests.console.tui_driver import run_tui
+from tests.servers import PostgresServer
+
+NODES = 1100
+STATUSES = "SELECT status::text, count(*)::int FROM task GROUP BY 1 ORDER BY 1"
+
+
+@pytest.fixture(params=["table", "file"])
+def place(request: pytest.FixtureRequest, server: PostgresServer, eternaltwin: str) -> str:
+    if request.param == "table":
+        server.sql(audit_log.ddl(), eternaltwin)
+    return str(request.param)
+
+
+@pytest.fixture
+def bulk(server: PostgresServer, eternaltwin: str, place: str, tmp_path: Path) -> str:
+    """Wake many tasks. Return the id of the bulk."""
+    server.sql(FILL % NODES, eternaltwin)
+    keys = fetch(eternaltwin, "SELECT task_id::text FROM task ORDER BY 1")
+    ids = [f"eternaltwin/task:{key}" for (key,) in keys]
+    done = unstick("do", "wake", *ids, "-r", "wrong", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    assert done.code == 0, done.err
+    assert f"unstick undo {done.json['bulk']}" in done.err
+    return str(done.json["bulk"])
+
+
+def test_all_entries_of_a_bulk_are_undone_and_done_again(
+    server: PostgresServer, eternaltwin: str, bulk: str, tmp_path: Path
+) -> None:
+    (key,) = fetch(eternaltwin, "SELECT max(task_id::text) FROM task")[0]
+    server.sql(f"UPDATE task SET kind = kind WHERE task_id = '{key}'", eternaltwin)
+    preview = unstick("undo", bulk, "-r", "oops", "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
+    assert preview.json["arguments"] == {"bulk": bulk}
+
+    undone = unstick("undo", bulk, "-r", "oops", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    assert undone.code == 3
+    outcomes = {r["id"]: r["outcome"] for r in undone.json["results"]}
+    assert len(outcomes) == NODES
+    assert [i for i, outcome in outcomes.items() if outcome != "changed"] == [f"eternaltwin/task:{key}"]
+    assert fetch(eternaltwin, STATUSES) == [("Available", 1), ("Blocked", NODES - 1)]
+    assert fetch(eternaltwin, "SELECT count(*)::int FROM task_timer") == [(NODES - 1,)]
+
+    log = unstick("audit", "--action", "undo", "--json", dsn=eternaltwin, home=tmp_path).json["entries"]
+    assert {e["arguments"]["bulk"] for e in log} == {undone.json["bulk"]}
+    assert len({e["arguments"]["entry"] for e in log}) == len(log) == 3
+    assert all(len(e["results"]) <= 500 for e in log)
+
+    again = unstick("undo", undone.json["bulk"], "-r", "no", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    assert (again.code, len(again.json["results"])) == (0, NODES - 1)
+    assert fetch(eternaltwin, STATUSES) == [("Available", NODES)]
+
+
+def test_some_nodes_of_a_bulk_are_undone(eternaltwin: str, bulk: str, tmp_path: Path) -> None:
+    keys = fetch(eternaltwin, "SELECT min(task_id::text), max(task_id::text) FROM task")[0]
+    ids = [f"eternaltwin/task:{key}" for key in keys]
+    some = unstick("undo", bulk, *ids, "-r", "oops", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    assert (some.code, [r["id"] for r in some.json["results"]]) == (0, ids)
+    assert fetch(eternaltwin, STATUSES) == [("Available", NODES - 2), ("Blocked", 2)]
+    other = unstick("undo", "b00000000", "-r", "oops", "--yes", dsn=eternaltwin, home=tmp_path)
+    assert other.code == 2
+    assert fetch(eternaltwin, STATUSES) == [("Available", NODES - 2), ("Blocked", 2)]
+
+
+def test_a_killed_undo_is_continued(server: PostgresServer, eternaltwin: str, bulk: str, tmp_path: Path) -> None:
+    server.sql(PACE, eternaltwin)
+    killed(tmp_path, random.Random(1), "-d", eternaltwin, "undo", bulk, "-r", "oops", "--yes")
+    (name,) = bulks(tmp_path)
+    again = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    assert again.code == 0, again.err
+    assert {r["outcome"] for r in again.json["results"]} == {"changed"}
+    assert bulks(tmp_path) == []
+    assert fetch(eternaltwin, STATUSES) == [("Blocked", NODES)]
+
+
+@pytest.mark.parametrize("place", ["table"], indirect=True)
+async def test_u_takes_the_bulk_of_an_entry(eternaltwin: str, bulk: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("4")
+        await tui.wait_for("wake")
+        await tui.press("U")
+        await tui.wait_for(f"Undo: {NODES} tasks", "Reason, for the audit log")
+        await tui.type("test")
+        await tui.press("enter")
+        await tui.wait_for("Will change")
+        await tui.press("U")
+        await tui.wait_for(f"{NODES} changed")
+        await tui.press("U")  # and again, from the result
+        await tui.wait_for("Reason, for the audit log")
+    assert await asyncio.to_thread(fetch, eternaltwin, STATUSES) == [("Blocked", NODES)]

@@ -1,0 +1,57 @@
+"""``U``: undo an entry of the audit log, or what was just committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+
+async def confirmed(tui: TuiDriver, key: str) -> None:
+    """Give a reason, wait for the dry run, and commit with the key."""
+    await tui.wait_for("Reason, for the audit log")
+    await tui.type("test")
+    await tui.press("enter")
+    await tui.wait_for("Will change 1 task")
+    await tui.press(key)
+
+
+async def test_u_undoes_what_was_committed(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, audit_log_table: None, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=3600)
+
+    async def status() -> str:
+        return str((await eternaltwin_db.row(task))["status"])
+
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("SendEmail")
+        await tui.press("l")
+        await tui.wait_for("SendEmail")
+        await tui.press("W")
+        await confirmed(tui, "W")
+        await tui.wait_for("unstick undo 1")
+        assert await status() == "Available"
+        await tui.press("U")
+        await confirmed(tui, "U")
+        await tui.wait_for("unstick undo 2")
+        assert await status() == "Blocked"
+        await tui.press("escape")
+
+        await tui.press("4")
+        await tui.wait_for("undo", "wake")
+        await tui.press("U")  # the newest entry is the undo: a redo
+        await confirmed(tui, "U")
+        await tui.wait_for("unstick undo 3")
+        assert await status() == "Available"
+        await tui.press("escape")
+
+        await tui.press("end", "enter")
+        await tui.wait_for("Blocked → Available")
+        await tui.press("U")  # of the first entry, which is undone and done again since
+        await tui.wait_for("Reason, for the audit log")
+        await tui.type("test")
+        await tui.press("enter")
+        await tui.wait_for("Nothing to change", "Will change 0 tasks")
+        assert await status() == "Available"

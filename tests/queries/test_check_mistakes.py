@@ -1,0 +1,171 @@
+"""Mistakes in a folder: each is found by the check, with its file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from queries.check.lab import Lab
+from queries.check.prove import Loaded, prove
+from queries.check.report import Check
+from queries.errors import Fault
+from tests.outside import change, copied
+from tests.servers import PostgresServer
+
+TOML, NODES, ROOTS, LIVE, DEAD = "engine.toml", "nodes.sql", "roots.sql", "live.sql", "dead.sql"
+FINDING, RETRY, RELEASE = "findings/taken_too_long.sql", "actions/retry.sql", "actions/release.sql"
+LOG = """CREATE TABLE log (item bigint);
+CREATE FUNCTION log_it() RETURNS trigger LANGUAGE plpgsql AS
+ 'BEGIN INSERT INTO public.log VALUES (NEW.id); RETURN NEW; END';
+CREATE TRIGGER log_it AFTER UPDATE ON work_items FOR EACH ROW EXECUTE FUNCTION log_it();
+"""
+CALL = """CREATE FUNCTION no_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz';
+REVOKE ALL ON FUNCTION no_time() FROM PUBLIC;
+CREATE FUNCTION call_it() RETURNS trigger LANGUAGE plpgsql AS
+ $$BEGIN EXECUTE format('SELECT %I.no_time()', TG_TABLE_SCHEMA); RETURN NEW; END$$;
+CREATE TRIGGER call_it AFTER UPDATE ON work_items FOR EACH ROW EXECUTE FUNCTION call_it();
+"""
+TOUCH = """CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS
+ 'BEGIN NEW.max_tries := 7; RETURN NEW; END';
+CREATE TRIGGER touch BEFORE UPDATE ON work_items FOR EACH ROW WHEN (OLD.state = 'failed') EXECUTE FUNCTION touch();
+"""
+
+
+AFTER = "(w.task, -w.id) > (split_part(:cursor, '|', 1), -split_part(:cursor, '|', 2)::int8)"
+LARGE = 150_000  # rows of a large table: more than the server reads without an index
+
+
+class Mistake(NamedTuple):
+    """An edit of a file, and the fault that it must cause.
+
+    ``at`` is a text in the line of the fault in ``where`` (default: the edited file).
+    """
+
+    check: str
+    file: str
+    old: str
+    new: str
+    at: str
+    says: str
+    where: str = ""
+    more: tuple[tuple[str, str, str], ...] = ()
+
+
+FILES, COLUMNS, PAGES, FOUND = "files", "columns and types", "nodes and pages", "findings and dead letters"
+ACTIONS, UNDO, RIGHTS = "actions", "commit and undo", "privileges"
+MISTAKES = [
+    # what the files say by themselves
+    Mistake(FILES, TOML, "severity = 7", "severty = 7", "severty", "did you mean"),
+    Mistake(FILES, TOML, 'support = "native"', 'support = "nativ"', '"nativ"', "must be one of native"),
+    Mistake(FILES, TOML, 'key = "T"', 'key = "L"', 'key = "L"', "release has the key L", more=()),
+    Mistake(FILES, TOML, 'key = "T"', 'key = "t"', 'key = "t"', "upper-case"),
+    Mistake(FILES, TOML, 'action = "release"', 'action = "relase"', "relase", "there is no action"),
+    Mistake(FILES, TOML, "{worker} took", "{wroker} took", "{wroker}", "no evidence 'wroker'"),
+    Mistake(FILES, TOML, 'cause = ["worker"]', 'cause = ["owner"]', '["owner"]', "no evidence 'owner'"),
+    Mistake(FILES, TOML, '["UPDATE work_items"]', '["UPDATE work_item"]', '"UPDATE work_item"', "of the tables"),
+    Mistake(FILES, TOML, '"work_items.taken_by"', '"work_itms.taken_by"', "work_itms", "no column of a known table"),
+    Mistake(FILES, TOML, 'name = "item"', 'name = "Item"', '"Item"', "must match"),
+    Mistake(FILES, FINDING, ":stale", ":stael", "stael", 'did you mean "stale"'),
+    Mistake(FILES, RELEASE, ":stale", ":stael", "stael", 'did you mean "stale"'),
+    Mistake(FILES, "children.sql", "item_by_parent", "item_by_parnt", "-- needs", "does not define"),
+    Mistake(FILES, LIVE, "LIMIT :page", "LIMIT $4", "$4", "$4 has no name"),
+    Mistake(FILES, ROOTS, "< :cursor", "< :curser", "curser", "is neither a parameter"),
+    Mistake(FILES, RETRY, "-- :rows", "--", "-- Run", ":rows is missing"),
+    Mistake(FILES, "detail/payload.sql", "-- kinds: item", "-- kinds: itm", "-- kinds", "no node kind"),
+    Mistake(FILES, NODES, "AS phase", "AS fase", "[[statuses]]", "todo: it has several phases", TOML),
+    Mistake(FILES, ROOTS, "SELECT", "\\ir parts/root.sql\nSELECT", "\\ir", "not a file of this folder"),
+    Mistake(FILES, TOML, 'code = "taken_too_long"', 'code = "taken_to_long"', "-- Items", "nothing uses", FINDING),
+    # statements as the server describes them
+    Mistake(COLUMNS, ROOTS, "SELECT 'item:'", "SELCT 'item:'", "SELCT", "syntax error"),
+    Mistake(COLUMNS, NODES, "w.state AS status", "w.status AS status", "w.status", "does not exist"),
+    Mistake(COLUMNS, NODES, "extract(epoch FROM w.taken_at)::float8", "w.taken_at", "SELECT", "is timestamptz"),
+    Mistake(COLUMNS, NODES, "w.task AS title", "w.task AS titel", "SELECT", "title (text) is missing"),
+    Mistake(COLUMNS, DEAD, "extract(epoch FROM w.due)::float8", "extract(epoch FROM w.due)", "SELECT", "is numeric"),
+    Mistake(COLUMNS, ROOTS, "LIMIT :page", "LIMIT :page::text::int", "SELECT", "parameter page is used as text"),
+    Mistake(COLUMNS, FINDING, ") AS evidence", ")::text AS evidence", "SELECT", "evidence is text"),
+    Mistake(COLUMNS, "counts.sql", "SELECT p.phase,", "SELECT p.phase AS name,", "SELECT", "and status are missing"),
+    # rows
+    Mistake(PAGES, NODES, "END END AS phase", "END ELSE 'stuck' END AS phase", "SELECT", "'stuck'"),
+    Mistake(PAGES, TOML, 'native = "doing"', 'native = "working"', "SELECT", "'doing' is not declared", NODES),
+    Mistake(PAGES, NODES, "WHEN 'todo' THEN", "WHEN 'doing' THEN", "SELECT", "'todo' may be ready or scheduled"),
+    Mistake(PAGES, NODES, "END END AS", "END WHEN 'done' THEN 'held' END AS", "SELECT", "'done' is not declared with"),
+    Mistake(PAGES, ROOTS, "SELECT 'item:'", "SELECT 'job:'", "SELECT", "nodes.sql has no row"),
+    Mistake(PAGES, ROOTS, "w.id < :cursor", "w.id <= :cursor", "SELECT", "cursor and the order"),
+    Mistake(PAGES, LIVE, "ORDER BY w.state, w.due", "ORDER BY w.due, w.state", "SELECT", "cursor and the order"),
+    Mistake(PAGES, "children.sql", "w.parent_id = substr(:parent, 6)::int8", "w.id <> substr(:parent, 6)::int8",
+            "SELECT", "parent is another node"),
+    Mistake(PAGES, NODES, "'item:' || w.parent_id AS", "'item:' || w.parent_id + 99 AS", "SELECT", "does not exist"),
+    Mistake(FOUND, DEAD, "ORDER BY w.due", "ORDER BY w.due DESC", "SELECT", "cursor and the order"),
+    Mistake(FOUND, DEAD, ":ids IS NULL OR w.id", ":ids IS NULL OR w.id IS NOT NULL OR w.id", "SELECT",
+            "no dead letter is returned"),
+    Mistake(FOUND, FINDING, ":ids IS NULL OR w.id", ":ids IS NULL OR w.id IS NULL AND w.id", "SELECT",
+            "is not there if"),
+    Mistake(FOUND, FINDING, "'worker', w.taken_by", "'holder', w.taken_by, 'x', 'worker'", "SELECT", "no 'worker'"),
+    # actions
+    Mistake(ACTIONS, RETRY, "w.xmin::text AS version", "w.tries::text AS version", "SELECT", "version in nodes.sql"),
+    Mistake(ACTIONS, RETRY, "   FOR UPDATE SKIP LOCKED\n", "", "SELECT", "FOR UPDATE"),
+    Mistake(ACTIONS, RETRY, " AND w.xmin::text = seen.version", " AND seen.version <> ''", "UPDATE", "guard is"),
+    Mistake(ACTIONS, RETRY, "RETURNING 'item:' || w.id", "RETURNING w.id::text", "SELECT", "change does not return"),
+    Mistake(ACTIONS, RETRY, "AND w.state <> 'failed'", "AND false", "SELECT", "does not refuse it",
+            more=((RETRY, " AND w.state = 'failed'", ""),)),
+    Mistake(ACTIONS, "schema.sql", "-- The queue", f"{LOG}-- The queue", "SELECT", "log, and 0 are shown", RETRY,
+            more=(("schema.sql", LOG, ""), ("schema.sql", "error text\n);", f"error text\n);\n{LOG}"))),
+    Mistake(ACTIONS, "fixture.sql", "'failed'", "'done'", "SELECT", "no node of the fixture", RETRY,
+            more=(("fixture.sql", "'failed'", "'done'"),)),
+    Mistake(UNDO, "schema.sql", ");\n", f");\n{TOUCH}", "UPDATE", "an undo leaves item:", RETRY),
+    Mistake(RIGHTS, "schema.sql", ");\n", f");\n{CALL}", "UPDATE", "do not suffice", RELEASE),
+    # recognition
+    Mistake("recognition", "schema.sql", "CREATE TABLE work_items", "CREATE TABLE public.work_items", "# homemade",
+            "makes its tables in public", TOML,
+            more=(("schema.sql", "REFERENCES work_items", "REFERENCES public.work_items"),)),
+    Mistake("large tables", FINDING, "ORDER BY w.due", "ORDER BY w.taken_at", "SELECT", "no index bounds it"),
+    Mistake("large tables", ROOTS, "ORDER BY w.id DESC", "ORDER BY w.task, w.id DESC", "SELECT", "no index bounds it",
+            more=((ROOTS, "w.id::text AS cursor", "w.task || '|' || w.id AS cursor"),
+                  (ROOTS, "w.id < :cursor::text::int8", AFTER))),
+    Mistake("proposed indexes", TOML, "(state <> 'done'::text)", "state <> 'done'", "[needs.item_by_state]",
+            "not recognised once it is made"),
+]  # fmt: skip
+
+
+async def first_faulty(server: PostgresServer, folder: Path, tmp_path: Path) -> Check | None:
+    """Return the first check that finds a fault."""
+    loaded = Loaded(folder)
+    if loaded.check.faults or loaded.engine is None:
+        return loaded.check
+    lab = Lab(server, tmp_path, loaded.script("schema.sql"), loaded.script("fixture.sql"))
+    try:
+        async for check in prove(loaded.engine, loaded.toml, lab, rows=LARGE):
+            if check.faults:
+                return check
+    finally:
+        await lab.close()
+    return None
+
+
+def test_there_are_enough() -> None:
+    assert len(MISTAKES) >= 30
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=[f"{m.check}: {m.says}" for m in MISTAKES])
+async def test_each_mistake_is_found_at_its_place(server: PostgresServer, tmp_path: Path, mistake: Mistake) -> None:
+    folder = copied(tmp_path / "engines")
+    for file, old, new in ((mistake.file, mistake.old, mistake.new), *mistake.more):
+        change(folder, file, old, new)
+    found = await first_faulty(server, folder, tmp_path)
+    assert found is not None
+    assert found.name == mistake.check, [str(fault) for fault in found.faults]
+    fitting = [fault for fault in found.faults if mistake.says in fault.message]
+    assert fitting, [str(fault) for fault in found.faults]
+    assert [each for each in fitting if fits(each, folder, mistake)], [str(fault) for fault in fitting]
+
+
+def fits(fault: Fault, folder: Path, mistake: Mistake) -> bool:
+    """Return True if the fault is at the file and line of the mistake."""
+    path = folder / (mistake.where or mistake.file)
+    return fault.file == str(path) and mistake.at in path.read_text().splitlines()[fault.line - 1]
+
+
+async def test_the_engine_itself_has_none(server: PostgresServer, tmp_path: Path) -> None:
+    assert await first_faulty(server, copied(tmp_path / "engines"), tmp_path) is None

@@ -1,0 +1,112 @@
+"""Tables whose names differ by installation or by queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queries.check import prove
+from queries.check.lab import Lab
+from queries.check.prove import Loaded
+from queries.contract import loader, outside, roles
+from queries.contract.engine import BrokenEngineError
+from queries.model import Outcome
+from queries.workspace import Workspace
+from tests.outside import HOMEMADE, change, copied
+from tests.queries.builders import do
+from tests.servers import PostgresServer
+
+PREFIXES = ("mail", "bill")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The home-made engine, whose table may have any prefix."""
+    folder = copied(tmp_path / "engines", "queue", HOMEMADE)
+    change(
+        folder,
+        "engine.toml",
+        "recognise.relations.work_items",
+        'recognise.roles.work_items = "*_work_items"\nrecognise.relations.work_items',
+    )
+    for file in ("schema.sql", "fixture.sql"):
+        text = (folder / file).read_text()
+        (folder / file).write_text(text.replace("work_items", "mail_work_items"))
+    return folder
+
+
+@pytest.fixture
+def queues(server: PostgresServer, folder: Path) -> Iterator[str]:
+    """DSN of a database with a table for each of two queues."""
+    dsn = server.fresh()
+    for prefix in PREFIXES:
+        for file in ("schema.sql", "fixture.sql"):
+            server.sql((folder / file).read_text().replace("mail_", f"{prefix}_"), dsn)
+    yield dsn
+    server.drop(dsn)
+
+
+def test_a_role_is_bound_to_each_set_of_tables(folder: Path) -> None:
+    engine = loader.load(folder, "queue")
+    names = {"mail_work_items", "bill_work_items", "_work_items", "work_items", "mail_other"}
+    found = {each.name: each for each in roles.bound([engine], names)}
+    assert found.keys() == {"queue", "queue.bill", "queue.mail"}
+    mail = found["queue.mail"]
+    assert mail.spec.recognise.relations.keys() == {"mail_work_items"}
+    assert mail.spec.actions[0].privileges == ("UPDATE mail_work_items",)
+    assert 'ON "mail_work_items" (' in mail.spec.needs["item_by_status"].ddl
+    for parts in (*mail.statements.values(), *(p for run in mail.actions.values() for p in run.values())):
+        assert all(':"work_items"' not in part.text for part in parts)
+
+
+async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: Path, tmp_path: Path) -> None:
+    known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
+    workspace = await Workspace.open(queues, {"queue": {"stale": 60.0}}, outside=known, file=tmp_path / "log")
+    try:
+        assert workspace.engines.keys() == {"queue.bill", "queue.mail"}
+        mail = workspace.engines["queue.mail"]
+        assert mail.engine.settings["stale"] == 60.0
+        assert [f.node_id for f in (await mail.findings()).found] == ["queue.mail/item:4"]
+        done = await do(workspace, "release", ["queue.mail/item:4"], label="queue.mail")
+        assert [each.outcome for each in done.results] == [Outcome.CHANGED]
+        assert {each.table for each in done.changes} == {"mail_work_items"}
+        assert [f.node_id for f in (await mail.findings()).found] == []
+        other = workspace.engines["queue.bill"]
+        assert [f.node_id for f in (await other.findings()).found] == ["queue.bill/item:4"]
+    finally:
+        await workspace.close()
+
+
+async def test_a_folder_with_roles_passes(server: PostgresServer, folder: Path, tmp_path: Path) -> None:
+    loaded = Loaded(folder)
+    assert loaded.engine is not None
+    lab = Lab(server, tmp_path, loaded.script("schema.sql"), loaded.script("fixture.sql"))
+    try:
+        async for check in prove.prove(loaded.engine, loaded.toml, lab, rows=250_000):
+            assert [str(fault) for fault in check.faults] == []
+            assert check.number
+    finally:
+        await lab.close()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"*_work_items"', '"work_items"', "must be a name with one `*`"),
+        ("roles.work_items", "roles.work_item", "'work_item' is not one of the tables"),
+        (
+            'where = "',
+            'where = "(SELECT true FROM :\\"schema\\".:\\"work_itms\\" LIMIT 1) AND ',
+            "'work_itms' is not a role",
+        ),
+    ],
+)
+def test_a_mistake_in_a_role_has_its_line(folder: Path, old: str, new: str, said: str) -> None:
+    change(folder, "engine.toml", old, new)
+    with pytest.raises(BrokenEngineError) as caught:
+        loader.load(folder, "queue")
+    (fault,) = [each for each in caught.value.faults if said in each.message]
+    line = (folder / "engine.toml").read_text().splitlines()[fault.line - 1]
+    assert new.strip() in line or "where" in line

@@ -1,0 +1,412 @@
+"""Statements that follow from ``engine.toml``, its short forms, and their faults."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from queries.contract import loader
+from queries.contract.engine import BrokenEngineError, Engine
+from queries.contract.folder import OF_CHECK, read
+from queries.contract.short_forms import EngineToml
+from queries.contract.spec import EngineSpec
+from queries.model import Phase
+from queries.statement import NAME, PARAMETERS, locate
+from tests.outside import HOMEMADE, IN_FULL, change, copied
+
+TOML = "engine.toml"
+LINES = 40  # of a useful engine
+PART = """-- Running items, the first three.
+found AS (
+  SELECT 'item:' || t.id AS id, t.taken_at, t.taken_by FROM :"schema".work_items t WHERE t.state = 'doing' LIMIT 3
+),
+more AS (SELECT count(*) = 3 AS more FROM found)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the folder in which almost everything is derived."""
+    return copied(tmp_path, source=HOMEMADE)
+
+
+def load(folder: Path) -> Engine:
+    return loader.load(folder, folder.name)
+
+
+def test_a_useful_engine_has_few_lines() -> None:
+    files = [path for path in HOMEMADE.rglob("*") if path.is_file() and path.name not in OF_CHECK]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= LINES
+    engine = load(HOMEMADE)
+    assert {"nodes", "roots", "children", "live", "find", "counts", "dead", "rows"} <= engine.statements.keys()
+    assert "findings/taken_too_long" in engine.statements
+    assert engine.actions.keys() == {"release", "retry", "cancel"}
+
+
+def test_a_derived_action_has_the_guards_of_a_written_one() -> None:
+    derived, written = load(HOMEMADE), load(IN_FULL)
+    for name in ("release", "retry"):
+        mine, theirs = derived.actions[name], written.actions[name]
+        assert mine.keys() == theirs.keys()
+        (lock,), (change_,) = mine["lock"], mine["change"]
+        assert "FOR NO KEY UPDATE SKIP LOCKED" in lock.text
+        assert "xmin::text" in lock.text
+        assert "xmin::text" in change_.text
+        assert "versions" in change_.parameters
+        one, other = (next(a for a in e.spec.actions if a.name == name) for e in (derived, written))
+        for field in ("key", "title", "kinds", "support", "undo", "privileges"):
+            assert getattr(one, field) == getattr(other, field)
+        assert set(one.overwrites) == set(other.overwrites)
+    release = next(a for a in derived.spec.actions if a.name == "release")
+    assert release.phases == (Phase.RUNNING,)
+
+
+def test_a_declared_action_repeats_each_refusal_in_its_change(folder: Path) -> None:
+    change(folder, TOML, 'why = "its worker took it lately"', 'why = "it was {status} for less than {stale}: wait"')
+    change(
+        folder,
+        TOML,
+        "set = { state = \"'cancelled'\"",
+        "otherwise = 'only if {status}'\nset = { state = \"'cancelled'\"",
+    )
+    actions = load(folder).actions
+    (change_,), (refused,) = actions["release"]["change"], actions["release"]["refused"]
+    assert "(taken_at > now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)) IS NOT TRUE" in change_.text
+    why = "'it was ' || coalesce((t.state)::text, 'NULL') || ' for less than ' || make_interval("
+    assert why in refused.text
+    (refused,) = actions["cancel"]["refused"]
+    assert "'only if ' || coalesce((t.state)::text, 'NULL')\n" in refused.text
+
+
+def test_a_declared_action_may_delete(folder: Path) -> None:
+    change(folder, TOML, "set = { state = \"'cancelled'\" }", "delete = true")
+    engine = load(folder)
+    cancel = next(action for action in engine.spec.actions if action.name == "cancel")
+    assert cancel.overwrites == ("work_items.*",)
+    assert {"DELETE work_items", "UPDATE work_items"} == set(cancel.privileges)
+    sections = engine.actions["cancel"]
+    assert sections["change"][0].text.startswith("DELETE FROM")
+    assert "t.state IN ('todo', 'failed')" in sections["change"][0].text
+    assert "FOR UPDATE SKIP LOCKED" in sections["lock"][0].text
+
+
+def test_a_shared_section_is_for_actions_that_have_none(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    before = load(folder).actions
+    file = (folder / "actions" / "retry.sql").read_text()
+    header, lock, *others = re.split(r"(?=^-- :)", file, flags=re.MULTILINE)
+    (folder / "actions" / "retry.sql").write_text(header + "".join(others))
+    with pytest.raises(BrokenEngineError, match="the section :lock is missing"):
+        load(folder)
+    (folder / "actions.sql").write_text(header + lock.replace("\n", "\n-- kinds: item\n", 1))
+    after = load(folder).actions
+    (part,) = after["retry"]["lock"]
+    assert part.source == str(folder / "actions.sql")
+    assert part.text == before["retry"]["lock"][0].text
+    assert after["release"] == before["release"]
+
+
+def test_actions_may_share_settings(folder: Path) -> None:
+    several = """
+[actions.elsewhere]
+kinds = ["item"]
+support = "external"
+each.pause.why = "the application pauses"
+each.wake = { why = "the application wakes", support = "unsupported" }
+"""
+    with (folder / TOML).open("a") as file:
+        file.write(several)
+    actions = {a.name: a for a in load(folder).spec.actions}
+    assert list(actions) == ["release", "retry", "cancel", "pause", "wake"]
+    assert (actions["wake"].why, actions["wake"].support) == ("the application wakes", "unsupported")
+    assert (actions["pause"].key, actions["pause"].support) == ("P", "external")
+    change(folder, TOML, 'support = "unsupported"', 'support = "outside"')
+    with pytest.raises(BrokenEngineError) as caught:
+        load(folder)
+    (fault,) = caught.value.faults
+    assert 'support = "outside"' in (folder / TOML).read_text().splitlines()[fault.line - 1]
+
+
+def test_what_no_statement_has_is_not_recorded(folder: Path) -> None:
+    (kind,) = load(folder).spec.kinds
+    assert {"job_id", "revision", "cpu", "created_at", "heartbeat_at"} <= set(kind.not_recorded)
+    assert not {"status", "owner", "error", "attempts", "due_at", "parent_id"} & set(kind.not_recorded)
+
+
+def test_an_omitted_column_of_a_written_statement_is_not_recorded(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    change(folder, "nodes.sql", "NULL::float8 AS cpu, NULL::float8 AS poll,", "")
+    change(folder, TOML, '"revision", "cpu", "poll", ', '"revision", ')
+    (kind,) = load(folder).spec.kinds
+    assert {"cpu", "poll", "revision"} <= set(kind.not_recorded)
+
+
+def test_a_file_replaces_what_follows(folder: Path) -> None:
+    for file in ("live.sql", "children.sql", "counts.sql"):
+        (folder / file).write_text((IN_FULL / file).read_text().replace("item_by_state", "item_by_status"))
+    engine = load(folder)
+    assert [s.source for s in engine.statements["children"]] == [str(folder / "children.sql")]
+    (folder / "actions").mkdir()
+    refused = "-- :refused\nSELECT i AS id, 'no' AS why FROM unnest(:ids) AS i\n"
+    (folder / "actions" / "cancel.sql").write_text(refused)
+    cancel = load(folder).actions["cancel"]
+    assert {part.source for part in cancel["refused"]} == {str(folder / "actions" / "cancel.sql")}
+    assert "'no' AS why" in cancel["refused"][0].text
+    assert cancel["lock"][0].text == engine.actions["cancel"]["lock"][0].text
+
+
+def test_a_need_that_nothing_uses_is_not_derived(folder: Path) -> None:
+    assert load(folder).spec.needs.keys() == {"item_by_parent", "item_by_status"}
+    change(folder, TOML, 'parent = "parent_id"\n', "")
+    assert load(folder).spec.needs.keys() == {"item_by_status"}
+
+
+LONG = """
+title = "t"
+about = "a"
+
+[recognise.relations.task]
+id = "int8"
+state = "text|varchar"
+
+[[kinds]]
+name = "task"
+title = "task"
+
+[[statuses]]
+native = "todo"
+phase = "ready"
+means = "waits: for a worker"
+
+[[statuses]]
+native = "todo"
+phase = "scheduled"
+
+[[actions]]
+name = "release"
+key = "L"
+title = "Release"
+kinds = ["task"]
+overwrites = ["task.state", "task.id"]
+privileges = ["UPDATE task", "EXECUTE f", "EXECUTE g"]
+support = "emulated"
+why = "the engine has none"
+
+[[actions.arguments]]
+name = "note"
+title = "a note"
+
+[[actions]]
+name = "skip_it"
+key = "K"
+title = "Skip it"
+kinds = ["task"]
+
+[[actions]]
+name = "skip_it"
+key = "K"
+title = "Skip it"
+kinds = ["task"]
+when = { mode = "b" }
+
+[[actions]]
+name = "edit"
+key = "J"
+title = "Edit"
+kinds = ["task"]
+support = "unsupported"
+why = "w"
+
+[[actions]]
+name = "edit"
+key = "J"
+title = "Edit"
+kinds = ["task"]
+file = "edit_task"
+
+[[findings]]
+code = "too_late"
+title = "too late"
+severity = 5
+sentence = "s"
+
+[[findings]]
+code = "very_late"
+title = "very late"
+severity = 6
+sentence = "s"
+
+[[workers]]
+title = "worker"
+privileges = ["EXECUTE f", "EXECUTE g", "SELECT task", "UPDATE task", "SELECT job", "UPDATE job"]
+queues = ["SELECT q.a_", "DELETE q.a_"]
+"""
+SHORT = """
+title = "t"
+about = "a"
+recognise.relations.task = "id int8, state text|varchar"
+arguments.note = { title = "a note" }
+lists.of_task = ["task.state", "task.id"]
+lists.calls = ["EXECUTE f", "EXECUTE g"]
+kinds.task = {}
+statuses.todo = ["ready: waits: for a worker", "scheduled"]
+
+[[workers]]
+title = "worker"
+privileges = ["calls", "SELECT, UPDATE task, job"]
+queues = ["SELECT, DELETE q.a_"]
+
+[[findings]]
+sentence = "s"
+each.too_late.severity = 5
+each.very_late.severity = 6
+
+[actions.release]
+why = "the engine has none"
+overwrites = ["of_task"]
+privileges = ["UPDATE task", "calls"]
+arguments = ["note"]
+
+[[actions.skip_it]]
+key = "K"
+
+[[actions.skip_it]]
+key = "K"
+when = { mode = "b" }
+
+[[actions.edit]]
+support = "unsupported"
+why = "w"
+
+[[actions.edit]]
+"""
+
+
+def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
+    specs = []
+    (tmp_path / "actions").mkdir()
+    (tmp_path / "actions" / "edit_task.sql").write_text("-- :lock\nSELECT 1\n")
+    for text in (LONG, SHORT):
+        (tmp_path / TOML).write_text(text)
+        specs.append(EngineToml(read(tmp_path)).decode(EngineSpec))
+    assert specs[0] == specs[1]
+
+
+BROKEN = [
+    ("taken_at < now() - :stale", "taken_at < now() - :stael", ":stael is neither a threshold nor an argument"),
+    ("set = { state = \"'cancelled'\"", "set = { stat = \"'cancelled'\"", "work_items has no column 'stat'"),
+    ('from = ["todo", "failed"]', 'from = ["todos", "failed"]', "'todos' is neither a status nor a phase"),
+    ('table = "work_items"', 'table = "work_item"', "there is no table 'work_item'"),
+    ('parent = "parent_id"', 'parent = "parents_id"', "no column 'parents_id'"),
+    ('since = "due"', 'since = "duo"', "no column 'duo'"),
+    ('failed = "failed: it', 'failed = "fialed: it', "phase must be one of"),
+    ("id int8, parent_id", "id, parent_id", "'id', which is not a name and a type"),
+    ("[actions.retry]", '[actions.retry]\narguments = ["note"]', "'note' is not in [arguments]"),
+    ("severity = 7", "severity = 7\nseverty = 8", 'did you mean "severity"'),
+    ('action = "release"', 'action = "relase"', "there is no action 'relase'"),
+    ("{worker} took", "{wroker} took", "no evidence 'wroker'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), BROKEN, ids=[each[2] for each in BROKEN])
+def test_a_fault_of_a_short_form_has_its_line(folder: Path, old: str, new: str, said: str) -> None:
+    text = (folder / TOML).read_text()
+    change(folder, TOML, old, new)
+    changed = (folder / TOML).read_text().splitlines()
+    with pytest.raises(BrokenEngineError) as caught:
+        load(folder)
+    (fault,) = [each for each in caught.value.faults if said in each.message]
+    assert fault.file == str(folder / TOML)
+    lines = [n for n, line in enumerate(changed, 1) if line not in text.splitlines()]
+    assert fault.line in lines
+
+
+def test_a_key_of_another_type_needs_files(folder: Path) -> None:
+    change(folder, TOML, "id int8, parent_id", "id bytea, parent_id")
+    with pytest.raises(BrokenEngineError) as caught:
+        load(folder)
+    (fault,) = caught.value.faults
+    assert "its key is bytea" in fault.message
+    assert fault.line == (folder / TOML).read_text().splitlines().index("[kinds.item]") + 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ('owner = "taken_by"', 'owner = "wrong"', "nodes"),
+        ('where = "taken_at', 'where = "wrong', "findings/taken_too_long"),
+        ('evidence = { worker = "taken_by" }', 'evidence = { worker = "wrong" }', "findings/taken_too_long"),
+        ('cause = "task"', 'cause = "wrong"', "dead"),
+    ],
+)
+def test_a_mistake_in_an_expression_has_its_line(folder: Path, old: str, new: str, name: str) -> None:
+    change(folder, TOML, old, new)
+    (statement,) = load(folder).statements[name]
+    fault = locate(statement, statement.text.index("wrong") + 1, "no such column")
+    assert fault.file == str(folder / TOML)
+    assert "wrong" in (folder / TOML).read_text().splitlines()[fault.line - 1]
+
+
+def test_the_digest_covers_the_templates(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = read(folder).digest
+    monkeypatch.setattr("queries.contract.folder.TEMPLATES", tmp_path)
+    assert read(folder).digest != before
+
+
+def test_a_derived_text_has_no_placeholder_left() -> None:
+    for text in loader.derived_files(read(HOMEMADE), "homemade").values():
+        names = {match["name"] for match in NAME.finditer(text) if match["name"]}
+        assert names <= {*PARAMETERS, "stale"}
+
+
+def test_a_finding_may_be_declared_among_the_rows_of_a_part(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts" / "running.sql").write_text(PART)
+    change(folder, TOML, 'from = ["doing"]\nwhere = "', 'among = "running"\nwhere = "')
+    change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { worker = "taken_by", age = "taken_at" }')
+    (statement,) = load(folder).statements["findings/taken_too_long"]
+    assert "FROM found AS t" in statement.text
+    assert "(taken_at < now() - make_interval(" in statement.text
+    assert "ORDER BY taken_at, t.id" in statement.text
+    assert statement.text.endswith("FROM more WHERE $1::text[] IS NULL AND more")
+    assert locate(statement, statement.text.index("LIMIT 3"), "").file.endswith("parts/running.sql")
+    assert locate(statement, statement.text.index("(taken_at <"), "").file.endswith(TOML)
+    (folder / "parts" / "running.sql").write_text(PART.partition(",\nmore AS")[0])
+    (statement,) = load(folder).statements["findings/taken_too_long"]
+    assert "more" not in statement.text
+    (folder / "parts" / "running.sql").unlink()
+    with pytest.raises(BrokenEngineError, match=r"finding taken_too_long: parts/running\.sql is missing"):
+        load(folder)
+
+
+def test_a_stored_text_is_a_detail_section(folder: Path) -> None:
+    change(folder, TOML, 'parent = "parent_id"\n', 'parent = "parent_id"\npayloads.last_error = "error"\n')
+    (statement,) = load(folder).statements["detail/last_error"]
+    assert (statement.title, statement.kinds) == ("Last error", ("item",))
+    assert "convert_to(t.error::text, 'UTF8')" in statement.text
+    change(folder, TOML, 'payloads.last_error = "error"', 'payloads.last_error = "eror"')
+    with pytest.raises(BrokenEngineError, match="work_items has no column 'eror'"):
+        load(folder)
+
+
+def test_an_operator_may_wait_for_what_is_refused_for_now(folder: Path) -> None:
+    release = next(a for a in load(folder).spec.actions if a.name == "release")
+    assert not release.waits
+    change(
+        folder,
+        TOML,
+        'why = "its worker took it lately"',
+        'why = "its worker took it lately", for_now = "taken_by IS NOT NULL"',
+    )
+    engine = load(folder)
+    release = next(a for a in engine.spec.actions if a.name == "release")
+    assert release.waits
+    (refused,) = engine.actions["release"]["refused"]
+    assert "THEN taken_by IS NOT NULL END AS for_now" in refused.text
+
+
+def test_the_reason_of_a_need_follows_from_its_table(folder: Path) -> None:
+    change(folder, TOML, "[kinds.item]", '[needs.scan]\ntable = "work_items"\n\n[kinds.item]')
+    assert load(folder).spec.needs["scan"].why == "this requires a full scan of the table work_items"

@@ -1,0 +1,200 @@
+"""Rules of a redrive: cohorts, budget, pace, answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from queries.actions.redrive_rules import (
+    MOST,
+    Ask,
+    Budget,
+    Close,
+    Ended,
+    Member,
+    Pace,
+    Question,
+    Reason,
+    Redrive,
+    Revive,
+    Revived,
+    Settings,
+    Sign,
+    Watch,
+    judge,
+    sizes,
+)
+from queries.model import Answer, Outcome, Phase, Result
+
+TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
+MEMBER = Member(id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom"))
+
+
+def ids(number: int) -> list[str]:
+    return [f"e/job:{n}" for n in range(number)]
+
+
+def revived(state: Redrive, at: float, **outcomes: Outcome) -> Revive:
+    """Revive what the next step names, and return that step."""
+    step = state.step(at)
+    assert isinstance(step, Revive)
+    results = tuple(Result(id=i, outcome=outcomes.get(i.partition(":")[2], Outcome.CHANGED)) for i in step.ids)
+    state.apply(Revived(at=at, cohort=step.cohort, results=results))
+    return step
+
+
+def close(state: Redrive, at: float) -> None:
+    step = state.step(at)
+    assert isinstance(step, Close)
+    state.apply(step.judged)
+
+
+def test_cohorts_double_after_those_given() -> None:
+    assert sizes(200, (1, 5, 25)) == [1, 5, 25, 50, 100, 19]
+    assert sizes(3, (1, 5, 25)) == [1, 2]
+    assert sizes(0, (1, 5, 25)) == []
+    assert max(sizes(10_000, (1, 5, 25))) == MOST
+    assert sum(sizes(10_000, (1, 5, 25))) == 10_000
+
+
+def test_the_next_cohort_begins_when_all_have_an_answer() -> None:
+    state = Redrive(ids(40), TEN_PERCENT)
+    assert revived(state, 0.0).ids == ("e/job:0",)
+    assert state.step(10.0) == Watch(seconds=20.0)
+    state.observe({"e/job:0": Answer.ALIVE})
+    assert isinstance(state.step(10.0), Watch), "to be taken is no answer"
+    state.observe({"e/job:0": Answer.MOVED_ON})
+    close(state, 11.0)
+    assert revived(state, 11.0).ids == tuple(ids(6)[1:])
+
+
+def test_a_cohort_without_answer_asks_and_never_goes_on_alone() -> None:
+    state = Redrive(ids(10), TEN_PERCENT)
+    revived(state, 0.0)
+    ask = state.step(30.0)
+    assert ask == Ask(question=Question.NO_ANSWER, cohort=0, ids=("e/job:0",))
+    assert isinstance(state.step(1e9), Ask)
+    state.apply(state.go_on(40.0, ask))
+    assert state.step(40.0) == Watch(seconds=30.0), "going on is a longer wait, no answer"
+    assert isinstance(state.step(70.0), Ask)
+
+
+def test_a_late_answer_settles_the_question() -> None:
+    state = Redrive(ids(10), TEN_PERCENT)
+    revived(state, 0.0)
+    assert isinstance(state.step(31.0), Ask)
+    state.observe({"e/job:0": Answer.FINISHED})
+    assert isinstance(state.step(32.0), Close)
+
+
+@pytest.mark.parametrize(
+    ("budget", "deaths", "stops"),
+    [
+        (Budget(count=3), 3, False),
+        (Budget(count=3), 4, True),
+        (Budget(count=0), 0, False),
+        (Budget(count=0), 1, True),
+        (Budget(percent=50.0), 3, False),
+        (Budget(percent=50.0), 4, True),
+    ],
+)
+def test_it_stops_when_deaths_pass_the_budget(budget: Budget, deaths: int, stops: bool) -> None:
+    state = Redrive(ids(6), Settings(budget=budget))
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.FINISHED})
+    close(state, 1.0)
+    revived(state, 1.0)
+    state.observe({f"e/job:{n}": Answer.SAME_DEATH for n in range(1, deaths + 1)})
+    step = state.step(2.0)
+    assert (isinstance(step, Ended) and step.reason is Reason.BUDGET) is stops
+
+
+def test_a_death_of_something_else_is_not_in_the_budget_but_asks() -> None:
+    state = Redrive(ids(40), Settings(budget=Budget(count=0)))
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.OTHER_DEATH})
+    close(state, 1.0)
+    ask = state.step(1.0)
+    assert ask == Ask(question=Question.OTHER_DEATHS, cohort=1, ids=("e/job:0",))
+    state.apply(state.go_on(2.0, ask))
+    revived(state, 2.0)
+    state.observe({**{f"e/job:{n}": Answer.FINISHED for n in range(1, 5)}, "e/job:5": Answer.OTHER_DEATH})
+    close(state, 3.0)
+    assert isinstance(state.step(3.0), Ask), "one more than was accepted"
+
+
+def test_an_unknown_outcome_is_the_operators_decision() -> None:
+    state = Redrive(ids(2), TEN_PERCENT)
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.UNKNOWN})
+    ask = state.step(1.0)
+    assert ask == Ask(question=Question.UNKNOWN, cohort=0, ids=("e/job:0",))
+    state.apply(state.go_on(2.0, ask))
+    close(state, 2.0)
+    assert revived(state, 2.0).ids == ("e/job:1",)
+    assert state.answers["e/job:0"] is Answer.UNKNOWN
+
+
+def test_nodes_that_moved_on_are_still_watched() -> None:
+    state = Redrive(ids(8), Settings(budget=Budget(count=0)))
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.MOVED_ON})
+    close(state, 1.0)
+    revived(state, 1.0)
+    assert "e/job:0" in state.watched()
+    state.observe({"e/job:0": Answer.SAME_DEATH})
+    step = state.step(2.0)
+    assert isinstance(step, Ended)
+    assert step.reason is Reason.BUDGET
+
+
+def test_the_pace_splits_a_cohort() -> None:
+    state = Redrive(ids(30), Settings(budget=Budget(count=0), cohorts=(25,), pace=Pace(nodes=10, seconds=60.0)))
+    assert len(revived(state, 0.0).ids) == 10
+    assert state.step(20.0) == Watch(seconds=40.0)
+    assert len(revived(state, 60.0).ids) == 10
+    assert len(revived(state, 120.0).ids) == 5
+    assert state.step(121.0) == Watch(seconds=29.0), "the wait begins with the last part"
+
+
+def test_skipped_nodes_are_named_and_not_tried_again() -> None:
+    state = Redrive(ids(6), TEN_PERCENT)
+    revived(state, 0.0, **{"0": Outcome.STALE})
+    second = revived(state, 0.0, **{"3": Outcome.LOCKED})
+    assert second.cohort == 1
+    assert {i: r.outcome for i, r in state.skipped.items()} == {"e/job:0": Outcome.STALE, "e/job:3": Outcome.LOCKED}
+
+
+def test_events_give_the_same_state_again() -> None:
+    state = Redrive(ids(20), TEN_PERCENT)
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.FINISHED})
+    events = [Revived(at=0.0, cohort=0, results=(Result(id="e/job:0", outcome=Outcome.CHANGED),))]
+    step = state.step(5.0)
+    assert isinstance(step, Close)
+    again = Redrive(ids(20), TEN_PERCENT, [*events, step.judged])
+    assert again.answers == {"e/job:0": Answer.FINISHED}
+    assert again.step(5.0) == Revive(cohort=1, ids=tuple(ids(6)[1:]))
+    ended = Redrive(ids(20), TEN_PERCENT, [*events, state.end(6.0, Reason.STOPPED)])
+    assert ended.step(7.0) == state.end(6.0, Reason.STOPPED)
+
+
+@pytest.mark.parametrize(
+    ("sign", "answer"),
+    [
+        (Sign(phase=Phase.DONE, attempt="b", dead=False), Answer.FINISHED),
+        (Sign(phase=Phase.RUNNING, attempt="b", dead=False), Answer.ALIVE),
+        (Sign(phase=Phase.READY, attempt="b", dead=False), Answer.NO_ANSWER),
+        (Sign(phase=Phase.CANCELLED, attempt="b", dead=False), Answer.UNKNOWN),
+        (Sign(phase=Phase.RUNNING, attempt="b", dead=False, moved=True), Answer.MOVED_ON),
+        (Sign(phase=Phase.FAILED, attempt="b", dead=True, marks=("boom",)), Answer.SAME_DEATH),
+        (Sign(phase=Phase.FAILED, attempt="b", dead=True, marks=("disk full",)), Answer.OTHER_DEATH),
+        (Sign(phase=Phase.FAILED, attempt="a", dead=True, marks=("boom",)), Answer.NO_ANSWER),
+        (None, Answer.UNKNOWN),
+    ],
+)
+def test_progress_decides_not_status(sign: Sign | None, answer: Answer) -> None:
+    assert judge(MEMBER, sign, MEMBER.marks, gone=Answer.UNKNOWN) is answer
+
+
+def test_a_row_that_is_gone_is_a_success_only_where_the_engine_deletes_on_success() -> None:
+    assert judge(MEMBER, None, (), gone=Answer.FINISHED) is Answer.FINISHED

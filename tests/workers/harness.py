@@ -1,0 +1,180 @@
+"""Genuine workers of task engines, each in a process of its own.
+
+    async def test_x(workers: Workers, database: str) -> None:      # the fixture ends what is left
+        one = workers.start(python("-m", "procrastinate", "worker"), WORKER_DSN=database)
+        await workers.until(database, "SELECT status FROM procrastinate_jobs", "doing")
+        await workers.kill(database, one)                           # SIGKILL: it cannot clean up
+        two = workers.start(...)
+        await workers.until(database, "SELECT status FROM procrastinate_jobs", "succeeded")
+        two.stop()                                                  # SIGTERM: it ends as its engine does
+
+``connected`` waits for a session of a worker. Its application name must be ``WORKER_NAME`` of the environment, as it is
+with libpq. ``until`` also takes an async function in place of a query. It fails at once if a worker ends by itself, and
+shows the ends of all logs. A task that waits for a file keeps its job running for exactly as long as a test needs:
+
+    gate = Gate(tmp_path)          # str(gate) is an argument for the task: the path that it waits for
+    gate.open()
+
+    async with heard(database, "channel") as messages:    # a list of (channel, payload) that grows
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from tests.command import ROOT, environment
+
+SECONDS = 200.0  # until a state must have been reached; a very busy machine starts a worker in 30
+PATIENCE = 20.0  # factor of the console's own time limits
+PAUSE = 0.05
+TAIL = 2000  # characters of a log
+
+Condition = str | Callable[[], Awaitable[Any]]
+
+
+def python(*arguments: str) -> list[str]:
+    """Return the command that runs this Python."""
+    return [sys.executable, *arguments]
+
+
+class Worker:
+    """A worker's process. ``log`` is the file of its output."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        self.process, self.log = process, log
+        self.name = log.stem
+        self.ended = False
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def kill(self) -> None:
+        """End the process with SIGKILL."""
+        self.ended = True
+        self.process.kill()
+        self.process.wait(SECONDS)
+
+    def stop(self) -> None:
+        """Ask the process to end, and wait until it has."""
+        self.ended = True
+        self.process.terminate()
+        self.process.wait(SECONDS)
+
+    @property
+    def tail(self) -> str:
+        return f"--- {self.log.name}, exit code {self.process.poll()}\n{self.log.read_text(errors='replace')[-TAIL:]}"
+
+
+class Workers:
+    """The workers of a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[Worker] = []
+
+    def start(self, command: Sequence[str], **env: str) -> Worker:
+        """Start a process in the project's folder; ``env`` is added to its environment."""
+        log = self.folder / f"worker{len(self.started) + 1}.log"
+        named = {"WORKER_NAME": log.stem, "PGAPPNAME": log.stem, "PYTHONUNBUFFERED": "1"}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=environment(self.folder, {**named, **env}),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+        worker = Worker(process, log)
+        self.started.append(worker)
+        return worker
+
+    async def run(self, command: Sequence[str], **env: str) -> str:
+        """Run a tool of the engine to its end; return its output."""
+        worker = self.start(command, **env)
+        worker.ended = True
+        code = await asyncio.to_thread(worker.process.wait, SECONDS)
+        assert code == 0, worker.tail
+        return worker.log.read_text(errors="replace")
+
+    async def connected(self, where: str, worker: Worker, query: str = "") -> None:
+        """Wait until the worker has a session whose last statement starts so."""
+        await self.until(where, _sessions(worker, query), lambda n: n > 0)
+
+    async def kill(self, where: str, worker: Worker) -> None:
+        """Kill a worker, and wait until the server has ended its sessions.
+
+        What it has sent, such as a heartbeat, is done or lost then.
+        """
+        await self.connected(where, worker)
+        worker.kill()
+        await self.until(where, _sessions(worker), 0)
+
+    async def until(self, where: str, condition: Condition, wanted: Any = True) -> Any:
+        """Wait until a condition has the wanted value.
+
+        It is a query of one value in the database ``where``, or an async function. ``wanted`` is that value, or a
+        function that accepts it.
+        """
+        right = wanted if callable(wanted) else lambda value: value == wanted
+        deadline = time.monotonic() + SECONDS
+        connection = await asyncpg.connect(where)
+        try:
+            while True:
+                value = await (connection.fetchval(condition) if isinstance(condition, str) else condition())
+                if right(value):
+                    return value
+                gone = [each for each in self.started if not each.ended and each.process.poll() is not None]
+                if gone or time.monotonic() > deadline:
+                    raise AssertionError("\n".join([f"{condition}: {value!r}", *(each.tail for each in self.started)]))
+                await asyncio.sleep(PAUSE)
+        finally:
+            await connection.close()
+
+    def close(self) -> None:
+        """Kill the workers that still run."""
+        for worker in self.started:
+            if worker.process.poll() is None:
+                worker.kill()
+
+
+def _sessions(worker: Worker, query: str = "") -> str:
+    """Return the query that counts a worker's sessions whose last statement starts so."""
+    here = f"datname = current_database() AND application_name = '{worker.name}'"
+    return f"SELECT count(*) FROM pg_stat_activity WHERE {here} AND starts_with(query, '{query}')"
+
+
+@contextlib.asynccontextmanager
+async def heard(where: str, *channels: str) -> AsyncIterator[list[tuple[str, str]]]:
+    """Listen to channels of a database; yield channels and payloads."""
+    messages: list[tuple[str, str]] = []
+    connection = await asyncpg.connect(where)
+    for channel in channels:
+        await connection.add_listener(channel, lambda _, __, name, payload: messages.append((name, payload)))
+    try:
+        yield messages
+    finally:
+        await connection.close()
+
+
+class Gate:
+    """A file for which a task waits."""
+
+    def __init__(self, folder: Path, name: str = "gate") -> None:
+        self.path = folder / name
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def open(self) -> None:
+        self.path.touch()
