@@ -41,7 +41,10 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
     if len(nodes) == 1 and not skipped:
         return [*lines, plain(nodes[0].id, "$faint", 0)]
     total = len(nodes) + len(skipped)
-    kinds = ", ".join(f"{number} {kind}" for kind, number in Counter(node.kind for node in nodes).items())
+    by_kind: dict[str, list[str]] = {}
+    for node in nodes:
+        by_kind.setdefault(node.kind, []).append(node.id)
+    kinds = ", ".join(count_nodes(len(ids), ids) for ids in by_kind.values())
     lines.append([(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")])
     for why, number in Counter(result.why for result in skipped).most_common(5):
         lines += wrapped(f"{number} skipped: {why}", cells, "$warning", 2)
