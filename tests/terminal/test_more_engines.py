@@ -1,4 +1,4 @@
-"""Engines with a worker of their own, repaired by hand in a terminal, and their server stopped under it."""
+"""A job of each engine with a worker is repaired, and the server stops."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ REPAIRED = {
     "procrastinate": ("locked by a dead worker", "L"),
     "solid_queue": ("dead worker", "L"),
 }
+REASON = "its worker is gone"
 
 
 @pytest.mark.parametrize("engine", REPAIRED)
@@ -29,7 +30,9 @@ def test_a_job_is_repaired_and_the_server_stops(own_server: PostgresServer, tmp_
         while finding not in terminal.under:
             was = terminal.at
             terminal.press("down").wait_for(lambda was=was: terminal.at != was)
-        terminal.press(key).wait_for("Reason, for the audit log").type("its worker is gone").wait_for("its worker is gone")
+        terminal.press(key).wait_for("Reason, for the audit log").type("its worker is gone").wait_for(
+            "its worker is gone"
+        )
         terminal.press("enter").wait_for("Rows before and after", "Will change 2 jobs", f"{key} apply to 2")
         terminal.press(key).wait_for("2 changed", "Close").press("enter").wait_for("Release: 2 jobs: 2 changed")
 
@@ -38,5 +41,5 @@ def test_a_job_is_repaired_and_the_server_stops(own_server: PostgresServer, tmp_
         terminal.press("1").wait_for(f"› {engine}").press("2").wait_for("retries exhausted", "no connection,")
         own_server.start()
         terminal.wait_for("● live").without("no connection")
-        terminal.press("4").wait_for(re.compile("release.*its worker is gone"))
+        terminal.press("4").wait_for(re.compile(f"release.*{REASON}"))
         assert terminal.leave("q") == 0
