@@ -1,7 +1,7 @@
 """Short forms of ``engine.toml``, written out for :mod:`queries.contract.spec`.
 
-A table of named entries may replace a list of tables with names. Columns may be one text, shared lists and arguments
-are written once, and what follows from a name is not written.
+A table of named entries may replace a list of tables with names. Columns may be one text, a sentence has two forms,
+shared lists and arguments are written once, and what follows from a name is not written.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _LISTS = {
     "actions": ("overwrites", "privileges", "needs"),
     "workers": ("privileges", "queues"),
 }
+_FORMS = re.compile(r"\[([^][|]*)\|([^][|]*)\]")  # of a text, for one node and for several: [it|them]
 _GRANT = re.compile(r"([A-Z]+(?:, *[A-Z]+)*) +([^ ,]+(?:, *[^ ,]+)*)")
 _COLUMN = re.compile(r"(\w+)\s+([\w|*]+)")
 
@@ -62,18 +63,17 @@ class EngineToml(TomlFile):
                 written |= {(field, n): path for n, (path, _) in enumerate(entries)}
         for field in _EACH:
             _each(table, field, written)
-        faults = {**faults, **_columns(table), **_shared(table)}
+        faults = {**faults, **_columns(table), **_shared(table), **_sentences(table, written)}
         _grants(table)
         _defaults(table, self._files)
         return table, faults
 
-    def line(self, path: Path) -> int:
-        """Return the line of a setting, or of the nearest table around it."""
+    def source(self, path: Path) -> Path:
+        """Return the path at which a setting is written."""
         if self._written is None:
             with contextlib.suppress(TomlError):
                 self.table()
-        written = self._written or {}
-        return super().line((*written.get(path[:2], path[:2]), *path[2:]))
+        return _source(self._written or {}, path)
 
 
 def _entries(table: Mapping[str, Any], field: str, key: str) -> Iterator[tuple[Path, Any]]:
@@ -96,22 +96,70 @@ def _status(value: Any) -> Any:
     return {"phase": phase.strip(), "means": means.strip()}
 
 
+def _source(written: Mapping[Path, Path], path: Path) -> Path:
+    """Return the path at which a setting or a table around it is written."""
+    known = next((path[:n] for n in range(len(path), 0, -1) if path[:n] in written), ())
+    return (*written.get(known, ()), *path[len(known) :])
+
+
 def _each(table: Table, field: str, written: dict[Path, Path]) -> None:
-    """Write out the entries of ``each`` with the settings around it."""
+    """Write out the entries of ``each`` with the settings around it.
+
+    What these explain is added.
+    """
     listed = table.get(field)
     if not isinstance(listed, list):
         return
-    entries: list[tuple[Path, Any]] = []
+    entries: list[tuple[Path, Any, list[tuple[Path, Any]]]] = []
     for n, entry in enumerate(listed):
         path = written.get((field, n), (field, n))
+        rules = list(_rules(entry, path))
         if isinstance(entry, dict) and isinstance(entry.get("each"), dict):
             around = {key: value for key, value in entry.items() if key != "each"}
             for place, own in _entries(entry["each"], "each", _NAMED[field]):
-                entries.append(((*path, *place), {**around, **own} if isinstance(own, dict) else own))
+                at = (*path, *place)
+                entries.append((at, {**around, **own} if isinstance(own, dict) else own, [*_rules(own, at), *rules]))
         else:
-            entries.append((path, entry))
-    table[field] = [entry for _, entry in entries]
-    written |= {(field, n): path for n, (path, _) in enumerate(entries)}
+            entries.append((path, entry, rules))
+    table[field] = [entry for _, entry, _ in entries]
+    for n, (path, entry, rules) in enumerate(entries):
+        written[field, n] = path
+        if rules:
+            entry["explains"] = [rule for _, rule in rules]
+            written |= {(field, n, "explains", m): at for m, (at, _) in enumerate(rules)}
+
+
+def _rules(entry: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and each rule of what a finding explains.
+
+    It may be a table of codes, by the fields that must be equal.
+    """
+    rules = entry.get("explains", []) if isinstance(entry, dict) else []
+    if not isinstance(rules, dict):
+        listed = rules if isinstance(rules, list) else [rules]
+        yield from (((*path, "explains", n), rule) for n, rule in enumerate(listed))
+    else:
+        for fields, codes in rules.items():
+            matching = [] if fields == "engine" else re.split(r",\s*", fields)
+            yield (*path, "explains", fields), {"findings": codes, "matching": matching}
+
+
+def _sentences(table: Table, written: dict[Path, Path]) -> dict[Path, str]:
+    """Write out the sentences of findings for one node and for several."""
+    faults: dict[Path, str] = {}
+    for n, finding in enumerate(_texts(table, "findings")):
+        text = finding.get("sentence") if isinstance(finding, dict) else None
+        if not isinstance(text, str):
+            continue
+        one, several = _FORMS.sub(r"\1", text), _FORMS.sub(r"\2", text)
+        if set("[|]") & set(one):
+            faults["findings", n, "sentence"] = "has a bracket or bar outside of [one node|several]"
+        elif one != text and "incident" in finding:
+            faults["findings", n, "incident"] = "is in the sentence, too, as [one node|several]"
+        elif one != text:
+            finding |= {"sentence": one, "incident": several}
+            written["findings", n, "incident"] = _source(written, ("findings", n, "sentence"))
+    return faults
 
 
 def _columns(table: Table) -> dict[Path, str]:

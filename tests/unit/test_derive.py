@@ -230,13 +230,28 @@ file = "edit_task"
 code = "too_late"
 title = "too late"
 severity = 5
-sentence = "s"
+sentence = "It waits: no worker takes it."
+incident = "{n} wait: no worker takes them."
+explains = [
+  { findings = ["early"], matching = ["job", "day"] },
+  { findings = ["very_late"] },
+  { findings = ["early", "paused"], matching = ["node"] },
+]
 
 [[findings]]
 code = "very_late"
 title = "very late"
 severity = 6
-sentence = "s"
+sentence = "It waits: no worker takes it."
+incident = "{n} wait: no worker takes them."
+explains = [{ findings = ["early", "paused"], matching = ["node"] }]
+
+[[findings]]
+code = "early"
+title = "early"
+severity = 2
+sentence = "It ran early."
+explains = [{ findings = ["paused"] }, { findings = ["paused"], matching = ["node"] }]
 
 [[workers]]
 title = "worker"
@@ -259,9 +274,14 @@ privileges = ["calls", "SELECT, UPDATE task, job"]
 queues = ["SELECT, DELETE q.a_"]
 
 [[findings]]
-sentence = "s"
-each.too_late.severity = 5
+sentence = "[It waits|{n} wait]: no worker takes [it|them]."
+explains.node = ["early", "paused"]
+each.too_late = { severity = 5, explains = { "job, day" = ["early"], engine = ["very_late"] } }
 each.very_late.severity = 6
+
+[[findings]]
+explains = [{ findings = ["paused"], matching = ["node"] }]
+each.early = { severity = 2, sentence = "It ran early.", explains = [{ findings = ["paused"] }] }
 
 [actions.release]
 why = "the engine has none"
@@ -307,6 +327,13 @@ BROKEN = [
     ("severity = 7", "severity = 7\nseverty = 8", 'did you mean "severity"'),
     ('action = "release"', 'action = "relase"', "there is no action 'relase'"),
     ("{worker} took", "{wroker} took", "no evidence 'wroker'"),
+    ("takes it.", "takes [it|{thme}].", "no evidence 'thme'"),
+    ("takes it.", "takes [it].", "sentence has a bracket or bar outside of [one node|several]"),
+    ('takes it."', 'takes [it|them]."\nincident = "s"', "incident is in the sentence, too"),
+    ("severity = 7", 'severity = 7\nexplains.node = ["late"]', "there is no finding 'late'"),
+    ("severity = 7", 'severity = 7\nexplains.node = "late"', "must be a list, not text"),
+    ("severity = 7", 'severity = 7\nexplains = "late"', "must be a table, not text"),
+    ("severity = 7", 'severity = 7\nexplains.duo = ["taken_too_long"]', "no evidence 'duo'"),
 ]
 
 

@@ -65,6 +65,8 @@ BROKEN = [
      "worker runner: there is no table 'tasks'"),
     (change(TOML, '["job.job__user__fk"', '["job__user__fk"'), TOML, '["job__user__fk"', "must be written table.name"),
     (change(TOML, 'action = "wake"', 'action = "awake"'), TOML, '"awake"', "there is no action 'awake'"),
+    (change(TOML, 'proof = "assumed"\n\n[findings.each', 'explains.node = ["nothing"]\n\n[findings.each'), TOML,
+     '"nothing"', "finding starved: there is no finding 'nothing'"),
     (change(TOML, "[findings.each.compute_bound]", "[findings.each.hungry]"), TOML, "[findings.each.hungry]",
      "finding hungry: findings/hungry.sql is missing"),
     (change(TOML, 'min_changes = "spinning_polls"', 'min_changes = "spins"'), TOML, '"spins"',
