@@ -39,8 +39,9 @@ def sql_name(name: str) -> str:
 
 def named(identifier: str) -> str:
     """Return the name that an identifier on one line quotes."""
-    quoted = identifier.removeprefix("U&")[1:-1]
-    return quoted if quoted == identifier[1:-1] else re.sub(r"\\\+([0-9A-F]{6})", lambda m: chr(int(m[1], 16)), quoted)
+    name = identifier.removeprefix("U&")[1:-1].replace('""', '"')
+    escaped = r"\\\+([0-9A-F]{6})"
+    return re.sub(escaped, lambda match: chr(int(match[1], 16)), name) if identifier.startswith("U&") else name
 
 
 def literal(text: str) -> str:

@@ -64,19 +64,25 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
         found["deletes"] += (match["name"] for match in _DELETE.finditer(text))
         found["locks"] += _locked(text)
         found["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
-    return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in found.items()})
+    return Effects(**{field: tuple(dict.fromkeys(map(decoded, names))) for field, names in found.items()})
 
 
 def _word(match: re.Match[str]) -> str:
     """Return a text, a comment or a name as one word."""
     if match["quoted"]:
-        return f"__name_{named(match['quoted']).encode().hex()}"
+        return encoded(match["quoted"])
     if match["variable"]:
         return "@schema" if match["variable"] == "schema" else match["variable"]
     return "''" if match["text"] else " "
 
 
-def _decoded(names: str) -> str:
+def encoded(identifier: str) -> str:
+    """Return the name that an identifier quotes as one word."""
+    return f"__name_{named(identifier).encode().hex()}"
+
+
+def decoded(names: str) -> str:
+    """Return names with those that were made one word as they are."""
     return _ENCODED.sub(lambda match: bytes.fromhex(match[1]).decode(), names)
 
 

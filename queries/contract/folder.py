@@ -63,7 +63,8 @@ class Folder(Record):
                 yield file
 
 
-OF_CHECK = ("schema.sql", "fixture.sql")  # for `unstick engine check`
+SCHEMA = "schema.sql"
+OF_CHECK = (SCHEMA, "fixture.sql")  # for `unstick engine check`
 
 
 def read(path: Path, *, private: bool = False) -> Folder:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from queries.contract.defaults import completed, of_sections, of_statements, with_kinds, with_needs
+from queries.contract.defaults import completed, of_sections, of_statements, with_kinds, with_needs, with_own
 from queries.contract.derive import Derived, derived
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import TOML, Folder, read
+from queries.contract.folder import SCHEMA, TOML, Folder, read
 from queries.contract.references import names_in_sql, reference_faults
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import Action, EngineSpec
@@ -66,7 +66,7 @@ def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]
     faults: list[Fault] = []
     toml = EngineToml(folder)
     written = _spec(folder, toml, faults)
-    spec = completed(written) if written is not None else None
+    spec = completed(with_own(written, folder.files.get(SCHEMA, ""))) if written is not None else None
     more = derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
     faults += more.faults
     files = _parsed_files(folder, more, spec, faults)

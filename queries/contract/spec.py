@@ -199,9 +199,10 @@ class Worker(Record, forbid_unknown_fields=True):
 class Own(Record, forbid_unknown_fields=True):
     """Objects on the engine's tables that belong to the engine.
 
-    They are written ``table.name``; any other object is foreign. ``triggers`` must be enabled. ``constraints`` are
-    checks, foreign keys (also those of other tables that refer to the engine's) and unique indexes. ``columns`` are
-    NOT NULL, without a default, and come after all columns by which the engine is recognised.
+    They are written ``table.name``, in addition to what ``schema.sql`` makes; any other object is foreign. ``triggers``
+    must be enabled. ``constraints`` are checks, foreign keys (also those of other tables that refer to the engine's)
+    and unique indexes. ``columns`` are NOT NULL, without a default, and come after all columns by which the engine is
+    recognised.
     """
 
     triggers: tuple[str, ...] = ()

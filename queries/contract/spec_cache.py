@@ -33,6 +33,7 @@ PARSERS = (
     "contract/phases.py",
     "contract/references.py",
     "contract/rows.py",
+    "contract/schema_sql.py",
     "contract/server_spec.py",
     "contract/short_forms.py",
     "contract/sql_templates.py",
