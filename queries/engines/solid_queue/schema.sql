@@ -1,4 +1,4 @@
--- The 13 tables, as the engine's migrations describe them, with the indexes that it needs.
+-- The 13 tables, as the engine's migrations describe them, with the indexes that it needs. Unique indexes have the engine's names.
 CREATE TABLE solid_queue_jobs (
   id bigserial PRIMARY KEY,
   queue_name varchar NOT NULL,
@@ -21,7 +21,7 @@ CREATE INDEX ON solid_queue_jobs (scheduled_at, finished_at);
 
 CREATE TABLE solid_queue_ready_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_ready_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   queue_name varchar NOT NULL,
   priority integer NOT NULL DEFAULT 0,
   created_at timestamp NOT NULL
@@ -31,7 +31,7 @@ CREATE INDEX ON solid_queue_ready_executions (queue_name, priority, job_id);
 
 CREATE TABLE solid_queue_claimed_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_claimed_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   process_id bigint,
   created_at timestamp NOT NULL
 );
@@ -39,7 +39,7 @@ CREATE INDEX ON solid_queue_claimed_executions (process_id, job_id);
 
 CREATE TABLE solid_queue_scheduled_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_scheduled_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   queue_name varchar NOT NULL,
   priority integer NOT NULL DEFAULT 0,
   scheduled_at timestamp NOT NULL,
@@ -49,7 +49,7 @@ CREATE INDEX ON solid_queue_scheduled_executions (scheduled_at, priority, job_id
 
 CREATE TABLE solid_queue_blocked_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_blocked_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   queue_name varchar NOT NULL,
   priority integer NOT NULL DEFAULT 0,
   concurrency_key varchar NOT NULL,
@@ -61,7 +61,7 @@ CREATE INDEX ON solid_queue_blocked_executions (expires_at, concurrency_key);
 
 CREATE TABLE solid_queue_failed_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_failed_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   error text,
   created_at timestamp NOT NULL
 );
@@ -78,12 +78,12 @@ CREATE TABLE solid_queue_processes (
   name varchar NOT NULL
 );
 CREATE INDEX ON solid_queue_processes (last_heartbeat_at);
-CREATE UNIQUE INDEX ON solid_queue_processes (name, supervisor_id);
+CREATE UNIQUE INDEX index_solid_queue_processes_on_name_and_supervisor_id ON solid_queue_processes (name, supervisor_id);
 CREATE INDEX ON solid_queue_processes (supervisor_id);
 
 CREATE TABLE solid_queue_semaphores (
   id bigserial PRIMARY KEY,
-  key varchar NOT NULL UNIQUE,
+  key varchar NOT NULL CONSTRAINT index_solid_queue_semaphores_on_key UNIQUE,
   value integer NOT NULL DEFAULT 1,
   expires_at timestamp NOT NULL,
   created_at timestamp NOT NULL,
@@ -94,13 +94,13 @@ CREATE INDEX ON solid_queue_semaphores (key, value);
 
 CREATE TABLE solid_queue_pauses (
   id bigserial PRIMARY KEY,
-  queue_name varchar NOT NULL UNIQUE,
+  queue_name varchar NOT NULL CONSTRAINT index_solid_queue_pauses_on_queue_name UNIQUE,
   created_at timestamp NOT NULL
 );
 
 CREATE TABLE solid_queue_recurring_tasks (
   id bigserial PRIMARY KEY,
-  key varchar NOT NULL UNIQUE,
+  key varchar NOT NULL CONSTRAINT index_solid_queue_recurring_tasks_on_key UNIQUE,
   schedule varchar NOT NULL,
   command varchar(2048),
   class_name varchar,
@@ -116,16 +116,16 @@ CREATE INDEX ON solid_queue_recurring_tasks (static);
 
 CREATE TABLE solid_queue_recurring_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_recurring_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   task_key varchar NOT NULL,
   run_at timestamp NOT NULL,
   created_at timestamp NOT NULL,
-  UNIQUE (task_key, run_at)
+  CONSTRAINT index_solid_queue_recurring_executions_on_task_key_and_run_at UNIQUE (task_key, run_at)
 );
 
 CREATE TABLE solid_queue_batches (
   id bigserial PRIMARY KEY,
-  active_job_batch_id varchar UNIQUE,
+  active_job_batch_id varchar CONSTRAINT index_solid_queue_batches_on_active_job_batch_id UNIQUE,
   description varchar,
   on_finish text,
   on_success text,
@@ -143,7 +143,7 @@ CREATE TABLE solid_queue_batches (
 
 CREATE TABLE solid_queue_batch_executions (
   id bigserial PRIMARY KEY,
-  job_id bigint NOT NULL UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
+  job_id bigint NOT NULL CONSTRAINT index_solid_queue_batch_executions_on_job_id UNIQUE REFERENCES solid_queue_jobs ON DELETE CASCADE,
   batch_id bigint NOT NULL REFERENCES solid_queue_batches ON DELETE CASCADE,
   created_at timestamp NOT NULL
 );
