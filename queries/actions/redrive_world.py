@@ -104,8 +104,9 @@ class EngineWorld:
         members = [self._members[i] for i in ids]
         at = await self._workspace.now()
         signs = await read_signs(self._reader, [member.target for member in members])
-        # A policy may hide a row that exists.
-        gone = Answer.UNKNOWN if self._reader.found.policies else self._reader.engine.spec.redrive.gone
+        flow = self._reader.engine.spec.flow
+        hidden = self._reader.found.policies  # a policy may hide a row that exists
+        gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
         answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
         self._cost = time.monotonic() - started
         return at, answers

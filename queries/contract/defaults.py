@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from queries.contract.effects import effects_of
+from queries.contract.indexes import index_of
 from queries.contract.rows import NodeRow, required
 from queries.contract.schema_sql import own_objects
-from queries.contract.spec import Action, EngineSpec, Kind, Need, Own, Status
+from queries.contract.spec import Action, EngineSpec, Kind, Need, Own, RedriveSpec, Revival, Status
 from queries.contract.sql_templates import one_line
 from queries.model import Phase, Undo
 from queries.psql_text import sql_name
@@ -38,15 +39,21 @@ def with_own(spec: EngineSpec, schema: str) -> EngineSpec:
 def completed(spec: EngineSpec) -> EngineSpec:
     """Return the spec with what follows from it."""
     parents = {kind.below or kind.name for kind in spec.kinds if kind.parent}
-    spec = msgspec.structs.replace(spec, kinds=tuple(_kind(spec, kind, parents) for kind in spec.kinds))
+    spec = msgspec.structs.replace(
+        spec,
+        kinds=tuple(_kind(spec, kind, parents) for kind in spec.kinds),
+        needs={name: _of_ddl(need) for name, need in spec.needs.items()},
+    )
+    needs = {**spec.needs, **_derived_needs(spec), **spec.needs}  # a written one is not replaced
     return msgspec.structs.replace(
         spec,
-        needs={name: _need(spec, need) for name, need in {**spec.needs, **_derived_needs(spec)}.items()},
+        needs={name: _need(spec, need) for name, need in needs.items()},
         findings=tuple(
             msgspec.structs.replace(f, kind=f.kind or (spec.kinds[0].name if len(spec.kinds) == 1 else ""))
             for f in spec.findings
         ),
         actions=tuple(_action(spec, action) for action in spec.actions),
+        redrive=_redrive(spec),
     )
 
 
@@ -154,11 +161,28 @@ def _kind(spec: EngineSpec, kind: Kind, parents: Collection[str]) -> Kind:
     return msgspec.structs.replace(kind, children=kind.children or kind.name in parents, columns=columns)
 
 
+def _of_ddl(need: Need) -> Need:
+    """Return the need with what its index has."""
+    index = index_of(need.ddl)
+    if index is None:
+        return need
+    return msgspec.structs.replace(
+        need,
+        table=index.table,
+        columns=need.columns or index.columns,
+        partial=need.partial or ((f"({index.where})",) if index.where else ()),
+    )
+
+
 def _need(spec: EngineSpec, need: Need) -> Need:
     """Return the need with its reason and index.
 
-    The server chooses the name of an index of a role's table.
+    An index of all rows has few rows to skip if it has the columns of the predicate. The server chooses the name of an
+    index of a role's table.
     """
+    if need.full is None:
+        words = {word for predicate in need.partial for word in _words(predicate)}
+        need = msgspec.structs.replace(need, full=not need.partial or not words.isdisjoint(need.columns))
     if not need.table or not need.columns:
         scan = f"this requires a full scan of the table {need.table}" if need.table and not need.column else ""
         return msgspec.structs.replace(need, why=need.why or scan)
@@ -191,6 +215,15 @@ def _derived_needs(spec: EngineSpec) -> dict[str, Need]:
             if (status, kind.dead.since) not in there:
                 needs[f"{kind.name}_dead"] = Need(table=kind.table, columns=(status, kind.dead.since, kind.key))
     return needs
+
+
+def _redrive(spec: EngineSpec) -> RedriveSpec:
+    """Return the actions that revive dead letters: ``retry`` by default."""
+    if spec.redrive.revivals or spec.redrive.why:
+        return spec.redrive
+    kinds = dict.fromkeys(kind for a in spec.actions if a.name == "retry" and a.writes for kind in a.kinds)
+    revivals = tuple(Revival(kind=kind, action="retry") for kind in kinds)
+    return msgspec.structs.replace(spec.redrive, revivals=revivals)
 
 
 def _action(spec: EngineSpec, action: Action) -> Action:

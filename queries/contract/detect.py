@@ -163,7 +163,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     names = {n for s in engines for n in _relations(s)}
     names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
-    types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.name for f in r.functions))}
+    types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     return [
         BatchedQuery(statement("catalog"), {"query": sorted(names)}),
@@ -399,9 +399,8 @@ def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
                 return f"the {sort} type {name} {says}"
     functions = {name for _, name, sort in parts if sort == "function"}
     for function in wanted.functions:
-        signature = f"{function.name}({', '.join(function.arguments)})"
-        if signature not in functions:
-            return f"the function {signature} is missing"
+        if function not in functions:
+            return f"the function {function} is missing"
     return None
 
 
@@ -417,6 +416,12 @@ def bare(predicate: str, schema: str) -> str:
     quoted = '"' + schema.replace('"', '""') + '"'
     own = rf'(?<![\w".])(?:{re.escape(quoted)}|{re.escape(schema)})\.'
     return re.sub(rf"({_LITERAL})|(?P<cast>{_CAST})|{own}", lambda m: m[1] or ("::" if m["cast"] else ""), predicate)
+
+
+def plain(predicate: str, schema: str) -> str:
+    """Return an index's predicate without schemas, types of literals and brackets."""
+    text = re.sub(rf'({_LITERAL})::(?:"(?:[^"]|"")*"|\w+)', r"\1", bare(predicate, schema))
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 def _met(
@@ -460,5 +465,5 @@ def _serves(index: Mapping[str, Any], need: Need, schema: str) -> bool:
     The server would have to read any other index completely.
     """
     partial = index["partial"]
-    here = need.full if partial is None else bare(partial, schema) in {bare(each, schema) for each in need.partial}
-    return here and index["columns"][: len(need.columns)] == list(need.columns)
+    here = need.full if partial is None else plain(partial, schema) in {plain(each, schema) for each in need.partial}
+    return bool(here) and index["columns"][: len(need.columns)] == list(need.columns)

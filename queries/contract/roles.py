@@ -146,7 +146,7 @@ def _spec(spec: EngineSpec, tables: Mapping[str, str]) -> EngineSpec:
                 w,
                 privileges=all_of(w.privileges, privilege),
                 channels=all_of(w.channels, table),
-                indexes=tuple(replace(i, table=table(i.table), ddl=_written(i.ddl, tables)) for i in w.indexes),
+                indexes=tuple(_written(ddl, tables) for ddl in w.indexes),
             )
             for w in spec.workers
         ),

@@ -1,7 +1,7 @@
 """Short forms of ``engine.toml``, written out for :mod:`queries.contract.spec`.
 
 A table of named entries may replace a list of tables with names. Columns may be one text, a sentence has two forms,
-shared lists and arguments are written once, and what follows from a name is not written.
+shared settings and arguments are written once, and what follows from a name is not written.
 """
 
 from __future__ import annotations
@@ -32,13 +32,9 @@ KEYS = {
     "delete": "D",
     "send": "M",
 }
-_NAMED = {"kinds": "name", "statuses": "native", "findings": "code", "actions": "name"}
-_EACH = ("findings", "actions")
-_LISTS = {
-    "kinds": ("not_recorded",),
-    "actions": ("overwrites", "privileges", "needs"),
-    "workers": ("privileges", "queues"),
-}
+_NAMED = {"kinds": "name", "statuses": "native", "findings": "code", "actions": "name", "workers": "title"}
+_EACH = ("findings", "actions", "workers")
+_ADDED = ("overwrites", "privileges", "needs")  # lists of ``each`` that are added to those around it
 _FORMS = re.compile(r"\[([^][|]*)\|([^][|]*)\]")  # of a text, for one node and for several: [it|them]
 _GRANT = re.compile(r"([A-Z]+(?:, *[A-Z]+)*) +([^ ,]+(?:, *[^ ,]+)*)")
 _COLUMN = re.compile(r"(\w+)\s+([\w|*]+)")
@@ -118,7 +114,8 @@ def _each(table: Table, field: str, written: dict[Path, Path]) -> None:
             around = {key: value for key, value in entry.items() if key != "each"}
             for place, own in _entries(entry["each"], "each", _NAMED[field]):
                 at = (*path, *place)
-                entries.append((at, {**around, **own} if isinstance(own, dict) else own, [*_rules(own, at), *rules]))
+                merged = _within(around, own) if isinstance(own, dict) else own
+                entries.append((at, merged, [*_rules(own, at), *rules]))
         else:
             entries.append((path, entry, rules))
     table[field] = [entry for _, entry, _ in entries]
@@ -162,6 +159,12 @@ def _sentences(table: Table, written: dict[Path, Path]) -> dict[Path, str]:
     return faults
 
 
+def _within(around: Table, own: Table) -> Table:
+    """Return the settings of an entry of ``each`` with those around it."""
+    both = (key for key in _ADDED if isinstance(around.get(key), list) and isinstance(own.get(key), list))
+    return {**around, **own, **{key: own[key] + around[key] for key in both}}
+
+
 def _columns(table: Table) -> dict[Path, str]:
     """Write out relations whose columns are one text, as in ``CREATE TABLE``."""
     faults: dict[Path, str] = {}
@@ -177,36 +180,24 @@ def _columns(table: Table) -> dict[Path, str]:
 
 
 def _shared(table: Table) -> dict[Path, str]:
-    """Write out names of shared lists and of shared arguments."""
+    """Write out names of shared arguments."""
     faults: dict[Path, str] = {}
-    lists, arguments = table.pop("lists", {}), table.pop("arguments", {})
-    if not _is_table_of(lists, list) or not all(isinstance(e, str) for each in lists.values() for e in each):
-        faults["lists",] = "must be a table of lists of texts"
-        lists = {}
+    arguments = table.pop("arguments", {})
     if not _is_table_of(arguments, dict):
         faults["arguments",] = "must be a table of arguments"
         arguments = {}
-    for field, keys in _LISTS.items():
-        for n, entry in enumerate(_list(table, field)):
-            for key in keys:
-                if isinstance(entry.get(key), list):
-                    entry[key] = [part for each in entry[key] for part in _of_list(lists, each)]
-            if isinstance(entry.get("arguments"), dict):
-                entry["arguments"] = [
-                    {"name": name, **each} if isinstance(each, dict) else each
-                    for name, each in entry["arguments"].items()
-                ]
-            for m, each in enumerate(entry["arguments"] if isinstance(entry.get("arguments"), list) else ()):
-                if isinstance(each, str) and each in arguments:
-                    entry["arguments"][m] = {"name": each, **arguments[each]}
-                elif isinstance(each, str):
-                    message = f"{each!r} is not in [arguments]{did_you_mean(each, arguments)}"
-                    faults[field, n, "arguments"] = message
+    for n, entry in enumerate(_list(table, "actions")):
+        if isinstance(entry.get("arguments"), dict):
+            entry["arguments"] = [
+                {"name": name, **each} if isinstance(each, dict) else each for name, each in entry["arguments"].items()
+            ]
+        for m, each in enumerate(_texts(entry, "arguments")):
+            if isinstance(each, str) and each in arguments:
+                entry["arguments"][m] = {"name": each, **arguments[each]}
+            elif isinstance(each, str):
+                message = f"{each!r} is not in [arguments]{did_you_mean(each, arguments)}"
+                faults["actions", n, "arguments"] = message
     return faults
-
-
-def _of_list(lists: Mapping[str, list[str]], name: Any) -> list[Any]:
-    return lists[name] if isinstance(name, str) and name in lists else [name]
 
 
 def _grants(table: Table) -> None:
@@ -227,7 +218,10 @@ def _privileges(text: Any) -> list[Any]:
 
 
 def _defaults(table: Table, files: Collection[str]) -> None:
-    """Add titles, keys, files and types that follow, and the only kind."""
+    """Add titles, keys, files, types and tables that follow, and the only kind."""
+    undone = [file[len("undo/") : -len(".sql")] for file in sorted(files) if file.startswith("undo/")]
+    if undone and isinstance(table.setdefault("undo", {}), dict):
+        table["undo"].setdefault("append_only", undone)
     kinds = [kind["name"] for kind in _list(table, "kinds") if isinstance(kind.get("name"), str)]
     for kind in _list(table, "kinds"):
         kind.setdefault("title", _words(kind.get("name")))

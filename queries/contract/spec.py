@@ -5,7 +5,7 @@
 
 import re
 
-from queries.model import Answer, Phase, Proof, Record, Risk, Support, Undo, split_id
+from queries.model import Phase, Proof, Record, Risk, Support, Undo, split_id
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -19,13 +19,6 @@ class Decline(Record, forbid_unknown_fields=True):
     columns: dict[str, tuple[str, ...]] = {}
 
 
-class FunctionSpec(Record, forbid_unknown_fields=True):
-    """A function by name and the type names of its arguments."""
-
-    name: str
-    arguments: tuple[str, ...] = ()
-
-
 class Recognise(Record, forbid_unknown_fields=True):
     """Structure that identifies the engine in a schema. A name alone never does."""
 
@@ -35,7 +28,7 @@ class Recognise(Record, forbid_unknown_fields=True):
     roles: dict[str, str] = {}
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
-    functions: tuple[FunctionSpec, ...] = ()
+    functions: tuple[str, ...] = ()  # with the base types of their arguments: ``send(uuid, text)``
     optional: tuple[str, ...] = ()  # relations that may be missing, and columns, as ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
     unique: dict[str, tuple[str, ...]] = {}  # relation -> columns of a unique index it must have
@@ -45,8 +38,8 @@ class Recognise(Record, forbid_unknown_fields=True):
 class Need(Record, forbid_unknown_fields=True):
     """Condition for a cheap statement.
 
-    It is an index on ``columns``, a small table, or an existing object. ``why`` follows from the table, ``ddl`` from an
-    index.
+    It is an index on ``columns``, a small table, or an existing object. ``why`` follows from the table. Of an index,
+    ``ddl`` follows from ``table``, ``columns`` and ``partial``, or these from ``ddl``.
     """
 
     why: str = ""
@@ -56,7 +49,7 @@ class Need(Record, forbid_unknown_fields=True):
     functions: tuple[str, ...] = ()  # of the engine: they must exist, be executable and safe to call
     relation: str = ""  # schema-qualified, e.g. of an extension
     partial: tuple[str, ...] = ()  # predicates of partial indexes that meet the need, as the server spells them
-    full: bool = True  # an index of all rows meets the need
+    full: bool | None = None  # an index of all rows meets the need; default: if it has a column of ``partial``
     whole: bool = True  # a table that is small enough for a full scan meets the need
     column: str = ""  # of ``table``: its existence meets the need
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
@@ -166,24 +159,14 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     suggest: str = "true"  # SQL: whether the action is suggested
 
 
-class WorkerIndex(Record, forbid_unknown_fields=True):
-    """Index that a worker's dequeue needs.
-
-    A valid btree index that starts with ``columns`` meets it. ``ddl`` is the engine's own statement that creates it.
-    """
-
-    table: str
-    columns: tuple[str, ...]
-    ddl: str
-
-
 class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
     do not exist in this variant are skipped. ``queues`` are privileges on tables whose names begin so, such as
-    ``"UPDATE pgmq.q_"``; a worker needs them for its own queues only. ``path``: its statements use unqualified names,
-    so its search_path must include the schema.
+    ``"UPDATE pgmq.q_"``; a worker needs them for its own queues only. ``indexes`` that its dequeue needs are the
+    engine's statements that create them; a valid btree index that starts with the same columns meets one. ``path``: its
+    statements use unqualified names, so its search_path must include the schema.
     """
 
     title: str
@@ -191,8 +174,8 @@ class Worker(Record, forbid_unknown_fields=True):
     queues: tuple[str, ...] = ()
     sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
-    indexes: tuple[WorkerIndex, ...] = ()
-    path: bool = False
+    indexes: tuple[str, ...] = ()
+    path: bool = True
     proof: Proof = Proof.VERIFIED
 
 
@@ -353,7 +336,8 @@ class UndoSpec(Record, forbid_unknown_fields=True):
     """Rules for the undo of all actions of the engine.
 
     ``counters``: columns that an undo increases and never sets back, as ``table.column``, because writers compare them.
-    ``append_only``: tables in which an undo changes no row: ``undo/<table>.sql`` adds a compensating row.
+    ``append_only``: tables in which an undo changes no row: ``undo/<table>.sql``, from which this follows, adds a
+    compensating row.
     """
 
     counters: tuple[str, ...] = ()
@@ -373,14 +357,13 @@ class Revival(Record, forbid_unknown_fields=True):
 
 
 class RedriveSpec(Record, forbid_unknown_fields=True):
-    """Actions that revive dead letters, and the meaning of a revived row that is gone.
+    """Actions that revive dead letters: by default ``retry``.
 
-    ``why``: why there are no such actions. ``gone``: ``finished`` if the engine deletes the row of finished work.
+    ``why``: why there are no such actions.
     """
 
     revivals: tuple[Revival, ...] = ()
     why: str = ""
-    gone: Answer = Answer.UNKNOWN
 
 
 class EngineSpec(Record, forbid_unknown_fields=True):

@@ -29,6 +29,7 @@ PARSERS = (
     "contract/derive.py",
     "contract/effects.py",
     "contract/folder.py",
+    "contract/indexes.py",
     "contract/loader.py",
     "contract/phases.py",
     "contract/references.py",

@@ -11,10 +11,11 @@ from typing import Any
 
 from queries import duration
 from queries.contract.folder import NAME, Folder
+from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action, EngineSpec
 from queries.errors import Fault
-from queries.model import DRAWN, Answer, Record, Support, Undo
+from queries.model import DRAWN, Record, Support, Undo
 from queries.statement import Statement
 from queries.strict_toml import TomlFile
 
@@ -27,6 +28,7 @@ UNDO_SECTIONS = ("refused", "change", "added")
 WITNESS = ("id", "witness", "verdict", "detail")  # columns of the section ``witnesses``
 WORDS = ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "USAGE")  # of privileges
 
+_FUNCTION = re.compile(r"\w+\((?:\w+(?:, \w+)*)?\)")
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")  # in a command
 
 Sections = Mapping[str, tuple[Statement, ...]]
@@ -65,6 +67,8 @@ def spec_faults(
     for rule in (
         _name_faults(spec),
         _role_faults(spec),
+        _recognise_faults(spec),
+        _need_faults(spec),
         _threshold_faults(spec),
         _status_faults(spec, files),
         _option_faults(spec),
@@ -117,14 +121,15 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
         *(f"findings/{finding.code}" for finding in spec.findings if not finding.sample),
         *(f"samples/{finding.sample}" for finding in spec.findings if finding.sample),
         *(f"actions/{action.script}" for action in spec.actions),
-        *(f"undo/{table}" for table in spec.undo.append_only),
+        *(f"undo/{table}" for table in spec.undo.append_only if table in spec.recognise.relations),
         *REQUIRED,
         *OPTIONAL,
         key_of(SHARED),
     }
     for file in folder.statements("", "findings", "samples", "actions", "undo"):
         if key_of(file) not in used:
-            yield folder.fault(file, "nothing uses this file")
+            message = "its name is not one of the tables in recognise.relations" if file.startswith("undo/") else ""
+            yield folder.fault(file, message or "nothing uses this file")
 
 
 def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
@@ -186,6 +191,21 @@ def _role_faults(spec: EngineSpec) -> Iterator[SpecFault]:
             yield at, f"recognise.roles: {role!r} is not one of the tables in recognise.relations, nor a name of theirs"
         if not re.fullmatch(r"\w*\*\w*", pattern):
             yield at, f"recognise.roles: the pattern {pattern!r} must be a name with one `*` in it"
+
+
+def _recognise_faults(spec: EngineSpec) -> Iterator[SpecFault]:
+    """Yield functions without the types of their arguments."""
+    for n, function in enumerate(spec.recognise.functions):
+        if not _FUNCTION.fullmatch(function):
+            yield ("recognise", "functions", n), f"recognise.functions: {function!r} must be written name(type, type)"
+
+
+def _need_faults(spec: EngineSpec) -> Iterator[SpecFault]:
+    """Yield needs of an index that cannot be read, and tables that are unknown."""
+    tables = {*spec.recognise.relations, *(kind.table for kind in spec.kinds)} - {""}
+    for name, need in spec.needs.items():
+        if need.ddl and need.table not in tables:
+            yield ("needs", name, "ddl"), f"needs.{name}: {_not_an_index(need.ddl, tables)}"
 
 
 def _threshold_faults(spec: EngineSpec) -> Iterator[SpecFault]:
@@ -269,6 +289,14 @@ def _not_a_privilege(spec: EngineSpec, privilege: str) -> str:
     return ""
 
 
+def _not_an_index(ddl: str, tables: Collection[str]) -> str:
+    """Return why a statement does not create an index of one of these tables, or ""."""
+    index = index_of(ddl)
+    if index is None:
+        return f"{ddl!r} is not CREATE INDEX ... ON table (columns), nor ALTER TABLE table ADD PRIMARY KEY (columns)"
+    return "" if index.table in tables else f"there is no table {index.table!r}"
+
+
 def _effects_faults(spec: EngineSpec) -> Iterator[SpecFault]:
     """Yield effects that are neither privileges nor columns."""
     for effect, more in spec.effects.items():
@@ -299,9 +327,6 @@ def _undo_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFault]:
         table, _, column = name.partition(".")
         if column not in spec.recognise.relations.get(table, ()):
             yield ("undo", "counters"), f"undo.counters: there is no column {name!r}"
-    for name in spec.undo.append_only:
-        if name not in spec.recognise.relations:
-            yield ("undo", "append_only"), f"undo.append_only: there is no table {name!r}"
 
 
 def _redrive_faults(spec: EngineSpec) -> Iterator[SpecFault]:
@@ -312,8 +337,6 @@ def _redrive_faults(spec: EngineSpec) -> Iterator[SpecFault]:
             yield at, f"redrive: {revival.action!r} is not an action for a {revival.kind}"
     if spec.redrive.revivals and spec.redrive.why:
         yield ("redrive", "why"), "redrive: `why` is only for engines without an action that revives dead letters"
-    if spec.redrive.gone not in (Answer.UNKNOWN, Answer.FINISHED):
-        yield ("redrive", "gone"), "redrive: `gone` is finished or unknown"
 
 
 def _finding_faults(spec: EngineSpec, present: Collection[str] | None) -> Iterator[SpecFault]:
@@ -358,10 +381,9 @@ def _worker_faults(spec: EngineSpec) -> Iterator[SpecFault]:
             word, _, name = privilege.partition(" ")
             if word not in WORDS or not name:
                 yield ("workers", n, "privileges"), f"worker {worker.title}: {privilege!r} is not a privilege"
-        for m, index in enumerate(worker.indexes):
-            if index.table not in spec.recognise.relations:
-                at = ("workers", n, "indexes", m, "table")
-                yield at, f"worker {worker.title}: there is no table {index.table!r}"
+        for m, ddl in enumerate(worker.indexes):
+            if why := _not_an_index(ddl, spec.recognise.relations):
+                yield ("workers", n, "indexes", m), f"worker {worker.title}: {why}"
     if spec.flow is not None and spec.flow.table not in spec.recognise.relations:
         yield ("flow", "table"), f"flow: there is no table {spec.flow.table!r}"
     for field, names in (("triggers", spec.own.triggers), ("constraints", spec.own.constraints)):

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import DetectedEngine
+from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
-from queries.contract.spec import FindingSpec
+from queries.contract.spec import FindingSpec, Worker
 from queries.db.database import APPLICATION, Database, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
@@ -327,7 +328,12 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "schema": engine.schema,
         "tables": sorted(engine.relations),
         "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
-        "workers": msgspec.to_builtins(spec.workers),
+        "workers": [{**msgspec.to_builtins(worker), "indexes": _indexes(worker)} for worker in spec.workers],
         "own": msgspec.to_builtins(spec.own),
         "flow": spec.flow.table if spec.flow else None,
     }
+
+
+def _indexes(worker: Worker) -> list[dict[str, Any]]:
+    made = ((ddl, index_of(ddl)) for ddl in worker.indexes)
+    return [{"table": index.table, "columns": index.columns, "ddl": ddl} for ddl, index in made if index is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -255,23 +256,27 @@ explains = [{ findings = ["paused"] }, { findings = ["paused"], matching = ["nod
 
 [[workers]]
 title = "worker"
-privileges = ["EXECUTE f", "EXECUTE g", "SELECT task", "UPDATE task", "SELECT job", "UPDATE job"]
+privileges = ["SELECT task", "UPDATE task", "SELECT job", "UPDATE job", "EXECUTE f", "EXECUTE g"]
 queues = ["SELECT q.a_", "DELETE q.a_"]
+
+[[workers]]
+title = "poller"
+privileges = ["EXECUTE f", "EXECUTE g"]
+queues = ["USAGE q"]
 """
 SHORT = """
 title = "t"
 about = "a"
 recognise.relations.task = "id int8, state text|varchar"
 arguments.note = { title = "a note" }
-lists.of_task = ["task.state", "task.id"]
-lists.calls = ["EXECUTE f", "EXECUTE g"]
 kinds.task = {}
 statuses.todo = ["ready: waits: for a worker", "scheduled"]
 
-[[workers]]
-title = "worker"
-privileges = ["calls", "SELECT, UPDATE task, job"]
+[workers.any]
+privileges = ["EXECUTE f, g"]
 queues = ["SELECT, DELETE q.a_"]
+each.worker.privileges = ["SELECT, UPDATE task, job"]
+each.poller.queues = ["USAGE q"]
 
 [[findings]]
 sentence = "[It waits|{n} wait]: no worker takes [it|them]."
@@ -283,10 +288,14 @@ each.very_late.severity = 6
 explains = [{ findings = ["paused"], matching = ["node"] }]
 each.early = { severity = 2, sentence = "It ran early.", explains = [{ findings = ["paused"] }] }
 
-[actions.release]
+[actions.any]
+overwrites = ["task.id"]
+privileges = ["EXECUTE f", "EXECUTE g"]
+
+[actions.any.each.release]
 why = "the engine has none"
-overwrites = ["of_task"]
-privileges = ["UPDATE task", "calls"]
+overwrites = ["task.state"]
+privileges = ["UPDATE task"]
 arguments = ["note"]
 
 [[actions.skip_it]]
@@ -437,3 +446,42 @@ def test_an_operator_may_wait_for_what_is_refused_for_now(folder: Path) -> None:
 def test_the_reason_of_a_need_follows_from_its_table(folder: Path) -> None:
     change(folder, TOML, "[kinds.item]", '[needs.scan]\ntable = "work_items"\n\n[kinds.item]')
     assert load(folder).spec.needs["scan"].why == "this requires a full scan of the table work_items"
+
+
+MADE = [
+    ("CREATE INDEX ON work_items (task)", ("task",), (), True),
+    ("CREATE UNIQUE INDEX CONCURRENTLY a ON work_items USING btree (task DESC, id)", ("task", "id"), (), True),
+    ('CREATE INDEX a ON "work_items" ("task") INCLUDE (id) WHERE done', ("task",), ("(done)",), False),
+    ("create index a on work_items (due) where due > '2020-01-01'", ("due",), ("(due > '2020-01-01')",), True),
+    ("CREATE INDEX a ON work_items (task) WHERE state = 'task'", ("task",), ("(state = 'task')",), False),
+    ("ALTER TABLE work_items ADD PRIMARY KEY (id)", ("id",), (), True),
+]
+
+
+@pytest.mark.parametrize(("ddl", "columns", "partial", "full"), MADE)
+def test_what_a_need_requires_follows_from_its_index(
+    folder: Path, ddl: str, columns: tuple[str, ...], partial: tuple[str, ...], full: bool
+) -> None:
+    change(folder, TOML, "[kinds.item]", f"needs.it.ddl = {json.dumps(ddl)}\n\n[kinds.item]")
+    need = load(folder).spec.needs["it"]
+    assert (need.table, need.columns, need.partial, need.full) == ("work_items", columns, partial, full)
+    change(folder, TOML, "needs.it.ddl", 'needs.it.partial = ["x"]\nneeds.it.full = true\nneeds.it.ddl')
+    change(folder, TOML, "needs.it.ddl", 'needs.it.columns = ["id"]\nneeds.it.ddl')
+    need = load(folder).spec.needs["it"]
+    assert (need.columns, need.partial, need.full, need.ddl) == (("id",), ("x",), True, ddl)
+
+
+def test_retry_revives_dead_letters(folder: Path) -> None:
+    (revival,) = load(folder).spec.redrive.revivals
+    assert (revival.kind, revival.action, revival.job) == ("item", "retry", False)
+    change(folder, TOML, "[kinds.item]", 'redrive.why = "nothing can"\n\n[kinds.item]')
+    assert load(folder).spec.redrive.revivals == ()
+
+
+def test_a_table_with_an_undo_of_its_own_is_append_only(folder: Path) -> None:
+    (folder / "undo").mkdir()
+    (folder / "undo" / "work_items.sql").write_text("-- :change\nSELECT 1\n\n-- :added\nSELECT 1\n")
+    assert load(folder).spec.undo.append_only == ("work_items",)
+    (folder / "undo" / "work_items.sql").rename(folder / "undo" / "work_item.sql")
+    with pytest.raises(BrokenEngineError, match=r"undo/work_item.sql:1:1: its name is not one of the tables"):
+        load(folder)
