@@ -10,31 +10,29 @@ import pytest
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
-# engine -> the finding whose action is carried out, and its key
-REPAIRED = {
-    "graphile_worker": ("locked by a dead worker", "L"),
-    "oban": ("dead worker", "L"),
-    "pgqueuer": ("locked by a dead worker", "L"),
-    "procrastinate": ("locked by a dead worker", "L"),
-    "solid_queue": ("dead worker", "L"),
+FINDINGS = {  # whose suggested action is `release`
+    "graphile_worker": "locked by a dead worker",
+    "oban": "dead worker",
+    "pgqueuer": "locked by a dead worker",
+    "procrastinate": "locked by a dead worker",
+    "solid_queue": "dead worker",
 }
 REASON = "its worker is gone"
 
 
-@pytest.mark.parametrize("engine", REPAIRED)
-def test_a_job_is_repaired_and_the_server_stops(own_server: PostgresServer, tmp_path: Path, engine: str) -> None:
-    finding, key = REPAIRED[engine]
+@pytest.mark.parametrize(("engine", "finding"), FINDINGS.items())
+def test_a_job_is_repaired_and_the_server_stops(
+    own_server: PostgresServer, tmp_path: Path, engine: str, finding: str
+) -> None:
     dsn = own_server.fresh(engine, filled=True)
     with Terminal(dsn, "--interval", "0.5", home=tmp_path, start="stuck", size=(150, 40)) as terminal:
         terminal.wait_for("● live", finding, lambda: terminal.at > 0)
         while finding not in terminal.under:
             was = terminal.at
             terminal.press("down").wait_for(lambda was=was: terminal.at != was)
-        terminal.press(key).wait_for("Reason, for the audit log").type("its worker is gone").wait_for(
-            "its worker is gone"
-        )
-        terminal.press("enter").wait_for("Rows before and after", "Will change 2 jobs", f"{key} apply to 2")
-        terminal.press(key).wait_for("2 changed", "Close").press("enter").wait_for("Release: 2 jobs: 2 changed")
+        terminal.press("L").wait_for("Reason, for the audit log").type(REASON).wait_for(REASON)
+        terminal.press("enter").wait_for("Rows before and after", "Will change 2 jobs", "L apply to 2")
+        terminal.press("L").wait_for("2 changed", "Close").press("enter").wait_for("Release: 2 jobs: 2 changed")
 
         own_server.halt("immediate")
         terminal.wait_for(re.compile(r"no connection, \d+s old"), "retries exhausted")
