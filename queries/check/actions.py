@@ -25,8 +25,6 @@ from queries.write import audit_log
 from queries.write.action_transaction import ActionTransaction, Request
 
 REASON = "unstick engine check"
-MOST = 20  # nodes of an action that are tried, of each phase
-TRIED = 3  # nodes whose locks and guards are tried
 FAILED = (Outcome.STALE, Outcome.GONE, Outcome.DENIED, Outcome.CONFLICT, Outcome.UNKNOWN)
 
 
@@ -75,16 +73,15 @@ class ActionCheck:
         of_kind.sort(key=lambda node: node.id not in self._suggestions)  # findings suggest arguments
         within = [node for node in of_kind if not action.phases or node.phase in action.phases]
         text = action.document is not None
-        tried = await (self._edit(action, within[:MOST]) if text else self._within(action, within[:MOST]))
+        tried = await (self._edit(action, within) if text else self._within(action, within))
         if tried.changed:
             self.tried.append(tried)
-            some = dict(list(tried.changed.items())[:TRIED])
-            await self._rows(tried, some)
-            await self._locks(tried, some)
-            await self._guard(tried, some)
+            await self._rows(tried)
+            await self._locks(tried)
+            await self._guard(tried)
         else:
             self.notes.fault(self._at(action), f"{action.name}: no node of the fixture is changed by it")
-        others = [node for node in of_kind if node not in within][:MOST]
+        others = [node for node in of_kind if node not in within]
         await (self._edit_outside(action, others) if text else self._outside(action, others, tried.arguments))
 
     def _at(self, action: Action, section: str = "lock") -> Statement | None:
@@ -168,7 +165,7 @@ class ActionCheck:
                 self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
 
     async def _edit_outside(self, action: Action, nodes: Collection[Node]) -> None:
-        for node in list(nodes)[:TRIED]:
+        for node in nodes:
             plan = await edit_plan(self.workspace, self.reader, action, node)
             if plan is not None:
                 self._none_changed(action, await perform.dry_run(self.workspace, plan, REASON, plan.arguments))
@@ -222,9 +219,7 @@ class ActionCheck:
     # One transaction, step by step
 
     @contextlib.asynccontextmanager
-    async def _open(
-        self, tried: Tried, versions: Mapping[str, str]
-    ) -> AsyncIterator[tuple[Transaction, ActionTransaction]]:
+    async def _open(self, tried: Tried) -> AsyncIterator[tuple[Transaction, ActionTransaction]]:
         """Begin a transaction of the action, which is rolled back."""
         request = Request(
             reader=self.reader,
@@ -235,14 +230,14 @@ class ActionCheck:
             no_images=REASON,
         )
         async with self.workspace.database.writing(self.reader.found.action_schema) as transaction:
-            yield transaction, ActionTransaction(request, versions)
+            yield transaction, ActionTransaction(request, tried.changed)
 
-    async def _rows(self, tried: Tried, versions: Mapping[str, str]) -> None:
+    async def _rows(self, tried: Tried) -> None:
         """Compare the rows that are shown with those that the server has written.
 
         The latter include what triggers wrote.
         """
-        async with self._open(tried, versions) as (transaction, running):
+        async with self._open(tried) as (transaction, running):
             before = await _written(transaction)
             await running.run(transaction, None)
             after = await _written(transaction)
@@ -254,23 +249,25 @@ class ActionCheck:
                 if bool(written) != bool(seen) or seen > written:
                     self.notes.fault(at, f"{name}: the server {word} {written} rows of {table}, and {seen} are shown")
 
-    async def _locks(self, tried: Tried, versions: Mapping[str, str]) -> None:
+    async def _locks(self, tried: Tried) -> None:
         """Lock nodes, and try to lock them over a second connection."""
-        async with self._open(tried, versions) as (transaction, running):
+        async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
             taken = dict.fromkeys(running.live, "")
-            dry_run = await self._dry_run(self.other, tried.action, {i: versions[i] for i in taken}, tried.arguments)
+            dry_run = await self._dry_run(
+                self.other, tried.action, {i: tried.changed[i] for i in taken}, tried.arguments
+            )
         for result in dry_run.results:
             if result.outcome is not Outcome.LOCKED:
                 local = self.reader.local(result.id)
                 message = f"a second session is not kept from {local}: it is {result.outcome}, not locked (FOR UPDATE)"
                 self.notes.fault(self._at(tried.action), f"{tried.action.name}: {message}")
 
-    async def _guard(self, tried: Tried, versions: Mapping[str, str]) -> None:
+    async def _guard(self, tried: Tried) -> None:
         """Run the change with versions that no row has: it must change nothing."""
-        async with self._open(tried, versions) as (transaction, running):
+        async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
-            running.expect({i: _other(version) for i, version in versions.items()})
+            running.expect({i: _other(version) for i, version in tried.changed.items()})
             try:
                 changed = await running.change(transaction)
             except LostError:

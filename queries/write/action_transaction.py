@@ -260,7 +260,8 @@ class ActionTransaction:
         The same statement copies rows twice. A row that the second copy cannot reach would look deleted although it
         exists, and the audit log would record that.
         """
-        claimed = Counter(copy.table for copy in self.copies if copy.after is None)
+        deleted = {(copy.table, copy.key) for copy in self.copies if copy.after is None}  # nodes may share a row
+        claimed = Counter(table for table, _ in deleted)
         if not claimed:
             return
         now = await self._deleted(transaction, {("", table, ""): "" for table in claimed})

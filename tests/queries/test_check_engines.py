@@ -36,7 +36,7 @@ KNOWN = {
     "tasker": {
         "archive: a second session is not kept": "the tables of messages have names that are known at run time only",
         "archive: the server inserted": "the archive of a queue is not a table of the engine",
-        "revive: it changes a node of another version": "the task's row is locked, and its state is checked instead",
+        "cancel: the server inserted": "the archive of a queue is not a table of the engine",
     },
     "uni2work": {
         "release: it changes a node of another version": "an instance has no version: each lock is compared instead",

@@ -145,6 +145,18 @@ async def test_a_released_job_keeps_its_concurrency_slot(queue: SolidQueue, gate
     await queue.assert_consistent()
 
 
+async def test_jobs_that_share_a_lost_slot_are_woken_and_taken_back(queue: SolidQueue, gate: Gate) -> None:
+    _, *both = [await queue.enqueue("Alone", gate) for _ in range(3)]
+    await queue.connection.execute("DELETE FROM solid_queue_jobs WHERE id = (SELECT min(id) FROM solid_queue_jobs)")
+    tables = ("semaphores", "blocked_executions", "scheduled_executions")
+    before = [await queue.connection.fetch(f"SELECT * FROM solid_queue_{table} ORDER BY id") for table in tables]
+    woken = await do(queue.workspace, "wake", both, label=ENGINE)
+    assert outcomes_of(woken) == dict.fromkeys(both, Outcome.CHANGED)
+    assert outcomes_of(await undone(queue.workspace, woken)) == dict.fromkeys(both, Outcome.CHANGED)
+    after = [await queue.connection.fetch(f"SELECT * FROM solid_queue_{table} ORDER BY id") for table in tables]
+    assert after == before
+
+
 async def test_a_lost_concurrency_slot_is_found_and_given_back(queue: SolidQueue, gate: Gate) -> None:
     first, second, third = [await queue.enqueue("Alone", gate) for _ in range(3)]
     await queue.connection.execute("DELETE FROM solid_queue_jobs WHERE id = (SELECT min(id) FROM solid_queue_jobs)")

@@ -10,6 +10,7 @@ SELECT r.id, r.why
                 WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not in error. Retry it'
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
                 WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps to continue'
+                WHEN i LIKE 'dead_letter:%' AND 'task:' || d.task_uuid = ANY (:ids) THEN 'its task is selected too, and is revived with it'
            END AS why
       FROM unnest(:ids) AS i
       LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END
@@ -19,10 +20,8 @@ SELECT r.id, r.why
 
 \ir ../parts/retry_steps.sql
 
--- :change
+\ir ../parts/change_seen.sql
 -- Resolve its pending dead letter. Existing metadata is kept and extended.
-WITH
-\ir ../parts/involved.sql
 UPDATE :"schema".tasks_dlq d
    SET resolution_status = 'manually_resolved', resolution_timestamp = now(),
        resolution_notes = coalesce(nullif(:args ->> 'note', ''), :reason),
@@ -30,7 +29,7 @@ UPDATE :"schema".tasks_dlq d
        metadata = coalesce(d.metadata, '{}') || jsonb_build_object('unstick', jsonb_build_object(
          'action', 'revive', 'operator', :operator, 'reason', :reason, 'action_id', pg_current_xact_id()::text)),
        updated_at = now()
-  FROM involved n
+  FROM seen n
  WHERE d.task_uuid = n.task_uuid AND d.resolution_status = 'pending'
 
 \ir ../parts/continue_task.sql

@@ -11,6 +11,8 @@
 -- with zero attempts. A step that keeps its count needs a higher limit and retryable = true.
 WITH
 \ir involved.sql
+,
+\ir seen.sql
 UPDATE :"schema".workflow_steps s
    SET attempts = CASE WHEN :args ->> 'budget' = 'one more' THEN s.attempts ELSE 0 END,
        max_attempts = CASE WHEN :args ->> 'budget' = 'one more'
@@ -25,4 +27,5 @@ UPDATE :"schema".workflow_steps s
   
    AND ((x.to_state = 'pending' AND x.created_at = localtimestamp)
         OR (x.to_state IN ('pending', 'waiting_for_retry') AND s.processed = false
-            AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable)))
+            AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable)
+            AND EXISTS (SELECT FROM seen n WHERE n.task_uuid = s.task_uuid AND (n.step IS NULL OR n.step = s.workflow_step_uuid))))

@@ -4,12 +4,20 @@
 -- that task here, as the engine does. The engine accepts results only in steps_in_process and evaluating_results. No poller
 -- checks these two states: the next result continues the task, so move the task only if no step is in flight. Never move it
 -- to pending, because the engine may treat that as a task without steps. While another step is in error, the task stays, or
--- becomes blocked_by_failures as in the engine.
+-- becomes blocked_by_failures as in the engine. The node was changed above, or has the version that the operator saw.
 WITH
 \ir involved.sql
+,
+\ir seen.sql
 , contexts AS MATERIALIZED (
   SELECT k.task_uuid, k.execution_status, k.in_progress_steps + k.enqueued_steps AS in_flight
-    FROM :"schema".get_task_execution_contexts_batch(ARRAY(SELECT DISTINCT task_uuid FROM involved)) AS k
+    FROM :"schema".get_task_execution_contexts_batch(ARRAY(
+           SELECT task_uuid FROM seen
+            UNION
+           SELECT i.task_uuid FROM involved i
+            WHERE
+\ir is_changed.sql
+         )) AS k
 ),
 decided AS MATERIALIZED (
   SELECT k.task_uuid, x.to_state AS was,
