@@ -106,24 +106,29 @@ def _each(table: Table, field: str, written: dict[Path, Path]) -> None:
     listed = table.get(field)
     if not isinstance(listed, list):
         return
-    entries: list[tuple[Path, Any, list[tuple[Path, Any]]]] = []
+    entries: list[Any] = []
+    for at, entry, outside, around in list(_grouped(listed, field, written)):
+        n = len(entries)
+        written[field, n] = at
+        entries.append(entry)
+        if isinstance(entry, dict):
+            written |= {(field, n, key): (*outside, key) for key in around.keys() - entry.keys()}
+            rules = [*_rules(entry, at), *_rules(around, outside)]
+            written |= {(field, n, "explains", m): place for m, (place, _) in enumerate(rules)}
+            entries[n] = _within(around, entry) | ({"explains": [rule for _, rule in rules]} if rules else {})
+    table[field] = entries
+
+
+def _grouped(listed: list[Any], field: str, written: Mapping[Path, Path]) -> Iterator[tuple[Path, Any, Path, Table]]:
+    """Yield path and value of each entry, and those of what is around it."""
     for n, entry in enumerate(listed):
         path = written.get((field, n), (field, n))
-        rules = list(_rules(entry, path))
         if isinstance(entry, dict) and isinstance(entry.get("each"), dict):
             around = {key: value for key, value in entry.items() if key != "each"}
             for place, own in _entries(entry["each"], "each", _NAMED[field]):
-                at = (*path, *place)
-                merged = _within(around, own) if isinstance(own, dict) else own
-                entries.append((at, merged, [*_rules(own, at), *rules]))
+                yield (*path, *place), own, path, around
         else:
-            entries.append((path, entry, rules))
-    table[field] = [entry for _, entry, _ in entries]
-    for n, (path, entry, rules) in enumerate(entries):
-        written[field, n] = path
-        if rules:
-            entry["explains"] = [rule for _, rule in rules]
-            written |= {(field, n, "explains", m): at for m, (at, _) in enumerate(rules)}
+            yield path, entry, path, {}
 
 
 def _rules(entry: Any, path: Path) -> Iterator[tuple[Path, Any]]:

@@ -127,8 +127,8 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
 
     code: str
     title: str
-    severity: int
     sentence: str
+    severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
     proof: Proof = Proof.VERIFIED
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
@@ -149,7 +149,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
-    kind: str = ""  # of the nodes; default: the only kind
+    kind: str = ""  # of the nodes; default: the only kind, or those whose ids the statement makes
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``
     since: str = ""  # column: since when
