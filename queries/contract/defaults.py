@@ -9,6 +9,7 @@ import msgspec
 
 from queries.contract.effects import effects_of
 from queries.contract.indexes import index_of
+from queries.contract.references import keys_of
 from queries.contract.rows import NodeRow, required
 from queries.contract.schema_sql import own_objects
 from queries.contract.spec import Action, EngineSpec, Kind, Need, Own, RedriveSpec, Revival, Status
@@ -254,14 +255,20 @@ def _of_sections(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[
         *action.privileges,
     ]
     called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
+    called |= set(action.when.values()) & set(spec.needs)
     overwritten = () if action.undo is Undo.NONE else tuple(overwrites)
+    note = next((note for column, note in spec.undo.notes.items() if column in overwritten), "")
+    named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
+    named -= {argument.name for argument in action.arguments}
     return msgspec.structs.replace(
         action,
         overwrites=overwritten,
         waits=action.waits or any("for_now" in _words(part.text) for part in sections.get("refused", ())),
         privileges=tuple(dict.fromkeys(privileges)),
         needs=(*action.needs, *sorted(called - set(action.needs))),
-        undo=action.undo or (_undo(spec, overwritten) if overwritten else None),
+        undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
+        undo_note=action.undo_note or note,
+        arguments=(*action.arguments, *(each for name, each in spec.arguments.items() if name in named)),
     )
 
 

@@ -408,7 +408,8 @@ class _Writer:
         (k, kind) = kinds[0]
         values: Filled = {**self._of(k, kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
         if declared:
-            relation, names = self._relation(kind), {*PARAMETERS, *(a.name for a in action.arguments)}
+            relation, own = self._relation(kind), (argument.name for argument in action.arguments)
+            names = {*PARAMETERS, *self.spec.arguments, *own}
             for column in action.set:
                 if column not in relation:
                     near = did_you_mean(column, relation)

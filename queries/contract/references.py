@@ -32,10 +32,9 @@ def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
     for name, value in spec.thresholds.items():
         number = f"{names[name]}::float8"
         names[name] = f"make_interval(secs => {number})" if isinstance(value, str) else number
-    for action in spec.actions:
-        if script in (None, action.script):
-            names |= {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in action.arguments}
-    return names
+    own = (a for action in spec.actions if script in (None, action.script) for a in action.arguments)
+    arguments = () if script == "" else (*spec.arguments.values(), *own)
+    return names | {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in arguments}
 
 
 def _argument(text: str, type_: str) -> str:
@@ -46,13 +45,14 @@ def _argument(text: str, type_: str) -> str:
 def reference_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     """Yield names that are not defined."""
     settings = {*spec.thresholds, *spec.options}
-    every = {argument.name for action in spec.actions for argument in action.arguments}
+    every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
     for statement in files.statements.values():
         yield from _statement_faults(statement, settings, spec.needs)
         yield from _role_faults(statement, spec.recognise.roles)
     for file, sections in files.sections.items():
         script = key_of(file.partition("/")[2])
-        arguments = {a.name for action in spec.actions if action.script == script for a in action.arguments}
+        own = (a.name for action in spec.actions if action.script == script for a in action.arguments)
+        arguments = {*spec.arguments, *own}
         for parts in sections.values():
             for part in parts:
                 yield from _statement_faults(part, settings, spec.needs)
@@ -88,13 +88,18 @@ def _unknown(
 
     ``shared``: known in parts, which serve several statements.
     """
+    for name, offset in keys_of(statement, parameter):
+        fault = locate(statement, offset + 1, f"{name!r} is not {what}{did_you_mean(name, known)}")
+        if name not in (shared if "/parts/" in fault.file else known):
+            yield fault
+
+
+def keys_of(statement: Statement, parameter: str) -> Iterator[tuple[str, int]]:
+    """Yield the keys of a jsonb parameter that a statement reads, and offsets."""
     for number in _numbers(statement, parameter):
         for match in re.finditer(rf"\${number}(?!\d)(?:::\w+)*{_FIRST}", statement.text):
             group = "name" if match["name"] is not None else "inner"
-            message = f"{match[group]!r} is not {what}{did_you_mean(match[group], known)}"
-            fault = locate(statement, match.start(group) + 1, message)
-            if match[group] not in (shared if "/parts/" in fault.file else known):
-                yield fault
+            yield match[group], match.start(group)
 
 
 def _numbers(statement: Statement, parameter: str) -> Iterator[int]:

@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from queries.contract.folder import TOML, Folder
-from queries.model import Support
+from queries.model import Risk, Support
 from queries.strict_toml import TomlError, TomlFile
 from queries.suggest import did_you_mean
 from queries.toml_lines import Path
 
 Table = dict[str, Any]
 
-# Keys of the actions that every engine may have. An action never means two things, and neither does its key.
+# Keys and titles of the actions that many engines have. An action never means two things, and neither does its key.
 KEYS = {
     "wake": "W",
     "release": "L",
@@ -31,7 +31,12 @@ KEYS = {
     "edit": "J",
     "delete": "D",
     "send": "M",
+    "skip": "K",
+    "run_now": "N",
+    "mark_failed": "X",
+    "abort": "A",
 }
+TITLES = {"edit": "Edit and retry", "send": "Send message"}
 _NAMED = {"kinds": "name", "statuses": "native", "findings": "code", "actions": "name", "workers": "title"}
 _EACH = ("findings", "actions", "workers")
 _ADDED = ("overwrites", "privileges", "needs")  # lists of ``each`` that are added to those around it
@@ -59,9 +64,11 @@ class EngineToml(TomlFile):
                 written |= {(field, n): path for n, (path, _) in enumerate(entries)}
         for field in _EACH:
             _each(table, field, written)
-        faults = {**faults, **_columns(table), **_shared(table), **_sentences(table, written)}
+        keys, key_faults = _keys(table)
+        faults = {**faults, **_columns(table), **_sentences(table, written), **key_faults}
+        _arguments(table, written)
         _grants(table)
-        _defaults(table, self._files)
+        _defaults(table, keys, self._files)
         return table, faults
 
     def source(self, path: Path) -> Path:
@@ -184,25 +191,38 @@ def _columns(table: Table) -> dict[Path, str]:
     return faults
 
 
-def _shared(table: Table) -> dict[Path, str]:
-    """Write out names of shared arguments."""
-    faults: dict[Path, str] = {}
-    arguments = table.pop("arguments", {})
-    if not _is_table_of(arguments, dict):
-        faults["arguments",] = "must be a table of arguments"
-        arguments = {}
-    for n, entry in enumerate(_list(table, "actions")):
-        if isinstance(entry.get("arguments"), dict):
-            entry["arguments"] = [
-                {"name": name, **each} if isinstance(each, dict) else each for name, each in entry["arguments"].items()
-            ]
-        for m, each in enumerate(_texts(entry, "arguments")):
-            if isinstance(each, str) and each in arguments:
-                entry["arguments"][m] = {"name": each, **arguments[each]}
-            elif isinstance(each, str):
-                message = f"{each!r} is not in [arguments]{did_you_mean(each, arguments)}"
-                faults["actions", n, "arguments"] = message
-    return faults
+def _keys(table: Table) -> tuple[dict[str, str], dict[Path, str]]:
+    """Return the key of each action by its name, and the faults of ``keys``."""
+    own, faults = table.pop("keys", {}), dict[Path, str]()
+    if not _is_table_of(own, str):
+        return KEYS, {("keys",): "must be a table of keys with the names of actions"}
+    names = [str(action.get("name")) for action in _list(table, "actions")]
+    found = {name: key for key, name in own.items()}
+    for key, name in own.items():
+        if not re.fullmatch("[A-Z]", key):
+            faults["keys", key] = "is not an upper-case letter"
+        elif name not in names:
+            faults["keys", key] = f"names {name!r}, which is not an action{did_you_mean(name, names)}"
+        elif key == KEYS.get(name):
+            faults["keys", key] = f"is the key of {name} without this setting"
+        elif key != found[name]:
+            faults["keys", key] = f"is a second key of {name}; the other one is {found[name]}"
+    return {**KEYS, **found}, faults
+
+
+def _arguments(table: Table, written: dict[Path, Path]) -> None:
+    """Write out arguments that are a table."""
+    for n, action in enumerate(_list(table, "actions")):
+        if isinstance(action.get("arguments"), dict):
+            at = (*written.get(("actions", n), ("actions", n)), "arguments")
+            written |= {("actions", n, "arguments", m): (*at, name) for m, name in enumerate(action["arguments"])}
+            action["arguments"] = list(_named(action["arguments"]).values())
+    if isinstance(table.get("arguments"), dict):
+        table["arguments"] = _named(table["arguments"])
+
+
+def _named(arguments: Mapping[str, Any]) -> Table:
+    return {name: {"name": name, **each} if isinstance(each, dict) else each for name, each in arguments.items()}
 
 
 def _grants(table: Table) -> None:
@@ -222,8 +242,8 @@ def _privileges(text: Any) -> list[Any]:
     return [f"{word} {name}" for name in names for word in words]
 
 
-def _defaults(table: Table, files: Collection[str]) -> None:
-    """Add titles, keys, files, types and tables that follow, and the only kind."""
+def _defaults(table: Table, keys: Mapping[str, str], files: Collection[str]) -> None:
+    """Add titles, keys, files, types, tables and risks that follow, and kinds."""
     undone = [file[len("undo/") : -len(".sql")] for file in sorted(files) if file.startswith("undo/")]
     if undone and isinstance(table.setdefault("undo", {}), dict):
         table["undo"].setdefault("append_only", undone)
@@ -235,22 +255,34 @@ def _defaults(table: Table, files: Collection[str]) -> None:
             option.setdefault("type", "map")
     for finding in _list(table, "findings"):
         finding.setdefault("title", _words(finding.get("code")))
-    by_name: dict[str, list[Table]] = {}
-    for action in _list(table, "actions"):
-        by_name.setdefault(str(action.get("name")), []).append(action)
     for action in _list(table, "actions"):
         if len(kinds) == 1:
             action.setdefault("kinds", kinds)
         if action.get("why"):
             action.setdefault("support", Support.EMULATED.value)
-        name = action.get("name")
-        same = [] if action.get("support") in (None, Support.NATIVE, Support.EMULATED) else by_name[str(name)]
-        for field, default in (("title", _words(name).capitalize()), ("key", KEYS.get(str(name), ""))):
-            action.setdefault(field, next((each[field] for each in same if field in each), default))
-        own = [f"{name}_{kind}" for kind in kinds if kind in _texts(action, "kinds")]
+        if action.get("confirm") == "typed":
+            action.setdefault("risk", Risk.HIGH.value)
+    for action in _list(table, "actions"):
+        _named_like(action, _list(table, "actions"), keys)
+        own = [f"{action.get('name')}_{kind}" for kind in kinds if kind in _texts(action, "kinds")]
         file = next((file for file in own if f"actions/{file}.sql" in files), "")
         if file:
             action.setdefault("file", file)
+
+
+def _named_like(action: Table, actions: list[Table], keys: Mapping[str, str]) -> None:
+    """Add title and key.
+
+    An action that unstick cannot carry out has them, and its kinds, as the others of its name.
+    """
+    name = str(action.get("name"))
+    does = action.get("support") in (None, Support.NATIVE, Support.EMULATED)
+    same = [] if does else [each for each in actions if each.get("name") == name]
+    title = TITLES.get(name, _words(name).capitalize())
+    for field, default in (("title", title), ("key", keys.get(name, ""))):
+        action.setdefault(field, next((each[field] for each in same if field in each), default))
+    if of_same := [kind for each in same for kind in _texts(each, "kinds")]:
+        action.setdefault("kinds", list(dict.fromkeys(of_same)))
 
 
 def _words(name: Any) -> str:

@@ -260,7 +260,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     proof: Proof = Proof.VERIFIED
     guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
     confirm: str = "button"  # or "typed"
-    undo: Undo | None = None  # follows from ``overwrites``
+    undo: Undo | None = None  # follows from ``overwrites``; without any, it cannot be undone
     undo_note: str = ""  # why it cannot be undone, or what an undo leaves as it is
     # In addition to what follows from its statements: columns that it overwrites, as ``table.column``; ``table.*`` for
     # a table whose rows it inserts or deletes. So are privileges, and needs of functions.
@@ -270,7 +270,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
     independent: bool = False  # nodes share no rows that it locks or changes, so chunks may run in parallel
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[Argument, ...] = ()  # in addition to the engine's ``arguments`` that its statements name
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
@@ -321,7 +321,7 @@ class Option(Record, forbid_unknown_fields=True):
 
     ``view``: the option groups the engine's tree, and a key selects the next choice. ``columns``: the names in the
     table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the
-    engine's rows, and actions that delete rows read them.
+    engine's rows, and actions that delete rows read them. Actions for a choice with the name of a need require it.
     """
 
     title: str
@@ -337,11 +337,12 @@ class UndoSpec(Record, forbid_unknown_fields=True):
 
     ``counters``: columns that an undo increases and never sets back, as ``table.column``, because writers compare them.
     ``append_only``: tables in which an undo changes no row: ``undo/<table>.sql``, from which this follows, adds a
-    compensating row.
+    compensating row. ``notes``: the ``undo_note`` of actions that overwrite a column.
     """
 
     counters: tuple[str, ...] = ()
     append_only: tuple[str, ...] = ()
+    notes: dict[str, str] = {}
 
 
 class Revival(Record, forbid_unknown_fields=True):
@@ -385,6 +386,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     options: dict[str, Option] = {}
     findings: tuple[FindingSpec, ...] = ()
     actions: tuple[Action, ...] = ()
+    arguments: dict[str, Argument] = {}  # by name, each for the actions whose statements name it
     workers: tuple[Worker, ...] = ()
     own: Own = Own()
     # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in

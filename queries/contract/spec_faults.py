@@ -18,6 +18,7 @@ from queries.errors import Fault
 from queries.model import DRAWN, Record, Support, Undo
 from queries.statement import Statement
 from queries.strict_toml import TomlFile
+from queries.suggest import did_you_mean
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 OPTIONAL = ("dead", "changed", "options", "progress", "search", "related", "rows")
@@ -73,10 +74,11 @@ def spec_faults(
         _status_faults(spec, files),
         _option_faults(spec),
         _action_faults(spec),
+        _argument_faults(spec, files),
         _effects_faults(spec),
         _undo_faults(spec, files),
         _redrive_faults(spec),
-        _finding_faults(spec, present if derived else None),
+        _finding_faults(spec, files, present if derived else None),
         _worker_faults(spec),
         _guard_faults(spec, files),
         _document_faults(spec, files),
@@ -266,6 +268,21 @@ def _action_faults(spec: EngineSpec) -> Iterator[SpecFault]:
                 yield ("actions", n, "key"), f"action {action.name}: {first} has the key {action.key} for a {kind}"
 
 
+def _argument_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFault]:
+    """Yield shared arguments that no action has, and those with the name of a setting."""
+    used = [argument for action in spec.actions for argument in action.arguments]
+    for name, argument in spec.arguments.items():
+        if name in {*spec.thresholds, *spec.options}:
+            yield ("arguments", name), f"arguments.{name}: a threshold or an option has this name"
+        elif argument not in used and _have_sections(spec, files):
+            yield ("arguments", name), f"arguments.{name}: no statement of an action names it"
+
+
+def _have_sections(spec: EngineSpec, files: ParsedFiles) -> bool:
+    """Return True if the files of all actions could be parsed."""
+    return all(f"actions/{action.script}.sql" in files.sections for action in spec.actions if action.writes)
+
+
 def _text_faults(action: Action) -> Iterator[SpecFault]:
     """Yield texts that an action lacks or may not have, by their settings."""
     if not action.writes and not action.why:
@@ -317,7 +334,8 @@ def _undo_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFault]:
     """Yield actions that do not say whether they can be undone, and unknown columns."""
     for n, action in enumerate(spec.actions):
         if action.writes and action.undo is None and f"actions/{action.script}.sql" in files.sections:
-            yield ("actions", n), f"action {action.name}: `undo` is required: {', '.join(Undo)}"
+            message = "its statements overwrite nothing, so `undo_note` must say why it cannot be undone"
+            yield ("actions", n), f"action {action.name}: {message}"
         if action.undo is Undo.NONE and not action.undo_note:
             yield ("actions", n, "undo"), f"action {action.name}: it cannot be undone, so `undo_note` is required"
         for name in action.overwrites:
@@ -327,6 +345,9 @@ def _undo_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFault]:
         table, _, column = name.partition(".")
         if column not in spec.recognise.relations.get(table, ()):
             yield ("undo", "counters"), f"undo.counters: there is no column {name!r}"
+    overwritten = {name for action in spec.actions for name in action.overwrites}
+    for name in sorted(set(spec.undo.notes) - overwritten if _have_sections(spec, files) else ()):
+        yield ("undo", "notes", name), f"undo.notes: no action overwrites {name!r}{did_you_mean(name, overwritten)}"
 
 
 def _redrive_faults(spec: EngineSpec) -> Iterator[SpecFault]:
@@ -339,7 +360,7 @@ def _redrive_faults(spec: EngineSpec) -> Iterator[SpecFault]:
         yield ("redrive", "why"), "redrive: `why` is only for engines without an action that revives dead letters"
 
 
-def _finding_faults(spec: EngineSpec, present: Collection[str] | None) -> Iterator[SpecFault]:
+def _finding_faults(spec: EngineSpec, files: ParsedFiles, present: Collection[str] | None) -> Iterator[SpecFault]:
     """Yield findings that name an unknown action, argument, file or threshold."""
     actions = {v.name for v in spec.actions}
     codes, symptoms = {f.code for f in spec.findings}, {f.symptom for f in spec.findings} - {""}
@@ -347,7 +368,7 @@ def _finding_faults(spec: EngineSpec, present: Collection[str] | None) -> Iterat
         if finding.action and finding.action not in actions:
             yield ("findings", n, "action"), f"finding {finding.code}: there is no action {finding.action!r}"
         known = {a.name for v in spec.actions if v.name == finding.action for a in v.arguments}
-        for name in sorted(set(finding.arguments) - known):
+        for name in sorted(set(finding.arguments) - known if _have_sections(spec, files) else ()):
             yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.action} has no argument {name!r}"
         source = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
         if present is not None and source not in present:

@@ -13,7 +13,7 @@ from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import OF_CHECK, read
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import EngineSpec
-from queries.model import Phase
+from queries.model import Phase, Undo
 from queries.statement import NAME, PARAMETERS, locate
 from tests.outside import HOMEMADE, IN_FULL, change, copied
 
@@ -199,23 +199,31 @@ why = "the engine has none"
 name = "note"
 title = "a note"
 
-[[actions]]
-name = "skip_it"
-key = "K"
-title = "Skip it"
-kinds = ["task"]
+[arguments.count]
+name = "count"
+title = "a number"
 
 [[actions]]
 name = "skip_it"
-key = "K"
+key = "I"
 title = "Skip it"
 kinds = ["task"]
+confirm = "typed"
+risk = "high"
+
+[[actions]]
+name = "skip_it"
+key = "I"
+title = "Skip it"
+kinds = ["task"]
+support = "external"
+why = "w"
 when = { mode = "b" }
 
 [[actions]]
 name = "edit"
 key = "J"
-title = "Edit"
+title = "Edit and retry"
 kinds = ["task"]
 support = "unsupported"
 why = "w"
@@ -223,7 +231,7 @@ why = "w"
 [[actions]]
 name = "edit"
 key = "J"
-title = "Edit"
+title = "Edit and retry"
 kinds = ["task"]
 file = "edit_task"
 
@@ -268,7 +276,8 @@ SHORT = """
 title = "t"
 about = "a"
 recognise.relations.task = "id int8, state text|varchar"
-arguments.note = { title = "a note" }
+keys = { I = "skip_it" }
+arguments.count = { title = "a number" }
 kinds.task = {}
 statuses.todo = ["ready: waits: for a worker", "scheduled"]
 
@@ -296,13 +305,14 @@ privileges = ["EXECUTE f", "EXECUTE g"]
 why = "the engine has none"
 overwrites = ["task.state"]
 privileges = ["UPDATE task"]
-arguments = ["note"]
+arguments.note = { title = "a note" }
 
 [[actions.skip_it]]
-key = "K"
+confirm = "typed"
 
 [[actions.skip_it]]
-key = "K"
+support = "external"
+why = "w"
 when = { mode = "b" }
 
 [[actions.edit]]
@@ -332,7 +342,16 @@ BROKEN = [
     ('since = "due"', 'since = "duo"', "no column 'duo'"),
     ('failed = "failed: it', 'failed = "fialed: it', "phase must be one of"),
     ("id int8, parent_id", "id, parent_id", "'id', which is not a name and a type"),
-    ("[actions.retry]", '[actions.retry]\narguments = ["note"]', "'note' is not in [arguments]"),
+    ("[actions.retry]", "[actions.retry]\narguments.note = { titel = 'a' }", 'did you mean "title"'),
+    ('"5m"', '"5m"\narguments.note = { titel = "a" }', "arguments.note.titel is not a setting"),
+    ('"5m"', '"5m"\narguments.note = { title = "a" }', "arguments.note: no statement of an action names it"),
+    ('"5m"', '"5m"\narguments.stale = { title = "a" }', "arguments.stale: a threshold or an option has this name"),
+    ('"5m"', '"5m"\nkeys = "K"', "keys must be a table of keys with the names of actions"),
+    ('"5m"', '"5m"\nkeys = { k = "retry" }', "keys.k is not an upper-case letter"),
+    ('"5m"', '"5m"\nkeys = { K = "rety" }', "keys.K names 'rety', which is not an action; did you mean"),
+    ('"5m"', '"5m"\nkeys = { T = "retry" }', "keys.T is the key of retry without this setting"),
+    ('"5m"', '"5m"\nkeys = { A = "retry", B = "retry" }', "keys.A is a second key of retry; the other one is B"),
+    ('"5m"', '"5m"\nundo.notes."work_items.eror" = "a"', "no action overwrites 'work_items.eror'; did you mean"),
     ("severity = 7", "severity = 7\nseverty = 8", 'did you mean "severity"'),
     ('action = "release"', 'action = "relase"', "there is no action 'relase'"),
     ("{worker} took", "{wroker} took", "no evidence 'wroker'"),
@@ -357,6 +376,44 @@ def test_a_fault_of_a_short_form_has_its_line(folder: Path, old: str, new: str, 
     assert fault.file == str(folder / TOML)
     lines = [n for n, line in enumerate(changed, 1) if line not in text.splitlines()]
     assert fault.line in lines
+
+
+def test_an_action_has_the_arguments_that_its_statements_name(folder: Path) -> None:
+    shared = 'arguments.why = { title = "a" }\narguments.due = { title = "b", type = "int" }'
+    change(folder, TOML, 'stale = "5m"', f'stale = "5m"\n{shared}')
+    change(folder, TOML, 'due = "now()"', 'due = "to_timestamp(:due)", task = "concat(:own, :why)"')
+    change(folder, TOML, "[actions.cancel]", 'arguments.own = { title = "c" }\n[actions.cancel]')
+    named = {action.name: [a.name for a in action.arguments] for action in load(folder).spec.actions}
+    assert named == {"release": [], "retry": ["own", "why", "due"], "cancel": []}
+
+
+def test_an_action_that_overwrites_nothing_says_why_it_cannot_be_undone(folder: Path) -> None:
+    (folder / "actions").mkdir()
+    sql = "SELECT i AS id FROM unnest(:ids) AS i"
+    (folder / "actions" / "poke.sql").write_text(f"-- Poke.\n-- :refused\n{sql}\n-- :change\n{sql}\n")
+    toml = (folder / TOML).read_text() + '[actions.poke]\neffect = "a"\n'
+    (folder / TOML).write_text(toml)
+    with pytest.raises(BrokenEngineError) as caught:
+        load(folder)
+    (fault,) = [each for each in caught.value.faults if "`undo_note` must say why it cannot be undone" in each.message]
+    assert fault.line == toml.splitlines().index("[actions.poke]") + 1
+    (folder / TOML).write_text(f'{toml}undo_note = "b"\n')
+    (poke,) = [action for action in load(folder).spec.actions if action.name == "poke"]
+    assert poke.undo is Undo.NONE
+
+
+def test_a_note_is_that_of_the_columns_which_an_undo_restores(folder: Path) -> None:
+    change(folder, TOML, 'stale = "5m"', 'stale = "5m"\nundo.notes."work_items.taken_by" = "a"')
+    notes = {action.name: action.undo_note for action in load(folder).spec.actions}
+    assert notes == {"release": "a", "retry": "", "cancel": ""}
+
+
+def test_a_choice_with_the_name_of_a_need_requires_it(folder: Path) -> None:
+    need = 'needs.there = { relation = "a.b", why = "c" }'
+    option = 'options.where = { title = "a", choices = ["there", "elsewhere"] }'
+    change(folder, TOML, 'stale = "5m"', f'stale = "5m"\n{need}\n{option}')
+    change(folder, TOML, "[actions.cancel]", '[actions.cancel]\nwhen = { where = "there" }')
+    assert [action.needs for action in load(folder).spec.actions] == [(), (), ("there",)]
 
 
 def test_a_key_of_another_type_needs_files(folder: Path) -> None:

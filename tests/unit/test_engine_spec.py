@@ -142,13 +142,13 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
         loader.load(folder, "mine")
 
 
-@pytest.mark.parametrize(("old", "said"), [
-    ('effect = "The task changes', "action wake: `effect` is required"),
-    ('each.send.why', "action send: it is unsupported, so `why` is required"),
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('effect = "The task changes', "", "action wake: `effect` is required"),
+    ('each.send.why', "each.send = {}", "action send: it is unsupported, so `why` is required"),
 ])  # fmt: skip
-def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, said: str) -> None:
+def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, new: str, said: str) -> None:
     lines = (folder / TOML).read_text().splitlines()
-    (folder / TOML).write_text("\n".join(line for line in lines if not line.startswith(old)))
+    (folder / TOML).write_text("\n".join(new if line.startswith(old) else line for line in lines))
     with pytest.raises(BrokenEngineError, match=said):
         loader.load(folder, "mine")
 

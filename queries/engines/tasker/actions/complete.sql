@@ -33,6 +33,9 @@ UPDATE :"schema".workflow_steps s
    AND x.to_state = 'complete' AND x.created_at = localtimestamp
 
 \ir ../parts/wake_task.sql
+   AND (:args ->> 'process' = 'true') IS NOT TRUE
+
+\ir ../parts/finished.sql
 
 -- :change
 -- The engine evaluates a task only in this state, when it processes the result.

@@ -32,6 +32,8 @@ SELECT 'step:' || s.workflow_step_uuid AS id, NULL::text AS version,
 
 \ir ../parts/wake_task.sql
 
+\ir ../parts/finished.sql
+
 -- :change
 -- Only steps that the statements above have changed have this transaction's time.
 UPDATE :"schema".workflow_steps s

@@ -22,7 +22,6 @@ WITH
 decided AS MATERIALIZED (
   SELECT k.task_uuid, x.to_state AS was,
          CASE
-           WHEN :args ->> 'process' = 'true' THEN NULL
            WHEN x.to_state IN ('complete', 'cancelled', 'resolved_manually', 'pending') THEN NULL
            WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_flight > 0 THEN NULL
            WHEN x.to_state IN ('initializing', 'enqueuing_steps')
@@ -42,5 +41,3 @@ SELECT :"schema".transition_task_state_atomic(d.task_uuid, d.was, d.becomes::var
          'timestamp', now(), 'operator', :operator, 'reason', :reason, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
   FROM decided d
  WHERE d.becomes IS NOT NULL
-
-\ir finished.sql
