@@ -59,8 +59,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def worker(self, connection: Connection, seed: int) -> Worker:
-        """Return the demo's executor. Its faults keep the stuck tasks stuck."""
+    def worker(self, connection: Connection, seed: int) -> Worker | None:
+        """Return the demo's executor, or None.
+
+        Its faults keep the stuck tasks stuck.
+        """
 
 
 class Statements:
@@ -75,7 +78,7 @@ class Statements:
 
 
 async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event) -> None:
-    """Run an engine's worker until cancelled; reconnect after each lost connection.
+    """Run an engine's worker until cancelled; reconnect after a lost connection.
 
     The worker ticks every half second while ``running`` is set. No error of the server ends this loop: a stopped
     worker would look like a fault of the engine.
@@ -85,6 +88,8 @@ async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event
             connection = await connect(dsn, engine.name)
             try:
                 worker = engine.worker(connection, seed)
+                if worker is None:
+                    return
                 while True:
                     await running.wait()
                     await worker.tick()

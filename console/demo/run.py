@@ -17,6 +17,7 @@ from console.demo.engine import Engine, Statements, connect, run_worker
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
+from console.demo.still import Still
 from console.demo.tasker import Tasker
 from console.demo.uni2work import Uni2work
 from queries.write import audit_log
@@ -32,14 +33,22 @@ Progress = Callable[[str], None]
 
 
 class Demo:
-    """A demo server with its engines' workers. ``dsn`` connects as superuser."""
+    """A demo server with its engines' workers. ``dsn`` connects as superuser.
+
+    ``still``: names of more engines, without a worker.
+    """
 
     def __init__(
-        self, seed: int = 1, *, engines: Sequence[type[Engine]] = ENGINES, server: Server | None = None
+        self,
+        seed: int = 1,
+        *,
+        engines: Sequence[type[Engine]] = ENGINES,
+        still: Sequence[str] = (),
+        server: Server | None = None,
     ) -> None:
         self.server = server or Server()
         self._seed = seed
-        self._engines = [engine() for engine in engines]
+        self._engines = [*(engine() for engine in engines), *map(Still, still)]
         self._running = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
 
@@ -111,14 +120,16 @@ class Demo:
 
 
 @contextlib.asynccontextmanager
-async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | None = None) -> AsyncIterator[str]:
+async def demo(
+    seed: int = 1, *, still: Sequence[str] = (), pause_runner: bool = False, report: Progress | None = None
+) -> AsyncIterator[str]:
     """Run a demo during the context; yield its DSN.
 
-    Raises DemoUnavailable if the server cannot run here.
+    Raises DemoUnavailable if the server cannot run here. ``still``: more engines, without a worker.
     ``pause_runner`` pauses the engines' workers after a second. ``report`` receives the progress; by default it goes
     to stderr in one line.
     """
-    running = Demo(seed)
+    running = Demo(seed, still=still)
     with contextlib.nullcontext(report) if report else _one_line() as reporting:
         await running.start(reporting)
     try:
@@ -130,21 +141,21 @@ async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | 
         await running.stop()
 
 
-def headless(seed: int = 1, *, pause_runner: bool = False) -> int:
+def headless(seed: int = 1, *, still: Sequence[str] = (), pause_runner: bool = False) -> int:
     """Serve the demo until SIGINT, SIGTERM or SIGHUP; return an exit code.
 
     Prints the DSN as the first line on stdout. Raises DemoUnavailable if the server cannot run here.
     """
-    return asyncio.run(_headless(seed, pause_runner))
+    return asyncio.run(_headless(seed, still, pause_runner))
 
 
-async def _headless(seed: int, pause_runner: bool) -> int:
+async def _headless(seed: int, still: Sequence[str], pause_runner: bool) -> int:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
             loop.add_signal_handler(number, stopped.set)
-    async with demo(seed, pause_runner=pause_runner) as dsn:
+    async with demo(seed, still=still, pause_runner=pause_runner) as dsn:
         with contextlib.suppress(BrokenPipeError):
             print(dsn, flush=True)  # noqa: T201
         await stopped.wait()
