@@ -1,4 +1,4 @@
-"""Fixture of tests with genuine workers; see ``harness.py``."""
+"""Fixtures of tests with genuine workers; see ``harness.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workers.harness import Workers
+from tests.workers.harness import Gate, Workers
 
 
 @pytest.fixture
@@ -16,3 +16,9 @@ def workers(tmp_path: Path) -> Iterator[Workers]:
     running = Workers(tmp_path)
     yield running
     running.close()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    """A file for which the tasks of the test wait."""
+    return Gate(tmp_path)

@@ -16,6 +16,9 @@ shows the ends of all logs. A task that waits for a file keeps its job running f
     gate.open()
 
     async with heard(database, "channel") as messages:    # a list of (channel, payload) that grows
+
+``GenuineEngine`` and ``OperatedEngine`` are what the tests of an engine share; each adds how its applications and
+workers are run. ``fixture_passes`` proves an engine's folder on the schema that the engine itself has made.
 """
 
 from __future__ import annotations
@@ -27,11 +30,18 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import asyncpg
 
+from queries.check import prove
+from queries.check.lab import Lab
+from queries.check.prove import Loaded
+from queries.model import Finding, Outcome
+from queries.workspace import Workspace
 from tests.command import ROOT, environment
+from tests.queries.builders import do, opened, outcomes_of, reader
+from tests.servers import FOLDERS, PostgresServer
 
 SECONDS = 200.0  # until a state must have been reached; a very busy machine starts a worker in 30
 PATIENCE = 20.0  # factor of the console's own time limits
@@ -178,3 +188,70 @@ class Gate:
 
     def open(self) -> None:
         self.path.touch()
+
+
+class GenuineEngine:
+    """An engine's own schema in a new database, with its own workers."""
+
+    label: ClassVar[str]
+
+    def __init__(self, dsn: str, workers: Workers) -> None:
+        self.dsn, self.workers = dsn, workers
+
+    @contextlib.asynccontextmanager
+    async def console(self, folder: Path, **limits: float) -> AsyncIterator[Workspace]:
+        """Open the console with these limits of the engine."""
+        workspace = await opened(self.dsn, folder, overrides={self.label: limits}, patience=PATIENCE)
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
+
+    async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
+        """Wait for a finding about a node."""
+
+        async def find() -> Finding | None:
+            found = (await reader(workspace, self.label).findings()).found
+            return next((f for f in found if (f.code, f.node_id) == (code, f"{self.label}/{node}")), None)
+
+        return await self.workers.until(self.dsn, find, lambda found: found is not None)
+
+    async def act(self, workspace: Workspace, action: str, node: str) -> None:
+        """Do what an operator does. It must change the node."""
+        done = await do(workspace, action, [f"{self.label}/{node}"], label=self.label)
+        assert {result.outcome for result in done.results} == {Outcome.CHANGED}, [result.why for result in done.results]
+
+
+class OperatedEngine(GenuineEngine):
+    """An engine that an operator sees in one console."""
+
+    def __init__(self, dsn: str, workers: Workers, connection: asyncpg.Connection[Any], workspace: Workspace) -> None:
+        super().__init__(dsn, workers)
+        self.connection, self.workspace = connection, workspace
+
+    async def codes(self) -> dict[str, set[str]]:
+        """Return the codes of the findings by node."""
+        found: dict[str, set[str]] = {}
+        for finding in (await reader(self.workspace, self.label).findings()).found:
+            found.setdefault(finding.node_id, set()).add(finding.code)
+        return found
+
+    async def do(self, action: str, node: str) -> Outcome:
+        return outcomes_of(await do(self.workspace, action, [node], label=self.label))[node]
+
+
+async def fixture_passes(label: str, dsn: str, server: PostgresServer, folder: Path, before: str = "") -> None:
+    """Add the rows of an engine's folder; its actions and undo must pass.
+
+    ``before`` is SQL that runs first. The database must have no sessions: it becomes a template.
+    """
+    server.sql(before + (FOLDERS / label / "fixture.sql").read_text(), dsn)
+    loaded = Loaded(FOLDERS / label, private=False)
+    assert loaded.engine is not None
+    lab = Lab(server, folder, "", "", dsn.rpartition("/")[2])
+    try:
+        async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.ACTIONS, prove.UNDO)):
+            assert [str(fault) for fault in check.faults] == []
+            assert check.number
+    finally:
+        await lab.close()

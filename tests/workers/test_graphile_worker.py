@@ -5,6 +5,7 @@ Without Node.js, or without the registry of its packages, the tests are skipped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -13,15 +14,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.check import prove
-from queries.check.lab import Lab
-from queries.check.prove import Loaded
-from queries.model import Finding, Outcome
+from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, outcomes_of, reader, undone, why
-from tests.servers import FOLDERS, PostgresServer
+from tests.queries.builders import do, outcomes_of, reader, undone, why
+from tests.servers import PostgresServer
 from tests.workers.catalog import structure
-from tests.workers.harness import PATIENCE, Gate, Worker, Workers
+from tests.workers.harness import Gate, GenuineEngine, Worker, Workers, fixture_passes
 from tests.workers.node import application
 
 LABEL = "graphile_worker"
@@ -32,13 +30,14 @@ YEAR = 3e7
 Opener = Callable[..., Awaitable[Workspace]]
 
 
-class Genuine:
-    """A database with the engine's own schema: its application and workers."""
+class Genuine(GenuineEngine):
+    label = LABEL
 
     def __init__(
         self, dsn: str, command: list[str], workers: Workers, connection: asyncpg.Connection[Any], folder: Path
     ) -> None:
-        self.dsn, self.command, self.workers, self.connection = dsn, command, workers, connection
+        super().__init__(dsn, workers)
+        self.command, self.connection = command, connection
         self.gate = Gate(folder)
         self.value = connection.fetchval
 
@@ -64,23 +63,9 @@ class Genuine:
         )
         await self.workers.until(self.dsn, query, status)
 
-    async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
-        """Wait for a finding about a node."""
-
-        async def find() -> Finding | None:
-            found = (await reader(workspace, LABEL).findings()).found
-            return next((f for f in found if (f.code, f.node_id) == (code, f"{LABEL}/{node}")), None)
-
-        return await self.workers.until(self.dsn, find, lambda found: found is not None)
-
     async def of(self, job: int) -> dict[str, Any]:
         row = await self.connection.fetchrow("SELECT * FROM graphile_worker._private_jobs WHERE id = $1", job)
         return dict(row or {})
-
-    async def act(self, workspace: Workspace, action: str, node: str) -> None:
-        """Do what an operator does. It must change the node."""
-        done = await do(workspace, action, [f"{LABEL}/{node}"], label=LABEL)
-        assert {result.outcome for result in done.results} == {Outcome.CHANGED}, [result.why for result in done.results]
 
     async def consistent(self) -> None:
         """Compare jobs with their queues, and with the engine's own view of them."""
@@ -122,17 +107,13 @@ async def console(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Opener]:
 
     By default, no job is late and no worker is lost within a test.
     """
-    workspaces: list[Workspace] = []
+    late = dict.fromkeys(("worker_lost", "locked_too_long", "not_served", "overdue"), YEAR)
+    async with contextlib.AsyncExitStack() as stack:
 
-    async def open_(**limits: float) -> Workspace:
-        late = dict.fromkeys(("worker_lost", "locked_too_long", "not_served", "overdue"), YEAR)
-        overrides = {LABEL: {**late, **limits}}
-        workspaces.append(await opened(genuine.dsn, tmp_path, overrides=overrides, patience=PATIENCE))
-        return workspaces[-1]
+        async def open_(**limits: float) -> Workspace:
+            return await stack.enter_async_context(genuine.console(tmp_path, **{**late, **limits}))
 
-    yield open_
-    for workspace in workspaces:
-        await workspace.close()
+        yield open_
 
 
 async def test_no_other_engine_claims_its_tables(genuine: Genuine, console: Opener) -> None:
@@ -319,15 +300,5 @@ async def test_a_queue_whose_job_was_deleted_while_it_ran_is_released(genuine: G
 
 @pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
-    rows = (FOLDERS / LABEL / "fixture.sql").read_text()
-    server.sql(f"SET search_path = graphile_worker;\n{rows}", genuine.dsn)
-    await genuine.connection.close()  # a template has no sessions
-    loaded = Loaded(FOLDERS / LABEL, private=False)
-    assert loaded.engine is not None
-    lab = Lab(server, tmp_path, "", "", genuine.dsn.rpartition("/")[2])
-    try:
-        async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.ACTIONS, prove.UNDO)):
-            assert [str(fault) for fault in check.faults] == []
-            assert check.number
-    finally:
-        await lab.close()
+    await genuine.connection.close()
+    await fixture_passes(LABEL, genuine.dsn, server, tmp_path, "SET search_path = graphile_worker;\n")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
 
 from queries.model import Outcome
-from queries.workspace import Workspace
 from tests.queries.builders import do, opened, outcomes_of, undone, why
-from tests.workers.harness import PATIENCE, Gate, Worker, Workers
+from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers
 from tests.workers.newer_python import environment
 
 APP = str(Path(__file__).with_name("oban_app.py"))
@@ -20,19 +20,12 @@ DEFAULT = f"{ENGINE}/queue:default"
 AGO = "scheduled_at = scheduled_at - interval '1 hour'"
 
 
-class Oban:
-    """The engine in a new database, seen by an operator."""
+class Oban(OperatedEngine):
+    label = ENGINE
 
-    def __init__(
-        self, python: str, workers: Workers, dsn: str, connection: asyncpg.Connection, workspace: Workspace
-    ) -> None:
-        self.python, self.workers, self.dsn, self.connection, self.workspace = (
-            python,
-            workers,
-            dsn,
-            connection,
-            workspace,
-        )
+    def __init__(self, python: str, *operated: Any) -> None:
+        super().__init__(*operated)
+        self.python = python
 
     def start(self, *queues: str) -> Worker:
         return self.workers.start([self.python, APP, "start", *(queues or ("default",))], WORKER_DSN=self.dsn)
@@ -51,16 +44,6 @@ class Oban:
         """Change rows by hand, or let time pass for them."""
         await self.connection.execute(what)
 
-    async def codes(self) -> dict[str, set[str]]:
-        """Return the codes of the findings by node."""
-        found: dict[str, set[str]] = {}
-        for finding in (await self.workspace.engines[ENGINE].findings()).found:
-            found.setdefault(finding.node_id, set()).add(finding.code)
-        return found
-
-    async def do(self, action: str, node: str) -> Outcome:
-        return outcomes_of(await do(self.workspace, action, [node], label=ENGINE))[node]
-
 
 @pytest.fixture
 async def oban(workers: Workers, database: str, tmp_path: Path) -> AsyncIterator[Oban]:
@@ -69,14 +52,9 @@ async def oban(workers: Workers, database: str, tmp_path: Path) -> AsyncIterator
     connection = await asyncpg.connect(database)
     workspace = await opened(database, tmp_path, patience=PATIENCE)
     assert list(workspace.engines) == [ENGINE]
-    yield Oban(python, workers, database, connection, workspace)
+    yield Oban(python, database, workers, connection, workspace)
     await workspace.close()
     await connection.close()
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
 
 
 async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(oban: Oban, gate: Gate) -> None:

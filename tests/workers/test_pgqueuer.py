@@ -11,15 +11,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.check import prove
-from queries.check.lab import Lab
-from queries.check.prove import Loaded
-from queries.model import Finding, Outcome
+from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.queries.builders import do, opened, outcomes_of, reader, undone
-from tests.servers import FOLDERS, PostgresServer
+from tests.servers import PostgresServer
 from tests.workers.catalog import structure
-from tests.workers.harness import PATIENCE, Gate, Worker, Workers, heard, python
+from tests.workers.harness import PATIENCE, Gate, GenuineEngine, Worker, Workers, fixture_passes, heard, python
 
 pgqueuer = pytest.importorskip("pgqueuer")
 qb = pytest.importorskip("pgqueuer.adapters.persistence.qb")
@@ -30,11 +27,12 @@ SILENT = 1.0  # seconds; the workers beat twice a day
 YEAR = 3e7
 
 
-class Genuine:
-    """A database with the engine's own schema: its application and workers."""
+class Genuine(GenuineEngine):
+    label = LABEL
 
     def __init__(self, dsn: str, workers: Workers, connection: asyncpg.Connection[Any], folder: Path) -> None:
-        self.dsn, self.workers, self.connection = dsn, workers, connection
+        super().__init__(dsn, workers)
+        self.connection = connection
         self.queries = pgqueuer.Queries(pgqueuer.AsyncpgDriver(connection))
         self.gate = Gate(folder)
         self.value = connection.fetchval
@@ -58,23 +56,9 @@ class Genuine:
         )
         await self.workers.until(self.dsn, query, status)
 
-    async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
-        """Wait for a finding about a node."""
-
-        async def find() -> Finding | None:
-            found = (await reader(workspace, LABEL).findings()).found
-            return next((f for f in found if (f.code, f.node_id) == (code, f"{LABEL}/{node}")), None)
-
-        return await self.workers.until(self.dsn, find, lambda found: found is not None)
-
     async def log(self, job: int) -> list[str]:
         query = "SELECT array_agg(status::text ORDER BY id) FROM pgqueuer_log WHERE job_id = $1"
         return list(await self.value(query, job))
-
-    async def act(self, workspace: Workspace, action: str, *jobs: int) -> None:
-        """Do what an operator does. It must change all jobs."""
-        done = await do(workspace, action, [f"{LABEL}/job:{job}" for job in jobs], label=LABEL)
-        assert {result.outcome for result in done.results} == {Outcome.CHANGED}, [result.why for result in done.results]
 
     async def consistent(self) -> None:
         """Compare each job with the engine's log, and look for capacity that no job uses."""
@@ -98,18 +82,16 @@ async def genuine(workers: Workers, database: str, tmp_path: Path) -> AsyncItera
 async def impatient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which a worker is silent and a job is late after seconds."""
     limits = {"heartbeat_timeout": SILENT, "not_retaken": SILENT, "not_served": SILENT, "overdue": SILENT}
-    workspace = await opened(genuine.dsn, tmp_path, overrides={LABEL: limits}, patience=PATIENCE)
-    yield workspace
-    await workspace.close()
+    async with genuine.console(tmp_path, **limits) as workspace:
+        yield workspace
 
 
 @pytest.fixture
 async def patient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which no worker is ever silent."""
     limits = {"heartbeat_timeout": YEAR, "not_retaken": YEAR, "not_served": SILENT}
-    workspace = await opened(genuine.dsn, tmp_path, overrides={LABEL: limits}, patience=PATIENCE)
-    yield workspace
-    await workspace.close()
+    async with genuine.console(tmp_path, **limits) as workspace:
+        yield workspace
 
 
 async def test_no_other_engine_claims_its_tables(genuine: Genuine, patient: Workspace) -> None:
@@ -136,7 +118,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken(genuine: Genuine, 
     await genuine.worker("one_by_one")
     assert await genuine.value("SELECT status::text FROM pgqueuer WHERE id = $1", behind) == "queued"
     worker = await genuine.value("SELECT queue_manager_id FROM pgqueuer WHERE id = $1", job)
-    await genuine.act(impatient, "release", job)
+    await genuine.act(impatient, "release", f"job:{job}")
     taken = f"SELECT queue_manager_id <> '{worker}' AND status = 'picked' FROM pgqueuer WHERE id = {job}"
     await genuine.workers.until(genuine.dsn, taken)
     genuine.gate.open()
@@ -152,13 +134,13 @@ async def test_a_job_of_a_killed_worker_is_marked_failed_and_retried(genuine: Ge
     await genuine.until(job, "picked")
     await genuine.workers.kill(genuine.dsn, killed)
     await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
-    await genuine.act(impatient, "mark_failed", job)
+    await genuine.act(impatient, "mark_failed", f"job:{job}")
     assert [held.id for held in await genuine.queries.list_failed_jobs()] == [job]
     (dead,) = (await reader(impatient, LABEL).dead()).dead_letters
     assert dead.node.id == f"{LABEL}/job:{job}"
     genuine.gate.open()
     await genuine.worker("hold")
-    await genuine.act(impatient, "retry", job)
+    await genuine.act(impatient, "retry", f"job:{job}")
     await genuine.until(job, "successful")
     assert await genuine.log(job) == ["queued", "picked", "failed", "queued", "picked", "successful"]
     await genuine.consistent()
@@ -171,7 +153,7 @@ async def test_a_living_worker_keeps_its_job_until_it_is_cancelled(genuine: Genu
     for action in ("release", "mark_failed", "retry", "wake", "delete"):
         done = await do(patient, action, [f"{LABEL}/job:{job}"], label=LABEL)
         assert set(outcomes_of(done).values()) == {Outcome.REFUSED}, action
-    await genuine.act(patient, "cancel", job)
+    await genuine.act(patient, "cancel", f"job:{job}")
     assert await genuine.log(job) == ["queued", "picked", "canceled"]
     genuine.gate.open()
     following = await genuine.job()
@@ -187,11 +169,11 @@ async def test_a_job_is_woken_and_one_is_cancelled_before_it_runs(genuine: Genui
     done = await do(patient, "cancel", [f"{LABEL}/job:{never}"], label=LABEL)
     assert set(outcomes_of(done).values()) == {Outcome.CHANGED}
     assert await genuine.log(never) == ["queued", "canceled"]
-    await genuine.act(patient, "wake", early)
+    await genuine.act(patient, "wake", f"job:{early}")
     await genuine.until(early, "successful")
     assert set(outcomes_of(await undone(patient, done)).values()) == {Outcome.CHANGED}
     assert await genuine.log(never) == ["queued"]
-    await genuine.act(patient, "wake", never)
+    await genuine.act(patient, "wake", f"job:{never}")
     await genuine.until(never, "successful")
     await genuine.consistent()
 
@@ -207,9 +189,9 @@ async def test_held_failures_are_retried_and_deleted(genuine: Genuine, patient: 
     found = await genuine.until_found(patient, "failed_and_deleted", "entrypoint:fail")
     assert (found.evidence["jobs"], found.action) == ("1 job", None)
     genuine.gate.open()
-    await genuine.act(patient, "retry", job)
+    await genuine.act(patient, "retry", f"job:{job}")
     await genuine.until(job, "successful")
-    await genuine.act(patient, "delete", other)
+    await genuine.act(patient, "delete", f"job:{other}")
     assert (await genuine.log(other))[-1] == "deleted"
     assert await genuine.value("SELECT count(*) FROM pgqueuer") == 0
     await genuine.consistent()
@@ -250,7 +232,7 @@ async def test_a_slot_that_a_manual_change_has_kept_is_given_back(genuine: Genui
     found = await genuine.until_found(patient, "slot_not_freed", f"job:{job}")
     assert found.action == "release"
     assert await genuine.value("SELECT status::text FROM pgqueuer WHERE id = $1", behind) == "queued"
-    await genuine.act(patient, "release", job)
+    await genuine.act(patient, "release", f"job:{job}")
     await genuine.until(behind, "successful")
     assert await genuine.value("SELECT status::text FROM pgqueuer WHERE id = $1", job) == "queued"
     assert await genuine.log(job) == ["queued"]
@@ -265,10 +247,10 @@ async def test_workers_are_notified_of_what_the_engine_does_not_send(genuine: Ge
             given = [json.loads(payload) for _, payload in messages]
             return [(each["type"], each.get("operation", each.get("ids"))) for each in given]
 
-        await genuine.act(patient, "wake", waiting)
+        await genuine.act(patient, "wake", f"job:{waiting}")
         sent = [("table_changed_event", "update")]
         await genuine.workers.until(genuine.dsn, events, sent)
-        await genuine.act(patient, "cancel", later)
+        await genuine.act(patient, "cancel", f"job:{later}")
         sent += [("cancellation_event", [later]), ("table_changed_event", "delete")]
         await genuine.workers.until(genuine.dsn, events, lambda seen: sorted(seen, key=str) == sorted(sent, key=str))
 
@@ -309,14 +291,5 @@ async def test_an_installation_with_a_prefix_is_an_engine_of_its_own(
 @pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
-    server.sql((FOLDERS / LABEL / "fixture.sql").read_text(), genuine.dsn)
-    await genuine.connection.close()  # a template has no sessions
-    loaded = Loaded(FOLDERS / LABEL, private=False)
-    assert loaded.engine is not None
-    lab = Lab(server, tmp_path, "", "", genuine.dsn.rpartition("/")[2])
-    try:
-        async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.ACTIONS, prove.UNDO)):
-            assert [str(fault) for fault in check.faults] == []
-            assert check.number
-    finally:
-        await lab.close()
+    await genuine.connection.close()
+    await fixture_passes(LABEL, genuine.dsn, server, tmp_path)

@@ -10,15 +10,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.check import prove
-from queries.check.lab import Lab
-from queries.check.prove import Loaded
-from queries.model import Finding, Outcome
+from queries.model import Outcome
 from queries.workspace import Workspace
-from tests.queries.builders import do, opened, outcomes_of, reader
-from tests.servers import FOLDERS, PostgresServer
+from tests.queries.builders import do, outcomes_of, reader
+from tests.servers import PostgresServer
 from tests.workers.catalog import structure
-from tests.workers.harness import PATIENCE, Gate, Worker, Workers, heard, python
+from tests.workers.harness import Gate, GenuineEngine, Worker, Workers, fixture_passes, heard, python
 
 application = pytest.importorskip("tests.workers.procrastinate_app", exc_type=ImportError)
 
@@ -27,11 +24,12 @@ SILENT = 2.0  # seconds; a living worker beats twice a second
 YEAR = 3e7
 
 
-class Genuine:
-    """A database with the engine's own schema: its application and workers."""
+class Genuine(GenuineEngine):
+    label = LABEL
 
     def __init__(self, dsn: str, workers: Workers, app: Any, folder: Path) -> None:
-        self.dsn, self.workers, self.app, self.folder = dsn, workers, app, folder
+        super().__init__(dsn, workers)
+        self.app = app
         self.gate = Gate(folder)
 
     async def listening(self, *queues: str) -> Worker:
@@ -56,25 +54,11 @@ class Genuine:
     async def until(self, job: int, status: str) -> None:
         await self.workers.until(self.dsn, f"SELECT status::text FROM procrastinate_jobs WHERE id = {job}", status)
 
-    async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
-        """Wait for a finding about a node."""
-
-        async def find() -> Finding | None:
-            found = (await reader(workspace, LABEL).findings()).found
-            return next((f for f in found if (f.code, f.node_id) == (code, f"{LABEL}/{node}")), None)
-
-        return await self.workers.until(self.dsn, find, lambda found: found is not None)
-
     async def events(self, job: int) -> list[str]:
         texts = await self.value(
             "SELECT array_agg(type::text ORDER BY id) FROM procrastinate_events WHERE job_id = $1", job
         )
         return list(texts)
-
-    async def act(self, workspace: Workspace, action: str, *jobs: int) -> None:
-        """Do what an operator does. It must change all jobs."""
-        done = await do(workspace, action, [f"{LABEL}/job:{job}" for job in jobs], label=LABEL)
-        assert {result.outcome for result in done.results} == {Outcome.CHANGED}, [result.why for result in done.results]
 
     async def consistent(self) -> None:
         """Ask the engine's own tools."""
@@ -95,18 +79,16 @@ async def genuine(workers: Workers, database: str, tmp_path: Path) -> AsyncItera
 async def impatient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which a worker is silent and a job is late after seconds."""
     limits = {"worker_silent": SILENT, "not_served": SILENT, "overdue": SILENT}
-    workspace = await opened(genuine.dsn, tmp_path, overrides={LABEL: limits}, patience=PATIENCE)
-    yield workspace
-    await workspace.close()
+    async with genuine.console(tmp_path, **limits) as workspace:
+        yield workspace
 
 
 @pytest.fixture
 async def patient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which no worker is ever silent."""
     limits = {"worker_silent": YEAR, "not_served": SILENT}
-    workspace = await opened(genuine.dsn, tmp_path, overrides={LABEL: limits}, patience=PATIENCE)
-    yield workspace
-    await workspace.close()
+    async with genuine.console(tmp_path, **limits) as workspace:
+        yield workspace
 
 
 async def test_no_other_engine_claims_its_tables(genuine: Genuine, patient: Workspace) -> None:
@@ -130,7 +112,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken(genuine: Genuine, 
     await genuine.listening()
     found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
     assert (found.action, found.evidence["waiting"]) == ("release", "1 job")
-    await genuine.act(impatient, "release", job)
+    await genuine.act(impatient, "release", f"job:{job}")
     taken = f"SELECT worker_id = (SELECT max(id) FROM procrastinate_workers) FROM procrastinate_jobs WHERE id = {job}"
     await genuine.workers.until(genuine.dsn, taken)
     genuine.gate.open()
@@ -150,12 +132,12 @@ async def test_a_job_of_a_removed_worker_is_marked_failed_and_retried(genuine: G
     assert await genuine.app.job_manager.prune_stalled_workers(0) == [1]
     found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
     assert "removed" in found.evidence["worker"]
-    await genuine.act(impatient, "mark_failed", job)
+    await genuine.act(impatient, "mark_failed", f"job:{job}")
     (dead,) = (await reader(impatient, LABEL).dead()).dead_letters
     assert dead.node.id == f"{LABEL}/job:{job}"
     genuine.gate.open()
     await genuine.listening()
-    await genuine.act(impatient, "retry", job)
+    await genuine.act(impatient, "retry", f"job:{job}")
     await genuine.until(job, "succeeded")
     assert (await genuine.events(job))[2:] == ["failed", "scheduled", "retried", "started", "succeeded"]
     await genuine.consistent()
@@ -168,7 +150,7 @@ async def test_a_living_worker_keeps_its_job_until_it_aborts_it(genuine: Genuine
     for action in ("release", "mark_failed", "cancel", "retry", "wake", "restart", "delete"):
         done = await do(patient, action, [f"{LABEL}/job:{job}"], label=LABEL)
         assert set(outcomes_of(done).values()) == {Outcome.REFUSED}, action
-    await genuine.act(patient, "abort", job)
+    await genuine.act(patient, "abort", f"job:{job}")
     await genuine.until(job, "aborted")
     assert await genuine.events(job) == ["deferred", "started", "abort_requested", "aborted"]
     await genuine.consistent()
@@ -180,14 +162,14 @@ async def test_retries_are_exhausted_until_a_restart(genuine: Genuine, patient: 
     await genuine.until(job, "failed")
     found = await genuine.until_found(patient, "retries_exhausted", f"job:{job}")
     assert found.evidence["attempts"] == "3 attempts"
-    await genuine.act(patient, "retry", job)
+    await genuine.act(patient, "retry", f"job:{job}")
     await genuine.workers.until(genuine.dsn, f"SELECT attempts FROM procrastinate_jobs WHERE id = {job}", 5)
     await genuine.until(job, "failed")
     genuine.gate.open()
-    await genuine.act(patient, "restart", job)
+    await genuine.act(patient, "restart", f"job:{job}")
     await genuine.until(job, "succeeded")
     assert await genuine.value("SELECT attempts FROM procrastinate_jobs WHERE id = $1", job) == 1
-    await genuine.act(patient, "delete", job)
+    await genuine.act(patient, "delete", f"job:{job}")
     assert await genuine.value("SELECT count(*) FROM procrastinate_events") == 0
     await genuine.consistent()
 
@@ -204,10 +186,10 @@ async def test_a_job_that_blocks_its_lock_is_woken_or_cancelled(genuine: Genuine
         assert found.action == "wake"
     nodes = (await reader(patient, LABEL).nodes([f"{LABEL}/job:{job}" for job in (head, behind)])).nodes
     assert [str(node.phase) for node in nodes] == ["scheduled", "blocked"]
-    await genuine.act(patient, "wake", head)
+    await genuine.act(patient, "wake", f"job:{head}")
     await genuine.until(head, "succeeded")
     await genuine.until(behind, "succeeded")
-    await genuine.act(patient, "cancel", other)
+    await genuine.act(patient, "cancel", f"job:{other}")
     await genuine.until(waiting, "succeeded")
     assert await genuine.value("SELECT status::text FROM procrastinate_jobs WHERE id = $1", other) == "cancelled"
     await genuine.consistent()
@@ -252,21 +234,12 @@ async def test_workers_are_notified_of_jobs_that_are_queued_again(genuine: Genui
             given = [(channel, json.loads(payload)) for channel, payload in messages]
             return {(channel, each["type"], each["job_id"]) for channel, each in given}
 
-        await genuine.act(patient, "wake", job)
+        await genuine.act(patient, "wake", f"job:{job}")
         await genuine.workers.until(genuine.dsn, events, {(channel, "job_inserted", job) for channel in channels})
 
 
 @pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
-    server.sql((FOLDERS / LABEL / "fixture.sql").read_text(), genuine.dsn)
-    await genuine.app.connector.close_async()  # a template has no sessions
-    loaded = Loaded(FOLDERS / LABEL, private=False)
-    assert loaded.engine is not None
-    lab = Lab(server, tmp_path, "", "", genuine.dsn.rpartition("/")[2])
-    try:
-        async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.ACTIONS, prove.UNDO)):
-            assert [str(fault) for fault in check.faults] == []
-            assert check.number
-    finally:
-        await lab.close()
+    await genuine.app.connector.close_async()
+    await fixture_passes(LABEL, genuine.dsn, server, tmp_path)

@@ -10,9 +10,8 @@ import asyncpg
 import pytest
 
 from queries.model import Outcome
-from queries.workspace import Workspace
 from tests.queries.builders import do, opened, outcomes_of, undone, why
-from tests.workers.harness import PATIENCE, Gate, Worker, Workers, python
+from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, python
 
 # A compiled engine keeps threads, so only processes of workers import it.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("quebec") is None, reason="quebec is not installed")
@@ -23,11 +22,8 @@ UNION = " UNION ALL ".join(f"SELECT job_id, '{name}' AS state FROM solid_queue_{
 ENGINE = "solid_queue"
 
 
-class SolidQueue:
-    """The engine in a new database, seen by an operator."""
-
-    def __init__(self, workers: Workers, dsn: str, connection: asyncpg.Connection, workspace: Workspace) -> None:
-        self.workers, self.dsn, self.connection, self.workspace = workers, dsn, connection, workspace
+class SolidQueue(OperatedEngine):
+    label = ENGINE
 
     def start(self, *components: str) -> Worker:
         return self.workers.start(python(*APP, *(components or ("worker", "dispatcher"))), WORKER_DSN=self.dsn)
@@ -55,16 +51,6 @@ class SolidQueue:
         )
         await self.connection.execute(past, worker.pid)
 
-    async def codes(self) -> dict[str, set[str]]:
-        """Return the codes of the findings by node."""
-        found: dict[str, set[str]] = {}
-        for finding in (await self.workspace.engines[ENGINE].findings()).found:
-            found.setdefault(finding.node_id, set()).add(finding.code)
-        return found
-
-    async def do(self, action: str, node: str) -> Outcome:
-        return outcomes_of(await do(self.workspace, action, [node], label=ENGINE))[node]
-
     async def assert_consistent(self) -> None:
         """Assert what the engine's own tools rely on."""
         states = (
@@ -86,14 +72,9 @@ async def queue(workers: Workers, database: str, tmp_path: Path) -> AsyncIterato
     await workers.run(python(*APP, "install"), WORKER_DSN=database)
     connection = await asyncpg.connect(database)
     workspace = await opened(database, tmp_path, patience=PATIENCE)
-    yield SolidQueue(workers, database, connection, workspace)
+    yield SolidQueue(database, workers, connection, workspace)
     await workspace.close()
     await connection.close()
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path)
 
 
 async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(queue: SolidQueue, gate: Gate) -> None:
