@@ -12,8 +12,6 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 7::int8 AS severity, extract(
           WHERE j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
             AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
           ORDER BY j.id LIMIT :page)) AS j
- CROSS JOIN LATERAL (
-\ir parts/events.sql
-       ) AS e
+\ir parts/times.sql
  ORDER BY j.id
  LIMIT :page

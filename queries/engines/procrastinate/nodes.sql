@@ -15,9 +15,7 @@ SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, NULL::text A
        j.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".procrastinate_jobs j
   LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
- CROSS JOIN LATERAL (
-\ir parts/events.sql
-       ) AS e
+\ir parts/times.sql
   LEFT JOIN LATERAL (
 \ir parts/blocker.sql
        ) AS b ON j.status = 'todo'

@@ -2,17 +2,9 @@
 -- engine's trigger notifies of the deletion.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status NOT IN ('queued', 'picked') THEN 'the job is ' || j.status || ': only a job that waits or runs can be cancelled' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
+\ir ../parts/refusals.sql
+                    WHEN j.status NOT IN ('queued', 'picked') THEN 'the job is ' || j.status || ': only a job that waits or runs can be cancelled' END AS why
+\ir ../parts/refused.sql
 
 -- :change
 WITH changed AS (

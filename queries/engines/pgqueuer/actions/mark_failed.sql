@@ -1,21 +1,13 @@
 -- Hold jobs of silent workers as failed, as the engine does with a failure of an entrypoint that holds them.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'picked' THEN 'the job is ' || j.status || ', not picked'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'picked' THEN 'the job is ' || j.status || ', not picked'
                     WHEN NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused.sql
 
 -- :witnesses
 \ir ../parts/silent_worker.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

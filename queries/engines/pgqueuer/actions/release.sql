@@ -2,21 +2,13 @@
 -- not picked but names a worker keeps its status and gives its slot back.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
                     WHEN j.status = 'picked' AND NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused.sql
 
 -- :witnesses
 \ir ../parts/silent_worker.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

@@ -1,12 +1,8 @@
 -- Queue held failures again, as the engine's requeue does; their slots, if any, are given back, too.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_unique_dedupe_key.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
                     WHEN q.id IS NOT NULL THEN 'the job ' || q.id || ' has the same dedupe key, and only one may wait or run' END AS why
           FROM :"schema".:"pgqueuer" j
           LEFT JOIN LATERAL (
@@ -14,8 +10,6 @@ SELECT r.id, r.why
                ) AS q ON true
          WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
  WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

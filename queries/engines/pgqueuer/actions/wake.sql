@@ -1,18 +1,10 @@
 -- Make jobs that are scheduled for later due now.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
                     WHEN j.execute_after <= now() THEN 'the job is due already' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
+\ir ../parts/refused.sql
 
 -- :change
 WITH changed AS (

@@ -2,21 +2,14 @@
 -- them. A worker that is dead cannot be asked.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_workers_pkey.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
                     WHEN j.abort_requested THEN 'its worker has been asked already'
                     WHEN w.last_heartbeat >= now() - :worker_silent THEN NULL
                     WHEN true THEN 'its worker is dead, so no one sees the request: release the job, or mark it failed' END AS why
           FROM :"schema".procrastinate_jobs j
           LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
+\ir ../parts/refused.sql
 
 -- :change
 UPDATE :"schema".procrastinate_jobs j SET abort_requested = true

@@ -1,8 +1,6 @@
 -- Delete jobs that have ended. Their events go with them (ON DELETE CASCADE); the engine's trigger unlinks periodic entries.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_periodic_defers_job_id_fkey_v1.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT 'job:' || j.id AS id, 'the job is ' || j.status || ': only a job that has ended can be deleted' AS why
   FROM :"schema".procrastinate_jobs j

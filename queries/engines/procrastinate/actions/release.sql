@@ -2,27 +2,18 @@
 -- is to be aborted failed instead; here it is refused.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1, procrastinate_workers_pkey.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
                     WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job'
                     WHEN j.abort_requested THEN 'it is to be aborted: mark it failed, as the engine would'
                     WHEN q.id IS NOT NULL THEN 'the job ' || q.id || ' has the same queueing lock, and only one may wait' END AS why
           FROM :"schema".procrastinate_jobs j
           LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-          LEFT JOIN LATERAL (
 \ir ../parts/queued.sql
-               ) AS q ON true
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
+\ir ../parts/refused.sql
 
 -- :witnesses
 \ir ../parts/dead_worker.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

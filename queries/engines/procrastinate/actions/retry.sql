@@ -1,22 +1,10 @@
 -- Run failed jobs again, as the engine's procrastinate_retry_job_v2 does.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
                     WHEN j.abort_requested THEN 'it was to be aborted: restart it instead'
-                    WHEN q.id IS NOT NULL THEN 'the job ' || q.id || ' has the same queueing lock, and only one may wait' END AS why
-          FROM :"schema".procrastinate_jobs j
-          LEFT JOIN LATERAL (
-\ir ../parts/queued.sql
-               ) AS q ON true
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
+\ir ../parts/refused_queued.sql
 
 -- :change
 WITH changed AS (

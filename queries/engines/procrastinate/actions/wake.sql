@@ -1,18 +1,11 @@
 -- Make jobs that are scheduled for later due now.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1.
 
-\ir ../parts/lock.sql
-
--- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'todo' THEN 'the job is ' || j.status || ': it waits for no time'
+\ir ../parts/refusals.sql
+                    WHEN j.status <> 'todo' THEN 'the job is ' || j.status || ': it waits for no time'
                     WHEN j.scheduled_at IS NULL OR j.scheduled_at <= now() THEN 'the job is due already' END AS why
           FROM :"schema".procrastinate_jobs j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
-\ir ../parts/rows.sql
+\ir ../parts/refused.sql
 
 -- :change
 WITH changed AS (

@@ -7,9 +7,7 @@ WITH
 (SELECT 'job:' || j.id AS id, NULL::float8 AS since,
         jsonb_build_object('scheduled_at', date_trunc('second', j.scheduled_at)::text, 'waiting', n.text, 'lock', j.lock, 'holder', j.id::text) AS evidence
    FROM first j
-  CROSS JOIN LATERAL (
 \ir ../parts/waiting.sql
-        ) AS n
   WHERE j.lock IS NOT NULL AND j.scheduled_at > now() + :overdue AND n.n > 0
     AND NOT EXISTS (
 \ir ../parts/blocker.sql

@@ -8,12 +8,8 @@ WITH
         jsonb_build_object('started', date_trunc('second', e.started)::text, 'waiting', n.text, 'lock', j.lock, 'holder', j.id::text) AS evidence
    FROM doing j
   CROSS JOIN LATERAL (SELECT o.last_heartbeat FROM :"schema".procrastinate_workers o WHERE o.id = j.worker_id OFFSET 0) AS w -- one index search for each
-  CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-        ) AS e
-  CROSS JOIN LATERAL (
+\ir ../parts/times.sql
 \ir ../parts/waiting.sql
-        ) AS n
   WHERE j.lock IS NOT NULL AND n.n > 0 AND e.started < now() - :lock_held_long
     AND w.last_heartbeat >= now() - :worker_silent
   ORDER BY j.id

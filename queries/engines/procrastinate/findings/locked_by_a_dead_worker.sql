@@ -11,12 +11,8 @@ WITH
                            'started', coalesce(date_trunc('second', e.started)::text, '?'), 'waiting', n.text, 'holder', j.id::text) AS evidence
    FROM doing j
    LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-  CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-        ) AS e
-  CROSS JOIN LATERAL (
+\ir ../parts/times.sql
 \ir ../parts/waiting.sql
-        ) AS n
   WHERE w.id IS NULL OR w.last_heartbeat < now() - :worker_silent
   ORDER BY j.id
   LIMIT :page)

@@ -14,9 +14,7 @@ WITH
           'look', CASE WHEN b.id IS NOT NULL THEN 'The job ' || b.id || ' comes first: it has the lock ' || j.lock
                        ELSE (SELECT a.text FROM alive a) END)) AS evidence
    FROM first j
-  CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-        ) AS e
+\ir ../parts/times.sql
   CROSS JOIN LATERAL (SELECT coalesce(j.scheduled_at, e.queued) AS due) AS d
    LEFT JOIN LATERAL (
 \ir ../parts/blocker.sql

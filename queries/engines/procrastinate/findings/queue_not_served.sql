@@ -31,9 +31,7 @@ ready AS MATERIALIZED (
         jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)) AS evidence
    FROM ready r
   CROSS JOIN LATERAL (SELECT r.id) AS j
-  CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-        ) AS e
+\ir ../parts/times.sql
   CROSS JOIN LATERAL (SELECT coalesce(r.scheduled_at, e.queued) AS due) AS d
   WHERE d.due < now() - :not_served
     AND NOT EXISTS (SELECT FROM ((SELECT n.id FROM :"schema".procrastinate_jobs n WHERE n.queue_name = r.name AND n.id < r.id ORDER BY n.id DESC LIMIT 50)

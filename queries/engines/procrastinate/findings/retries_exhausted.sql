@@ -13,9 +13,7 @@ WITH failed AS MATERIALIZED (
         jsonb_build_object('task', j.task_name, 'failed_at', coalesce(date_trunc('second', e.changed)::text, '?'),
                            'attempts', CASE j.attempts WHEN 1 THEN '1 attempt' ELSE j.attempts || ' attempts' END) AS evidence
    FROM failed j
-  CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-        ) AS e
+\ir ../parts/times.sql
   WHERE e.changed > now() - :failed_lately
   ORDER BY j.id DESC
   LIMIT :page)

@@ -2,9 +2,7 @@
 SELECT 'job:' || j.id AS id, v.witness AS witness, v.verdict AS verdict, v.detail AS detail, extract(epoch FROM e.started)::float8 AS since
   FROM :"schema".procrastinate_jobs j
   LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
- CROSS JOIN LATERAL (
-\ir events.sql
-       ) AS e
+\ir times.sql
  CROSS JOIN LATERAL (
    SELECT 'heartbeat',
           CASE WHEN w.id IS NULL THEN 'dead' WHEN w.last_heartbeat >= now() - :worker_silent THEN 'alive'
