@@ -94,17 +94,16 @@ async def test_do_says_that_waiting_would_help(estuary_db: EstuaryDb, estuary: s
 
 async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) -> None:
     task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON, GOOD])
-    words = ("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "300", "--json")
-    running = asyncio.create_task(command(*words, dsn=estuary))
+    program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "300", "--json", dsn=estuary)
+    assert program.stderr is not None
     async with asyncio.timeout(60):
-        while not await estuary_db.value(
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%FOR NO KEY UPDATE%' AND pid <> pg_backend_pid()"
-        ):
-            await asyncio.sleep(0.05)
-    assert not running.done()
+        while b"Ctrl-C" not in await program.stderr.readline():
+            pass
+    await asyncio.sleep(0.5)
+    assert program.returncode is None  # it has tried, and goes on waiting
     await expire_heartbeat(estuary_db, task)
-    code, out, err = await asyncio.wait_for(running, 60)
-    assert code == 0, err
+    out, err = await asyncio.wait_for(program.communicate(), 60)
+    assert program.returncode == 0, err
     assert [r["outcome"] for r in json.loads(out)["results"]] == ["changed"]
     assert (await estuary_db.row(task))["inbox"] == [GOOD]
 
