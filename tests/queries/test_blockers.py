@@ -52,7 +52,7 @@ class Sessions:
         self.waits.append(asyncio.create_task(connection.execute(lock.replace("$1", f"'{task}'"))))
         pid = connection.get_server_pid()
         watching = await asyncpg.connect(self.dsn)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while not await watching.fetchval("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", pid):
                 await asyncio.sleep(0.01)
         await watching.close()

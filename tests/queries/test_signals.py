@@ -90,7 +90,7 @@ async def test_a_running_statement_is_cancelled_and_its_session_stays(audited: W
     assert refused.results[0].outcome is Outcome.REFUSED
     assert "no statement is running (idle in transaction)" in refused.results[0].why
     sleeping = asyncio.create_task(idle.execute("SELECT pg_sleep(60)"))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(50):
         while (await dry_run(audited, "cancel_query", id_of(idle))).results[0].outcome is not Outcome.CHANGED:
             await asyncio.sleep(0.02)
     assert (await act(audited, "cancel_query", id_of(idle))).results[0].outcome is Outcome.CHANGED
