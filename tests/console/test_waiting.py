@@ -97,8 +97,8 @@ async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) ->
     program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "300", "--json", dsn=estuary)
     assert program.stderr is not None
     async with asyncio.timeout(60):
-        while b"Ctrl-C" not in await program.stderr.readline():
-            pass
+        while b"Ctrl-C" not in (line := await program.stderr.readline()):
+            assert line, "it ended"
     await asyncio.sleep(0.5)
     assert program.returncode is None  # it has tried, and goes on waiting
     await expire_heartbeat(estuary_db, task)
@@ -113,8 +113,8 @@ async def test_waiting_is_broken_off_by_ctrl_c(estuary_db: EstuaryDb, estuary: s
     program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "3000", dsn=estuary)
     assert program.stderr is not None
     async with asyncio.timeout(60):
-        while b"Ctrl-C" not in await program.stderr.readline():
-            pass
+        while b"Ctrl-C" not in (line := await program.stderr.readline()):
+            assert line, "it ended"
     await asyncio.sleep(0.3)
     program.send_signal(signal.SIGINT)
     out, _ = await asyncio.wait_for(program.communicate(), 60)
