@@ -203,6 +203,17 @@ def _engine() -> Callable[[Any], Any]:
     return click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
 
 
+def _filters(purpose: str) -> Callable[[Any], Any]:
+    return click.option(
+        "--filter",
+        "filters",
+        multiple=True,
+        metavar="FILTER",
+        help=purpose,
+        shell_complete=_completing("saved", "terms"),
+    )
+
+
 def _sample() -> Callable[[Any], Any]:
     return click.option(
         "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
@@ -235,14 +246,7 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 @unstick.command()
 @_words("filter", "terms")
 @_engine()
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="FILTER",
-    help="Like FILTER.",
-    shell_complete=_completing("saved", "terms"),
-)
+@_filters("Like FILTER.")
 @click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
 @click.option(
     "--limit",
@@ -400,14 +404,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
     help="Act on all nodes of an incident that stuck lists, instead of ID.",
     shell_complete=_completing("incidents"),
 )
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="FILTER",
-    help="Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.",
-    shell_complete=_completing("saved", "terms"),
-)
+@_filters("Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.")
 @click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
 @_engine()
 @click.option("--limit", type=click.IntRange(1), help="Act on at most this number of nodes.")
@@ -514,14 +511,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
 @unstick.command()
 @_words("name", "engines")
 @click.option("--group", metavar="KEY", help="Revive a group of dead letters that dead lists.")
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="FILTER",
-    help="Revive the dead letters of ENGINE that match.",
-    shell_complete=_completing("saved", "terms"),
-)
+@_filters("Revive the dead letters of ENGINE that match.")
 @click.option("--limit", type=click.IntRange(1), help="Revive at most this number, the oldest.")
 @click.option(
     "--cohorts", metavar="SIZES", default="1,5,25", show_default=True, help="The first cohorts; then doubling."
