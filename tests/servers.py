@@ -41,10 +41,11 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from console.demo.engine import Engine, connect
+from console.demo.engine import Rows, connect
 from console.demo.run import ENGINES
 from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
+from console.demo.still import Still
 from queries.contract import loader
 
 # A second server beside the one from the wheel: Debian's, or the one that CI chose.
@@ -204,25 +205,16 @@ async def all_engines_database(server: PostgresServer, *names: str) -> str:
 
 async def install(connection: asyncpg.Connection[Any], engine: str) -> None:
     """Create an engine's tables in the current schema."""
-    demo = _demo(engine)
-    if demo is None:
-        await connection.execute((FOLDERS / engine / "schema.sql").read_text("utf-8"))
-    else:
-        await demo.install(connection)
+    await _demo(engine).install(connection)
 
 
 async def fill(connection: asyncpg.Connection[Any], engine: str) -> None:
     """Insert the demo's data, or the fixture of an engine without a demo."""
-    demo = _demo(engine)
-    if demo is None:
-        await connection.execute((FOLDERS / engine / "fixture.sql").read_text("utf-8"))
-    else:
-        await demo.fill(connection, 1)
+    await _demo(engine).fill(connection, 1)
 
 
-def _demo(engine: str) -> Engine | None:
-    """Return the demo of an engine, which is optional."""
-    return next((one() for one in ENGINES if one.name == engine), None)
+def _demo(engine: str) -> Rows:
+    return next((one() for one in ENGINES if one.name == engine), Still(engine))
 
 
 async def _build(dsn: str, engine: str, *, filled: bool = False) -> str:

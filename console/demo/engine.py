@@ -39,8 +39,8 @@ class Worker(Protocol):
         """Do a bounded amount of work; return the number of tasks that changed."""
 
 
-class Engine(ABC):
-    """An engine of the demo.
+class Rows(ABC):
+    """Tables and rows of an engine.
 
     ``name`` is the name of its folder in ``queries/engines`` and of its schema in the demo.
     """
@@ -58,12 +58,13 @@ class Engine(ABC):
         A seed always gives the same rows. Ages count back from the server's ``now()``.
         """
 
-    @abstractmethod
-    def worker(self, connection: Connection, seed: int) -> Worker | None:
-        """Return the demo's executor, or None.
 
-        Its faults keep the stuck tasks stuck.
-        """
+class Engine(Rows):
+    """An engine of the demo, with its executor."""
+
+    @abstractmethod
+    def worker(self, connection: Connection, seed: int) -> Worker:
+        """Return the demo's executor. Its faults keep the stuck tasks stuck."""
 
 
 class Statements:
@@ -78,7 +79,7 @@ class Statements:
 
 
 async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event) -> None:
-    """Run an engine's worker until cancelled; reconnect after a lost connection.
+    """Run an engine's worker until cancelled; reconnect after each lost connection.
 
     The worker ticks every half second while ``running`` is set. No error of the server ends this loop: a stopped
     worker would look like a fault of the engine.
@@ -88,8 +89,6 @@ async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event
             connection = await connect(dsn, engine.name)
             try:
                 worker = engine.worker(connection, seed)
-                if worker is None:
-                    return
                 while True:
                     await running.wait()
                     await worker.tick()

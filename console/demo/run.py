@@ -13,7 +13,7 @@ from typing import Final, Self
 import asyncpg
 
 from console.demo.agent_jobs import AgentJobs
-from console.demo.engine import Engine, Statements, connect, run_worker
+from console.demo.engine import Engine, Rows, Statements, connect, run_worker
 from console.demo.estuary import Estuary
 from console.demo.eternaltwin import Eternaltwin
 from console.demo.server import DemoUnavailable, Server
@@ -48,7 +48,8 @@ class Demo:
     ) -> None:
         self.server = server or Server()
         self._seed = seed
-        self._engines = [*(engine() for engine in engines), *map(Still, still)]
+        self._engines = [engine() for engine in engines]
+        self._still = [Still(name) for name in still]
         self._running = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
 
@@ -65,7 +66,7 @@ class Demo:
             report("starting PostgreSQL")
             await _to_thread(self.server.start)
             await self._create()
-            for engine in self._engines:
+            for engine in (*self._engines, *self._still):
                 report(f"filling {engine.name}")
                 await self._fill(engine)
             self.resume()
@@ -107,7 +108,7 @@ class Demo:
         finally:
             await connection.close()
 
-    async def _fill(self, engine: Engine) -> None:
+    async def _fill(self, engine: Rows) -> None:
         connection = await connect(self.dsn, engine.name)
         try:
             await connection.execute(SQL["schema"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from console.demo.engine import Connection, Engine, Worker
+from console.demo.engine import Connection, Rows
 
 
 def still_engines() -> list[str]:
@@ -13,7 +13,7 @@ def still_engines() -> list[str]:
     return sorted(folder.name for folder in folders if folder.joinpath("fixture.sql").is_file())
 
 
-class Still(Engine):
+class Still(Rows):
     """An engine with the rows of its ``fixture.sql``, and without a worker."""
 
     def __init__(self, name: str) -> None:
@@ -21,6 +21,3 @@ class Still(Engine):
 
     async def fill(self, connection: Connection, seed: int) -> None:
         await connection.execute(files("queries").joinpath("engines", self.name, "fixture.sql").read_text("utf-8"))
-
-    def worker(self, connection: Connection, seed: int) -> Worker | None:
-        return None
