@@ -47,6 +47,14 @@ async def started(*words: str, dsn: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(*arguments, stdout=pipe, stderr=pipe, env=environment(home, {}))
 
 
+async def waits(program: asyncio.subprocess.Process) -> None:
+    """Return once the program says that it waits."""
+    assert program.stderr is not None
+    async with asyncio.timeout(60):
+        while b"Ctrl-C" not in (line := await program.stderr.readline()):
+            assert line, "it ended"
+
+
 async def command(*words: str, dsn: str) -> tuple[int | None, str, str]:
     """A command to its end: its exit code and what it wrote."""
     program = await started(*words, dsn=dsn)
@@ -95,10 +103,7 @@ async def test_do_says_that_waiting_would_help(estuary_db: EstuaryDb, estuary: s
 async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) -> None:
     task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON, GOOD])
     program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "300", "--json", dsn=estuary)
-    assert program.stderr is not None
-    async with asyncio.timeout(60):
-        while b"Ctrl-C" not in (line := await program.stderr.readline()):
-            assert line, "it ended"
+    await waits(program)
     await asyncio.sleep(0.5)
     assert program.returncode is None  # it has tried, and goes on waiting
     await expire_heartbeat(estuary_db, task)
@@ -111,10 +116,7 @@ async def test_do_waits_until_it_is_free(estuary_db: EstuaryDb, estuary: str) ->
 async def test_waiting_is_broken_off_by_ctrl_c(estuary_db: EstuaryDb, estuary: str) -> None:
     task = await estuary_db.task(wake=-900, beat=20, inbox=[POISON])
     program = await started("do", "drop", estuary_db.id(task), *DROP, "--yes", "--wait", "3000", dsn=estuary)
-    assert program.stderr is not None
-    async with asyncio.timeout(60):
-        while b"Ctrl-C" not in (line := await program.stderr.readline()):
-            assert line, "it ended"
+    await waits(program)
     await asyncio.sleep(0.3)
     program.send_signal(signal.SIGINT)
     out, _ = await asyncio.wait_for(program.communicate(), 60)
