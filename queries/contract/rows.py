@@ -5,9 +5,12 @@ The field of a record is a column. Fields with a default are optional columns.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from enum import EnumType
+from operator import itemgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -305,11 +308,25 @@ def _types(hint: Any) -> tuple[str, ...]:
 
 def verify(rows: Rows, shape: type[Record], source: str) -> None:
     """Raise UnreadableError about the first value that its column does not allow."""
+    if not rows:
+        return
+    with contextlib.suppress(KeyError, msgspec.ValidationError):  # tuples take a tenth of the time of dicts
+        read, tuples = _as_tuples(shape, frozenset(rows[0].keys()))
+        msgspec.convert(list(map(read, rows)), tuples, strict=True)
+        return
     plain = [dict(row) for row in rows]
     try:
         msgspec.convert(plain, list[shape], strict=True)  # type: ignore[valid-type]
     except msgspec.ValidationError as error:
         raise UnreadableError(f"{short(source)}: {_explained(plain, str(error))}.") from None
+
+
+@functools.cache
+def _as_tuples(shape: type[Record], columns: frozenset[str]) -> tuple[itemgetter[Any], Any]:
+    """Return what reads the columns of a shape from a row, and the type of such rows."""
+    fields = [f for f in msgspec.structs.fields(shape) if f.required or f.name in columns]
+    types = tuple(f.type for f in fields)
+    return itemgetter(*(f.name for f in fields)), list[tuple[types] if len(types) > 1 else types[0]]  # type: ignore[valid-type]
 
 
 def why_not(row: Mapping[str, Any], shape: type[Record], source: str) -> str:

@@ -2,7 +2,7 @@
 -- :change
 UPDATE :"schema".:table AS t
    SET :set
- WHERE :wanted
-   AND (:version) = (:versions)[array_position(:ids, :id)]
+ WHERE :asked
+   AND (:id, :version) IN (SELECT * FROM unnest(:ids, :versions))
    AND :filter
 RETURNING :id AS id

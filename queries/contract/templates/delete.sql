@@ -1,7 +1,7 @@
 
 -- :change
 DELETE FROM :"schema".:table AS t
- WHERE :wanted
-   AND (:version) = (:versions)[array_position(:ids, :id)]
+ WHERE :asked
+   AND (:id, :version) IN (SELECT * FROM unnest(:ids, :versions))
    AND :filter
 RETURNING :id AS id

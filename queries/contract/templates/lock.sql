@@ -2,6 +2,6 @@
 -- :lock
 SELECT :id AS id, :version AS version
   FROM :"schema".:table AS t
- WHERE :wanted
+ WHERE :asked
  ORDER BY t.:key
    FOR :strength SKIP LOCKED

@@ -8,7 +8,7 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
 \ir parts/same.sql
        AS unchanged
   FROM :"schema".task t
- CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'task:' || t.task_id)] AS version) AS seen
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
  ORDER BY t.task_id
    FOR UPDATE OF t SKIP LOCKED

@@ -1,7 +1,7 @@
 -- The tasks of the given ids, locked if no other transaction holds them. seen.version: the version that the operator saw, or a
 -- finding's guard.
   FROM :"schema".tasks t
- CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'task:' || t.task_id)] AS version) AS seen
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE OF t SKIP LOCKED

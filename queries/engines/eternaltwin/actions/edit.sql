@@ -11,7 +11,7 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
             THEN jsonb_build_object('document', encode(sha256(t.state), 'hex')) @> substr(seen.version, 6)::jsonb
             ELSE false END AS unchanged
   FROM :"schema".task t
- CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'task:' || t.task_id)] AS version) AS seen
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
  WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
  ORDER BY t.task_id
    FOR NO KEY UPDATE OF t SKIP LOCKED

@@ -1,3 +1,3 @@
-   AND (
+   AND ('job:' || j.id,
 \ir version.sql
-       ) = (:versions)[array_position(:ids, 'job:' || j.id)]
+       ) IN (SELECT * FROM unnest(:ids, :versions))

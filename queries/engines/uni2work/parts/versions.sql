@@ -2,5 +2,5 @@
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
 \ir same.sql
   FROM :"schema".queued_job q
- CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'job:' || q.id)] AS version) AS seen
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'job:' || q.id
  WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))

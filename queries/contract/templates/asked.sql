@@ -1,0 +1,1 @@
+t.:key = ANY (ARRAY(SELECT CAST(substr(i, :start) AS :type) FROM unnest(:ids) AS i))
