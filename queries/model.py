@@ -607,9 +607,28 @@ class RowChange(Record, gc=False):
         """Return the change with both rows decoded from the server's JSON."""
         return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
 
+    def differing(self) -> RowChange:
+        """Return the change of a row with only the columns that differ, and that of another row as it is.
+
+        Values of the server's JSON are not decoded, so that they keep all their digits.
+        """
+        if self.before is None or self.after is None:
+            return self
+        was, now = _columns(self.before), _columns(self.after)
+        names = [n for n, value in was.items() if n not in now or now[n] != value]
+        before, after = {n: was[n] for n in names}, {n: now[n] for n in (*names, *(now.keys() - was.keys())) if n in now}
+        return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
+
+
+_ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 
 def _read(row: Any) -> Any:
     return msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    return _ROW.decode(row) if isinstance(row, msgspec.Raw) else row
 
 
 class Reach(Record):

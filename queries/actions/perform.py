@@ -515,7 +515,7 @@ def _entry(
         arguments={**recorded(request.action, request.arguments), **named},
         xid=xid,
         results=action_transaction.results(),
-        changes=action_transaction.copies,
+        changes=tuple(copy.differing() for copy in action_transaction.copies),
     )
 
 
