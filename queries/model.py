@@ -591,6 +591,9 @@ def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result
     return tuple(msgspec.structs.replace(r, title=titles[r.id]) if r.id in titles else r for r in results)
 
 
+NOT_KEPT, SET = "a value that is not kept", "another"  # in the log of a context that keeps no values: from, to
+
+
 class RowChange(Record, gc=False):
     """Row that an action touched for node ``id``.
 
@@ -608,15 +611,21 @@ class RowChange(Record, gc=False):
         return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
 
     def differing(self) -> RowChange:
-        """Return the change of a row with only the columns that differ, and that of another row as it is.
+        """Return the change with only the columns that differ; an inserted or deleted row as it is.
 
         Values of the server's JSON are not decoded, so that they keep all their digits.
         """
         if self.before is None or self.after is None:
             return self
         was, now = _columns(self.before), _columns(self.after)
-        names = [n for n, value in was.items() if n not in now or now[n] != value]
-        before, after = {n: was[n] for n in names}, {n: now[n] for n in (*names, *(now.keys() - was.keys())) if n in now}
+        names = [n for n in was | now if was.get(n, ...) != now.get(n, ...)]
+        before, after = {n: was[n] for n in names if n in was}, {n: now[n] for n in names if n in now}
+        return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
+
+    def without_values(self) -> RowChange:
+        """Return the change with the names of the columns, and no value of them."""
+        before = None if self.before is None else dict.fromkeys(_columns(self.before), NOT_KEPT)
+        after = None if self.after is None else dict.fromkeys(_columns(self.after), NOT_KEPT if before is None else SET)
         return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
 
 

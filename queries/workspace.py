@@ -109,7 +109,7 @@ class Workspace:
         self._schema = schema
         self._context = context
         self._trusted = trusted
-        self._images = images
+        self.keeps_values = images  # False: the audit log has no value of a changed row
         self._later = later
 
     @classmethod
@@ -200,7 +200,7 @@ class Workspace:
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt
         self.no_images = ""
-        if not self._images:
+        if not self.keeps_values:
             self.no_images = NO_IMAGES
         elif self.audit_log_file is None and not (state.images and self.audit_log_readable):
             self.no_images = NO_TABLE

@@ -296,6 +296,7 @@ def _requests(
             row_digests=known,
             titles={i: plan.titles[i] for i in versions if i in plan.titles},
             no_images=action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images,
+            keeps_values=workspace.keeps_values,
         )
         requests.append((request, versions))
     return requests
@@ -500,6 +501,7 @@ def _entry(
     request: Request, action_transaction: ActionTransaction, xid: str | None, entry_id: str = ""
 ) -> AuditLogEntry:
     server = action_transaction.reader.database.server
+    changes = (copy.differing() for copy in action_transaction.copies)
     named: dict[str, Any] = {redrive_log.NAME: request.fence.named()} if request.fence is not None else {}
     named |= {BULK: request.bulk_list.head.id} if request.bulk_list is not None else {}
     return AuditLogEntry(
@@ -515,7 +517,7 @@ def _entry(
         arguments={**recorded(request.action, request.arguments), **named},
         xid=xid,
         results=action_transaction.results(),
-        changes=tuple(copy.differing() for copy in action_transaction.copies),
+        changes=tuple(changes if request.keeps_values else (change.without_values() for change in changes)),
     )
 
 

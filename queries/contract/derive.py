@@ -582,7 +582,7 @@ class _Writer:
             "name": f":'{kind.table}'" if kind.table in self.spec.recognise.roles else literal(kind.table),
             "key": sql_name(kind.key),
             "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=_cast(type_), pattern=pattern),
-            "asked": one_line("asked", key=sql_name(kind.key), start=start, type=_cast(type_)),  # ids of nodes that exist
+            "asked": one_line("asked", key=sql_name(kind.key), start=start, type=_cast(type_)),  # of ids that exist
             "version": (self._named(kind.version, ("kinds", n, "version")), ("kinds", n, "version")),
         }
 

@@ -326,7 +326,8 @@ def _as_tuples(shape: type[Record], columns: frozenset[str]) -> tuple[itemgetter
     """Return what reads the columns of a shape from a row, and the type of such rows."""
     fields = [f for f in msgspec.structs.fields(shape) if f.required or f.name in columns]
     types = tuple(f.type for f in fields)
-    return itemgetter(*(f.name for f in fields)), list[tuple[types] if len(types) > 1 else types[0]]  # type: ignore[valid-type]
+    row: Any = tuple[types] if len(types) > 1 else types[0]  # type: ignore[valid-type]
+    return itemgetter(*(f.name for f in fields)), list[row]
 
 
 def why_not(row: Mapping[str, Any], shape: type[Record], source: str) -> str:

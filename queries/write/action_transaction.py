@@ -60,7 +60,8 @@ class Request(Record):
     ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
     in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
     at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures the blast radius.
-    ``no_images``: why no images of the rows are kept, or "". ``fence``: the redrive that it is a part of.
+    ``no_images``: why no images of the rows are kept, or "". ``keeps_values`` False: the audit log entry names the
+    changed columns without their values. ``fence``: the redrive that it is a part of.
     """
 
     reader: Reader
@@ -77,6 +78,7 @@ class Request(Record):
     titles: Mapping[str, str] = {}
     measures: bool = False
     no_images: str = ""
+    keeps_values: bool = True
     fence: Fence | None = None
 
 

@@ -79,7 +79,7 @@ async def test_an_entry_is_written_in_the_actions_own_transaction(
     assert (entry.engine, entry.schema, entry.action) == (LABEL, "public", "wake")
     assert (entry.reason, entry.arguments) == ("it was stuck", {"untimed": True})
     assert entry.results == outcomes.results
-    assert entry.changes == outcomes.changes
+    assert entry.changes == tuple(change.differing() for change in outcomes.changes)
     assert abs(entry.at - time.time()) < 60
     assert newest.xid == both.xid == (await eternaltwin_db.row(task))["xmin"]
     assert outcomes_of(newest.results) == {eternaltwin_db.id(task): CHANGED, eternaltwin_db.id(refused): CHANGED}
@@ -157,7 +157,7 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
     for method in ("pglz", quick):
         ids = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(60))]
         outcomes = await do(workspace, "cancel", ids)
-        expected.append(outcomes.changes)
+        expected.append(tuple(change.differing() for change in outcomes.changes))
         newest = "SELECT pg_column_compression({}) FROM unstick.audit_log ORDER BY id DESC LIMIT 1"
         assert (
             await eternaltwin_db.value(newest.format("changes"))
@@ -195,6 +195,24 @@ async def test_pages_of_entries_and_those_about_one_node(
     assert [e.action for e in about] == ["cancel", "wake"]
     assert (await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]), page=1))[1] == about[0].id
     assert (await workspace.audit_entries(node_id=f"{LABEL}/task:' OR 1=1"))[0] == ()
+    await workspace.close()
+
+
+async def test_an_entry_has_the_columns_that_differ_and_the_rows_that_were_deleted(
+    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    task = await eternaltwin_db.task(status="Blocked", timer=30)
+    timer = await eternaltwin_db.value("SELECT row_to_json(m) FROM task_timer m")
+    workspace = await opened(eternaltwin, tmp_path)
+    outcomes = await do(workspace, "wake", [eternaltwin_db.id(task)])
+    assert all(len(c.before or {}) > 1 for c in outcomes.changes), "the result has the whole rows"
+    ((entry,), _) = await workspace.audit_entries()
+    kept = {c.table: (c.before, c.after) for c in entry.changes}
+    assert kept == {
+        "task": ({"status": "Blocked"}, {"status": "Available"}),
+        "task_timer": (json.loads(timer), None),
+    }
     await workspace.close()
 
 

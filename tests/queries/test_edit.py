@@ -22,7 +22,7 @@ from queries.actions import perform
 from queries.actions import wait as waiting
 from queries.actions.plan import Plan, plan_selection, plan_versions
 from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.model import NOT_KEPT, SET, Outcome
 from queries.workspace import NO_IMAGES, Workspace
 from queries.write import audit_log
 from tests.db import uni2work
@@ -95,6 +95,7 @@ async def test_the_entry_has_digests_instead_of_the_text(
         "sha256 "
         + await uni2work_db.value("SELECT encode(sha256(convert_to(content::text, 'UTF8')), 'hex') FROM queued_job")
     )
+    assert [(c.before, c.after) for c in entry.changes] == [({"content": NOT_KEPT}, {"content": SET})]
     await workspace.close()
 
 

@@ -18,7 +18,7 @@ from queries.actions import perform
 from queries.actions.undo import plan_entry
 from queries.db.database import Transaction
 from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Result
+from queries.model import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
 from queries.statement import Statement
 from queries.workspace import NO_IMAGES, NO_TABLE, Workspace
 from queries.write import audit_log
@@ -161,6 +161,8 @@ async def test_a_context_may_forbid_images(eternaltwin: str, eternaltwin_db: Ete
     await perform.commit(workspace, dry_run, OPERATOR)
     assert b"images" not in (tmp_path / "audit_log.jsonl").read_bytes()
     (entry,), _ = await workspace.audit_entries()
+    assert {name for c in entry.changes for name in c.after or ()} == {"status", "revision"}
+    assert [set((row or {}).values()) for c in entry.changes for row in (c.before, c.after)] == [{NOT_KEPT}, {SET}]
     with pytest.raises(DatabaseError, match="no images"):
         await undo_run(workspace, entry.id)
 
