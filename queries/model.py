@@ -611,9 +611,10 @@ class RowChange(Record, gc=False):
         return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
 
     def differing(self) -> RowChange:
-        """Return the change with only the columns that differ; an inserted or deleted row as it is.
+        """Return the change with only the columns that differ.
 
-        Values of the server's JSON are not decoded, so that they keep all their digits.
+        An inserted or deleted row keeps all columns. Values of the server's JSON are not decoded, so that they keep all
+        their digits.
         """
         if self.before is None or self.after is None:
             return self
