@@ -591,7 +591,7 @@ def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result
     return tuple(msgspec.structs.replace(r, title=titles[r.id]) if r.id in titles else r for r in results)
 
 
-NOT_KEPT, SET = "a value that is not kept", "another"  # in the log of a context that keeps no values: from, to
+NOT_KEPT, SET = "(not kept)", "(another value)"  # in the log of a context that keeps no values: from, to
 
 
 class RowChange(Record, gc=False):

@@ -16,9 +16,10 @@ from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.lines import BLANK
 from console.text.spans import UNLIMITED, Spans
 from queries import duration
+from queries.actions.undo import find_entries
 from queries.model import AuditLogEntry, Outcome, Record
 from queries.workspace import UnknownIdError, Workspace
-from queries.write import audit_chain
+from queries.write import audit_chain, bulk_list
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter
 
@@ -32,6 +33,21 @@ class Entries(Record):
     cursor: str | None
     place: str  # "table", or the path of the local file
     unreadable: str = ""  # why the entries of the table are missing
+
+
+async def one(target: Target, name: str) -> int:
+    """Show the entry of the id ``name`` with its rows, or list the entries of that bulk.
+
+    Return the exit code.
+    """
+    async with opened(target, empty=True) as workspace:
+        entries = tuple(await find_entries(workspace, name, changes=True))
+        answer = Entries(entries=entries, cursor=None, place=workspace.audit_log_place)
+    if bulk_list.is_id(name):
+        output_for(target).answer(answer, lambda: map(summary, entries))
+    else:
+        output_for(target).page(answer, lambda cells: _pages(entries, "", cells))
+    return 0
 
 
 async def audit_log(

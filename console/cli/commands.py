@@ -583,7 +583,8 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
 def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, **settings: Any) -> int:
     """Show who changed what, when and why, newest first.
 
-    With ID, also show the changed rows of that node. With --verify, look for entries that were removed or changed.
+    With the ID of a node or of an entry, also show the changed rows; with that of a bulk, list its entries. With
+    --verify, look for entries that were removed or changed.
     """
     from console.cli import audit as command
 
@@ -593,8 +594,12 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
         return _run(options, lambda target: command.verify(target, known.read() if known else ""))
     if known is not None:
         raise click.UsageError("--heads is only for --verify.")
-    node = next(iter(options.exactly(None, "ID", id)), None)
-    return _run(options, lambda target: command.audit_log(target, node, **settings))
+    name = next(iter(options.exactly(None, "ID", id)), None)
+    if name is None or "/" in name:  # the id of a node
+        return _run(options, lambda target: command.audit_log(target, name, **settings))
+    if any(value is not None for value in settings.values()):
+        raise click.UsageError("The ID of an entry or a bulk takes no condition and no --format.")
+    return _run(options, lambda target: command.one(target, name))
 
 
 @unstick.command()

@@ -20,31 +20,27 @@ async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ())
 
     ``name``: id of the entry, or of the bulk. Raises DatabaseError, UnknownIdError.
     """
-    if not bulk_list.is_id(name):
-        return plan_undo(workspace, [await find_entry(workspace, name)], ids)
-    entries = await workspace.bulk_entries(name)
-    if not entries:
-        raise UnknownIdError(f"The audit log has no entry of the bulk {name}. `unstick audit` lists the entries.")
-    return plan_undo(workspace, entries, ids)
+    return plan_undo(workspace, await find_entries(workspace, name), ids)
 
 
-async def find_entry(workspace: Workspace, entry_id: str) -> AuditLogEntry:
-    """Return the entry of that id, without its rows.
+async def find_entries(workspace: Workspace, name: str, *, changes: bool = False) -> Sequence[AuditLogEntry]:
+    """Return the entry of the id ``name``, or the entries of that bulk, newest first.
 
-    Raises UnknownIdError, DatabaseError.
+    ``changes``: read the rows of an entry; those of a bulk are not read. Raises UnknownIdError, DatabaseError.
     """
-    cursor = None
-    if workspace.audit_log_readable:
-        if not entry_id.isdecimal() or len(entry_id) > 17:
-            raise UnknownIdError(f"{entry_id!r} is not the id of an entry. `unstick audit` lists the entries.")
-        cursor = str(int(entry_id) + 1)  # the entry is the first one before it
-    wanted = Filter(entry=entry_id, changes=False)
-    entries, _ = await workspace.audit_entries(cursor, 1, None, wanted) if cursor else ((), None)
-    if cursor is None:
-        entries, _ = await workspace.audit_entries(None, 1, None, wanted)
+    entries: Sequence[AuditLogEntry]
+    if bulk_list.is_id(name):
+        what, entries = f"entry of the bulk {name}", await workspace.bulk_entries(name)
+    else:
+        what, cursor = f"entry {name}", None
+        if workspace.audit_log_readable:
+            if not (name.isascii() and name.isdecimal() and len(name) <= 17):
+                raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
+            cursor = str(int(name) + 1)  # the entry is the first one before it
+        entries, _ = await workspace.audit_entries(cursor, 1, None, Filter(entry=name, changes=changes))
     if not entries:
-        raise UnknownIdError(f"The audit log has no entry {entry_id}. `unstick audit` lists the entries.")
-    return entries[0]
+        raise UnknownIdError(f"The audit log has no {what}. `unstick audit` lists the entries.")
+    return entries
 
 
 def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:

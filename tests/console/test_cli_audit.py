@@ -168,6 +168,37 @@ def test_a_list_names_what_was_touched(eternaltwin: str, tmp_path: Path) -> None
     assert "SendEmail" not in newest
 
 
+def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str) -> None:
+    row = RowChange(id=NODES[0], table="task", key="0", before={"status": "Blocked"}, after={"status": "Available"})
+    bulk = {"arguments": {"bulk": "b0000000a"}}
+
+    async def write() -> None:
+        db = await EternaltwinDb.open(eternaltwin)
+        await db.sql(audit_log.ddl())
+        for number, more in enumerate(({"changes": (row,)}, bulk, bulk)):
+            await store(db, entry(number, 0.0, **more))
+        await db.connection.close()
+
+    asyncio.run(write())
+    listed = [line.split()[1] for line in unstick("audit", dsn=eternaltwin).out.splitlines()]
+    assert listed == ["3", "2", "1"], "the ids that undo takes"
+    page = unstick("audit", "1", dsn=eternaltwin).out
+    assert "changed task 0" in page
+    assert "status  Blocked → Available" in page
+    assert NODES[0] in page
+    assert NODES[2] in page, "the skipped nodes, too"
+    assert [e["id"] for e in unstick("audit", "1", "--json", dsn=eternaltwin).json["entries"]] == ["1"]
+    found = unstick("audit", "b0000000a", "--json", dsn=eternaltwin).json["entries"]
+    assert [(e["id"], e["changes"]) for e in found] == [("3", []), ("2", [])]
+    assert len(unstick("audit", "b0000000a", dsn=eternaltwin).out.splitlines()) == 2
+    for wrong in ("9", "b0000000c", "no", "¹"):
+        refused = unstick("audit", wrong, dsn=eternaltwin)
+        assert (refused.code, refused.out) == (2, "")
+        assert "`unstick audit` lists the entries" in refused.err
+    assert unstick("audit", "1", "--since", "1h", dsn=eternaltwin).code == 2
+    assert unstick("audit", "1", "--format", "csv", dsn=eternaltwin).code == 2
+
+
 def test_an_action_records_the_titles_of_its_nodes(eternaltwin_demo: str, tmp_path: Path) -> None:
     nodes = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"]
     job = next(n for n in nodes if n["kind"] == "job" and n["phase"] not in ("done", "cancelled"))

@@ -37,12 +37,14 @@ def test_entries_are_those_of_the_database_that_is_open(
 ) -> None:
     act(eternaltwin_demo, tmp_path)
     (own,) = entries(eternaltwin_demo, tmp_path)
+    assert entries(eternaltwin_demo, tmp_path, str(own["id"])) == [own], "by its own id, with its rows"
     assert own["origin"]["database"] == eternaltwin_demo.rpartition("/")[2]  # type: ignore[index]
     assert {"host", "port", "system_identifier", "context"} <= own["origin"].keys()  # type: ignore[attr-defined]
     node = own["results"][0]["id"]  # type: ignore[index]
     copy = server.fresh("eternaltwin", filled=True)  # the same ids: the demo's data are made from the same seed
     try:
         assert entries(copy, tmp_path) == []
+        assert unstick("audit", str(own["id"]), dsn=copy, home=tmp_path).code == 2
         assert entries(copy, tmp_path, node) == []
         assert "What was done" not in unstick("show", node, dsn=copy, home=tmp_path).out
         act(copy, tmp_path)

@@ -12,11 +12,12 @@ from queries.safe_text import safe_text
 
 
 def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
-    """Return an entry on one line, with the outcome of one node or of all."""
+    """Return an entry on one line, with its id, and the outcome of one node or of all."""
     result = next((each for each in entry.results if each.id == node_id), None)
     arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in entry.arguments.items())
     return [
         (formatting.instant(entry.at), "$faint"),
+        (f"  {safe_text(entry.id)}", "$faint"),
         (f"  {safe_text(entry.engine)}  ", ""),
         (safe_text(entry.action), "bold $accent"),
         (safe_text(f"{arguments}{f'  {target(entry)}' if result is None else ''}: "), ""),
@@ -32,6 +33,7 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     ``node_id`` leaves only one node's outcome and rows.
     """
     facts = [
+        ("entry", entry.id),
         ("when", formatting.instant(entry.at)),
         ("who", who(entry)),
         ("target", target(entry)),
