@@ -36,9 +36,9 @@ class Entries(Record):
 
 
 async def one(target: Target, name: str) -> int:
-    """Show the entry of the id ``name`` with its rows, or list the entries of that bulk.
+    """Show an entry with its rows, or list the entries of a bulk.
 
-    Return the exit code.
+    ``name``: the id of either. Return the exit code.
     """
     async with opened(target, empty=True) as workspace:
         entries = tuple(await find_entries(workspace, name, changes=True))
