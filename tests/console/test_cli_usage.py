@@ -182,7 +182,7 @@ def test_what_is_typed_wrongly(words: list[str], said: str) -> None:
     [
         (["show", "estuary/task:1"], "eternaltwin"),
         (["show", "eternaltwin/tusk:1"], "job, task, runner"),
-        (["audit", "nonsense"], "'nonsense'"),
+        (["audit", "nonsense"], "no entry nonsense"),
         (["stuck", "--engine", "estuary"], "eternaltwin"),
         (["tree", "--engine", "estuary"], "eternaltwin"),
         (["do", "wkae", NODE, "-r", "x"], "cancel, delete, "),

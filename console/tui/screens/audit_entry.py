@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 
 from console.model.history import Place
@@ -11,10 +12,10 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
-from queries.actions.undo import plan_entry, plan_undo
+from queries.actions.undo import find_entries, plan_entry, plan_undo
 from queries.errors import DatabaseError
 from queries.model import AuditLogEntry
-from queries.write.audit_log import Filter
+from queries.workspace import UnknownIdError
 
 
 def undo(page: PageScreen, entry: AuditLogEntry) -> None:
@@ -63,9 +64,9 @@ class AuditEntryScreen(PageScreen):
         workspace = self.session.workspace
         if self._whole or workspace is None:
             return
-        wanted = Filter(entry=self._entry.id, since=self._entry.at - 1)
-        entries, _ = await workspace.audit_entries(page=1, wanted=wanted)
-        self._entry, self._whole = entries[0] if entries else self._entry, True
+        with contextlib.suppress(UnknownIdError):  # it was removed since
+            (self._entry,) = await find_entries(workspace, self._entry.id, changes=True)
+        self._whole = True
 
     def body(self) -> Iterable[object]:
         yield LineView(id="page")
