@@ -36,7 +36,7 @@ from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.write import audit_chain, audit_log
+from queries.write import audit_chain, audit_log, bulk_list
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
 
@@ -369,11 +369,26 @@ class Workspace:
         entries = tuple(islice(rows, page))
         return entries, entries[-1].id if len(entries) == page else None
 
-    async def bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:
-        """Return the entries of a bulk, newest first, without their rows.
+    async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
+        """Return the entry of the id ``name``, or the entries of that bulk, newest first.
 
-        Raises DatabaseError.
+        ``changes``: read the rows of an entry; those of a bulk are not read. Raises UnknownIdError, DatabaseError.
         """
+        if bulk_list.is_id(name):
+            what, entries = f"entry of the bulk {name}", await self._bulk_entries(name)
+        else:
+            what, cursor = f"entry {name}", None
+            if self.audit_log_readable:
+                if not (name.isascii() and name.isdecimal() and len(name) <= 17):
+                    raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
+                cursor = str(int(name) + 1)  # the entry is the first one before it
+            entries, _ = await self.audit_entries(cursor, 1, None, audit_log.Filter(entry=name, changes=changes))
+        if not entries:
+            raise UnknownIdError(f"The audit log has no {what}. `unstick audit` lists the entries.")
+        return entries
+
+    async def _bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:
+        """Return the entries of a bulk, newest first, without their rows."""
         if self.audit_log_readable:
             return await audit_log.bulk_entries(self.database, bulk)
         if self.audit_log_file is None:

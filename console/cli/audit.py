@@ -16,7 +16,6 @@ from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.lines import BLANK
 from console.text.spans import UNLIMITED, Spans
 from queries import duration
-from queries.actions.undo import find_entries
 from queries.model import AuditLogEntry, Outcome, Record
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_chain, bulk_list
@@ -41,7 +40,7 @@ async def one(target: Target, name: str) -> int:
     ``name``: the id of either. Return the exit code.
     """
     async with opened(target, empty=True) as workspace:
-        entries = tuple(await find_entries(workspace, name, changes=True))
+        entries = await workspace.find_entries(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log_place)
     if bulk_list.is_id(name):
         output_for(target).answer(answer, lambda: map(summary, entries))

@@ -11,8 +11,7 @@ from queries.errors import DatabaseError
 from queries.model import BULK, AuditLogEntry
 from queries.read.reader import Reader
 from queries.workspace import UnknownIdError, Workspace
-from queries.write import bulk_list, undo
-from queries.write.audit_log import Filter
+from queries.write import undo
 
 
 async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ()) -> Plan:
@@ -20,27 +19,7 @@ async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ())
 
     ``name``: id of the entry, or of the bulk. Raises DatabaseError, UnknownIdError.
     """
-    return plan_undo(workspace, await find_entries(workspace, name), ids)
-
-
-async def find_entries(workspace: Workspace, name: str, *, changes: bool = False) -> Sequence[AuditLogEntry]:
-    """Return the entry of the id ``name``, or the entries of that bulk, newest first.
-
-    ``changes``: read the rows of an entry; those of a bulk are not read. Raises UnknownIdError, DatabaseError.
-    """
-    entries: Sequence[AuditLogEntry]
-    if bulk_list.is_id(name):
-        what, entries = f"entry of the bulk {name}", await workspace.bulk_entries(name)
-    else:
-        what, cursor = f"entry {name}", None
-        if workspace.audit_log_readable:
-            if not (name.isascii() and name.isdecimal() and len(name) <= 17):
-                raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-            cursor = str(int(name) + 1)  # the entry is the first one before it
-        entries, _ = await workspace.audit_entries(cursor, 1, None, Filter(entry=name, changes=changes))
-    if not entries:
-        raise UnknownIdError(f"The audit log has no {what}. `unstick audit` lists the entries.")
-    return entries
+    return plan_undo(workspace, await workspace.find_entries(name), ids)
 
 
 def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:

@@ -12,7 +12,7 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
-from queries.actions.undo import find_entries, plan_entry, plan_undo
+from queries.actions.undo import plan_entry, plan_undo
 from queries.errors import DatabaseError
 from queries.model import AuditLogEntry
 from queries.workspace import UnknownIdError
@@ -65,7 +65,7 @@ class AuditEntryScreen(PageScreen):
         if self._whole or workspace is None:
             return
         with contextlib.suppress(UnknownIdError):  # it was removed since
-            (self._entry,) = await find_entries(workspace, self._entry.id, changes=True)
+            (self._entry,) = await workspace.find_entries(self._entry.id, changes=True)
         self._whole = True
 
     def body(self) -> Iterable[object]:
