@@ -383,6 +383,8 @@ class Workspace:
                     raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
                 cursor = str(int(name) + 1)  # the entry is the first one before it
             entries, _ = await self.audit_entries(cursor, 1, None, audit_log.Filter(entry=name, changes=changes))
+        if not entries and self.audit_log_closed:
+            raise DatabaseError(self.audit_log_closed)
         if not entries:
             raise UnknownIdError(f"The audit log has no {what}. `unstick audit` lists the entries.")
         return entries

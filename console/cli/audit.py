@@ -42,10 +42,7 @@ async def one(target: Target, name: str) -> int:
     async with opened(target, empty=True) as workspace:
         entries = await workspace.find_entries(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log_place)
-    if bulk_list.is_id(name):
-        output_for(target).answer(answer, lambda: map(summary, entries))
-    else:
-        output_for(target).page(answer, lambda cells: _pages(entries, "", cells))
+    _show(target, answer, None if bulk_list.is_id(name) else "")
     return 0
 
 
@@ -154,17 +151,24 @@ async def _list(
     entries, cursor = await workspace.audit_entries(after, limit, about, wanted)
     place, closed = workspace.audit_log_place, workspace.audit_log_closed
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
-    output = output_for(target)
-    if node_id is None:
-        output.answer(answer, lambda: map(summary, entries))
-    else:
-        output.page(answer, lambda cells: _pages(entries, node_id, cells))
+    _show(target, answer, node_id)
     if not (closed or entries):
         some = wanted != Filter(changes=wanted.changes)
         about_it = f" about {about}" if about else ""
         say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:
         say(f"There are more: --after {cursor}")
+
+
+def _show(target: Target, answer: Entries, node_id: str | None) -> None:
+    """List the entries, or show a page of each.
+
+    ``node_id``: None for the list; else the node that the pages are about, "" for all nodes of an entry.
+    """
+    if node_id is None:
+        output_for(target).answer(answer, lambda: map(summary, answer.entries))
+    else:
+        output_for(target).page(answer, lambda cells: _pages(answer.entries, node_id, cells))
 
 
 def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:

@@ -125,6 +125,9 @@ def test_a_table_that_may_not_be_read_is_not_an_empty_one(
         assert "no entries" not in answer.err
         found = unstick("audit", "--json", dsn=viewer, home=tmp_path)
         assert (found.code, found.json["entries"], bool(found.json["unreadable"])) == (1, [], True)
+        for name in ("1", "b0000000a"):
+            one = unstick("audit", name, dsn=viewer, home=tmp_path)
+            assert (one.code, one.out, role in one.err, "no entry" in one.err) == (1, "", True, False)
         node = unstick("tree", "--json", dsn=viewer).json["nodes"][0]["id"]
         assert "may not read" in unstick("show", node, dsn=viewer).out
     finally:
