@@ -33,7 +33,7 @@ import itertools
 import os
 import shutil
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -63,9 +63,9 @@ class PostgresServer(Server):
 
     __test__ = False
 
-    def __init__(self, version: str = "18") -> None:
-        settings = {"max_prepared_transactions": "10"}
-        super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=settings, durable=True)
+    def __init__(self, version: str = "18", settings: Mapping[str, str] = {}) -> None:
+        own = {"max_prepared_transactions": "10", **settings}
+        super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=own, durable=True)
         self.version = int(version)
         self._numbers = itertools.count(1)
         self._templates: set[str] = set()
