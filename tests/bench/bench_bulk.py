@@ -42,7 +42,7 @@ RUNS = 5  # of as many nodes each
 class Wake(NamedTuple):
     """SQL that finds and wakes nodes.
 
-    ``rows``: of the filled table, one row in so many can be woken. ``find`` has a column ``id``.
+    ``find`` has a column ``id``. ``rows``: number of rows in a filled table for each node that it finds.
     """
 
     kind: str
@@ -119,7 +119,10 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, r
 async def _woken(
     dsn: str, folder: Path, name: str, wake: Wake, ids: Sequence[str], *, images: bool
 ) -> tuple[float, float, float]:
-    """Return the seconds of a bulk, by the clock, and as CPU time of the server and of the console."""
+    """Return the seconds of a bulk.
+
+    They are measured by the clock, and as CPU time of the server and of the console.
+    """
     workspace = await Workspace.open(dsn, file=folder / "audit_log", images=images)
     async with workspace.database.reading(), workspace.database.writing():  # both connections are there
         serving = await backends(dsn)
