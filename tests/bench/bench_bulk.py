@@ -94,6 +94,7 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, r
     await connection.execute(audit_log.ddl())
     found = await connection.fetch(f"SELECT id FROM ({wake.find}) AS f ORDER BY md5(id) LIMIT $1", RUNS * bulk)
     await connection.close()
+    assert len(found) == RUNS * bulk, f"{len(found)} nodes can be woken"
     runs = iter([[row["id"] for row in found[n::RUNS]] for n in range(RUNS)])
 
     updates = [await _updated(dsn, wake, next(runs))]
