@@ -1,14 +1,21 @@
-"""Parse durations: ``30`` (seconds), ``90s``, ``10m``, ``1h30m``, ``500us``."""
+"""Parse and format durations: ``30`` (seconds), ``90s``, ``1h30m``, ``500us``."""
 
 from __future__ import annotations
 
 import math
 import re
+from typing import Final
+
+MINUTE: Final = 60
+HOUR: Final = 60 * MINUTE
+DAY: Final = 24 * HOUR
+YEAR: Final = 365 * DAY
 
 UNITS = {"us": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 _PART = r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)"
 _NUMBER = r"(?a)\d+(?:\.\d+)?"
+_INTERVAL = re.compile(r"(?a)(?:(\d+) days? )?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 
 
 def parse(written: object) -> float:
@@ -45,3 +52,36 @@ def _from_text(text: str) -> float | None:
 def _shown(written: object) -> str:
     shown = f'"{written}"' if isinstance(written, str) else str(written).lower()
     return shown if len(shown) <= 40 else shown[:39] + "…"
+
+
+def spelled(seconds: float, parts: int = 2) -> str:
+    """Return a finite duration of at least 0 in at most six cells.
+
+    ``45s 3m12s 2h05m 12d04h 3y``; with one part ``3m 2h 12d``.
+    """
+    whole = int(seconds)
+    for unit, size, small, step in (("d", DAY, "h", HOUR), ("h", HOUR, "m", MINUTE), ("m", MINUTE, "s", 1)):
+        if whole >= size:
+            return _parts(whole, unit, size, small, step, parts)
+    return f"{whole}s"
+
+
+def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) -> str:
+    if whole >= YEAR:
+        years = whole // YEAR
+        return f"{years}y" if years < 1000 else ">999y"
+    if parts == 1 or whole >= 100 * DAY:
+        return f"{whole // size}{unit}"
+    return f"{whole // size}{unit}{whole % size // step:02}{small}"
+
+
+def of_interval(text: str) -> str:
+    """Return an interval in the server's text as ``spelled`` does.
+
+    Other text is returned as it is.
+    """
+    found = _INTERVAL.fullmatch(text)
+    if found is None:
+        return text
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return spelled(days * DAY + hours * HOUR + minutes * MINUTE + seconds)

@@ -14,17 +14,13 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from console.text.ascii import to_ascii
+from queries.duration import DAY, HOUR, MINUTE, spelled
 from queries.model import Count, Origin, Phase, Precision
 from queries.safe_text import safe_text
 
 NONE: Final = "–"
 
 SHORT: Final = 6  # longest number, in cells, that stays at the end of a cropped title
-
-MINUTE: Final = 60
-HOUR: Final = 60 * MINUTE
-DAY: Final = 24 * HOUR
-YEAR: Final = 365 * DAY
 
 Align = Literal["left", "right"]
 
@@ -56,20 +52,7 @@ def age(seconds: float | None, parts: int = 2) -> str:
         return "-" + age(-seconds, 1) if seconds <= -1 else "0s"
     if math.isinf(seconds):
         return "inf"
-    whole = int(seconds)
-    for unit, size, small, step in (("d", DAY, "h", HOUR), ("h", HOUR, "m", MINUTE), ("m", MINUTE, "s", 1)):
-        if whole >= size:
-            return _parts(whole, unit, size, small, step, parts)
-    return f"{whole}s"
-
-
-def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) -> str:
-    if whole >= YEAR:
-        years = whole // YEAR
-        return f"{years}y" if years < 1000 else ">999y"
-    if parts == 1 or whole >= 100 * DAY:
-        return f"{whole // size}{unit}"
-    return f"{whole // size}{unit}{whole % size // step:02}{small}"
+    return spelled(seconds, parts)
 
 
 def duration(seconds: float | None) -> str:

@@ -674,7 +674,7 @@ class Reader:
             proof=spec.proof,
             since=None if since is None else float(since),
             action=action.name if action else None,
-            arguments=given | {k: sentence.fill(text, evidence) for k, text in spec.arguments.items()}
+            arguments=given | {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
             if action
             else {},
             guard=guard_token.token(spec.constant, evidence) if action else "",

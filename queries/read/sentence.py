@@ -6,6 +6,8 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queries import duration
+
 
 class _Formatter(string.Formatter):
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -13,6 +15,23 @@ class _Formatter(string.Formatter):
         return "?" if value is None else value
 
 
+class _SentenceFormatter(_Formatter):
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        value = super().get_value(key, args, kwargs)
+        return duration.of_interval(value) if isinstance(value, str) else value
+
+
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
-    """Return the sentence with values; "?" for a missing value."""
-    return _Formatter().vformat(sentence, (), evidence)
+    """Return the sentence with values; "?" for a missing value.
+
+    An interval is written as ages are elsewhere: ``6m00s`` for ``00:06:00``.
+    """
+    return _SentenceFormatter().vformat(sentence, (), evidence)
+
+
+def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
+    """Return the value of an action's argument; "?" for a missing value.
+
+    Values are written as they are.
+    """
+    return _Formatter().vformat(text, (), evidence)

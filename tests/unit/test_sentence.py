@@ -1,0 +1,37 @@
+"""Sentences of findings, filled with their evidence."""
+
+from __future__ import annotations
+
+import pytest
+
+from queries.read import sentence
+
+
+@pytest.mark.parametrize(
+    ("interval", "written"),
+    [
+        ("00:00:30", "30s"),
+        ("00:06:00", "6m00s"),
+        ("02:05:59.999", "2h05m"),
+        ("1 day 02:00:00", "1d02h"),
+        ("23049 days 12:04:36", "63y"),
+    ],
+)
+def test_an_interval_is_written_as_ages_are(interval: str, written: str) -> None:
+    assert sentence.fill("It has waited for {age}.", {"age": interval}) == f"It has waited for {written}."
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["-00:06:00", "1 mon 2 days 03:04:05", "00:00:00:00:00:00:00:00", "2026-11-23 11:33:25", "at 00:06:00", 360],
+)
+def test_other_values_are_written_as_they_are(value: object) -> None:
+    assert sentence.fill("{value}", {"value": value}) == str(value)
+
+
+def test_a_missing_value_is_marked() -> None:
+    assert sentence.fill("{a} and {b}", {"a": None}) == "? and ?"
+
+
+def test_a_value_of_an_argument_is_not_changed() -> None:
+    assert sentence.fill_argument("{wait}", {"wait": "00:06:00"}) == "00:06:00"
