@@ -906,6 +906,11 @@ class Changes(Record):
     cursor: str | None = None
 
 
+def a_kind(kind: str) -> str:
+    """Return a kind of nodes with its article: ``a task``, ``an agent``."""
+    return f"{'an' if kind[:1].lower() in set('aeio') else 'a'} {kind}"
+
+
 def split_id(node_id: str) -> tuple[str, str, str]:
     """Split ``engine/kind:key`` into three parts. Raises ValueError for another form."""
     engine, slash, local = node_id.partition("/")

@@ -14,7 +14,7 @@ from console.cli.output import say
 from queries.actions.edit import TextError, planned, shown
 from queries.actions.plan import Plan
 from queries.errors import DatabaseError
-from queries.model import Node
+from queries.model import Node, a_kind
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -47,7 +47,7 @@ async def edited_plan(
         raise DatabaseError(f"{ids[0]} was not found; it may have been deleted.", UNCHANGED)
     action = reader.engine.action(name, node.kind)
     if action is None:
-        raise click.UsageError(f"{name} is not for a {node.kind}.")
+        raise click.UsageError(f"{name} is not for {a_kind(node.kind)}.")
     if not (available := reader.availability(action, node)).ok:
         raise DatabaseError(f"{action.title}: {available.why}.", UNCHANGED)
     document = await documents.read(reader, action, node.id)

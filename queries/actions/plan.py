@@ -11,7 +11,7 @@ import msgspec
 
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import Edit, Node, Outcome, Record, Result, split_id
+from queries.model import Edit, Node, Outcome, Record, Result, a_kind, split_id
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
@@ -110,7 +110,7 @@ def plan_versions(
     for kind, ids in kinds.items():
         action = undo.ACTION if name == undo.NAME else reader.engine.action(name, kind)
         if action is None:
-            why = f"{name} is not an action for a {kind}"
+            why = f"{name} is not an action for {a_kind(kind)}"
             refused |= {i: Result(id=i, outcome=Outcome.REFUSED, why=why) for i in ids}
             continue
         actions[kind] = action
@@ -148,8 +148,8 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         if found is not None:
             by_kind.setdefault(node.kind, found)
     if not by_kind:
-        kinds = " or a ".join(dict.fromkeys(node.kind for node in selected))
-        return NotPossible(why=f"{key} ({', '.join(sorted(names))}) is not for a {kinds}.")
+        kinds = " or ".join(dict.fromkeys(a_kind(node.kind) for node in selected))
+        return NotPossible(why=f"{key} ({', '.join(sorted(names))}) is not for {kinds}.")
     first = next(by_kind[node.kind] for node in selected if node.kind in by_kind)
     eligible: list[Node] = []
     skipped: list[Result] = []
@@ -159,7 +159,7 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         if not node.id.startswith(f"{reader.label}/"):
             why = f"not a node of {reader.label}: act on one engine at a time"
         elif action is None or action.name != first.name:
-            why = f"{first.title} is not for a {node.kind}"
+            why = f"{first.title} is not for {a_kind(node.kind)}"
         else:
             available = reader.availability(action, node, bulk=len(selected) > 1)
             why, commands = ("", {}) if available.ok else (available.why, available.commands)

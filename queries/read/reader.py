@@ -41,6 +41,7 @@ from queries.model import (
     ScanRequired,
     Section,
     SkippedFinding,
+    a_kind,
     split_id,
 )
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
@@ -457,7 +458,7 @@ class Reader:
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
         if node and node.kind not in action.kinds:
-            return Availability(ok=False, why=f"not for a {node.kind}")
+            return Availability(ok=False, why=f"not for {a_kind(node.kind)}")
         if node and action.phases and node.phase not in action.phases:
             return Availability(ok=False, why=f"not while it is {node.phase}")
         return Availability(ok=True)
