@@ -1,9 +1,10 @@
 """Compare waking many nodes through the console with one bare statement.
 
 Measures each engine whose action wake is such an UPDATE. In eternaltwin, both also delete the timers. All runs are on
-one large table, each with nodes of its own, which are spread over the table as the nodes of a filter are. The console
-also locks rows, checks guards, copies every row before and after, and writes the audit log with the images that an undo
-needs. A second run without images shows what these cost.
+one table, each with nodes of its own: once neighbours in the order of the console's list, which is the best case of the
+bare statement, and once nodes that are spread over the table. The console also locks rows, checks guards, copies every
+row before and after, and writes the audit log with the images that an undo needs. A second run without images shows
+what these cost.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from tests.servers import PostgresServer
 
 GOAL = 3.0
 RUNS = 5  # of as many nodes each
+ORDERS = {"neighbours": "at", "spread": "md5(id)"}
 
 
 class Wake(NamedTuple):
     """SQL that finds and wakes nodes.
 
-    ``find`` has a column ``id``. ``rows``: number of rows in a filled table for each node that it finds.
+    ``find`` has the columns ``id`` and ``at``, which orders the list. ``rows``: number of rows in a filled table for
+    each node that it finds.
     """
 
     kind: str
@@ -56,20 +59,20 @@ WAKES = {
     "agent_jobs": Wake(
         kind="job",
         rows=8,
-        find="SELECT id::text FROM jobs WHERE status = 'delayed'",
+        find="SELECT id::text, created_at AS at FROM jobs WHERE status = 'delayed'",
         update="UPDATE jobs SET status = 'pending', updated_at = clock_timestamp() WHERE id = ANY ($1::uuid[])",
     ),
     "estuary": Wake(
         kind="task",
         rows=4,
-        find="SELECT task_id::text AS id FROM tasks WHERE wake_at > now() AND heartbeat < '0002-01-01'",
+        find="SELECT task_id::text AS id, wake_at AS at FROM tasks WHERE wake_at > now() AND heartbeat < '0002-01-01'",
         update="UPDATE tasks SET wake_at = now() WHERE task_id = ANY ($1::text[]::macaddr8[])",
         arguments={"regardless": True},
     ),
     "eternaltwin": Wake(
         kind="task",
         rows=4,
-        find="SELECT task_id::text AS id FROM task_timer",
+        find="SELECT task_id::text AS id, deadline AS at FROM task_timer",
         update="WITH woken AS (UPDATE task SET status = 'Available' WHERE task_id = ANY ($1::uuid[]) RETURNING task_id)"
         " DELETE FROM task_timer m USING woken w WHERE m.task_id = w.task_id",
     ),
@@ -81,10 +84,15 @@ async def figures(server: PostgresServer, folder: Path, bulk: int, rows: int) ->
 
     A table has at least ``rows`` rows.
     """
-    return [figure for name in WAKES for figure in await _figures(server, folder, name, bulk, rows)]
+    return [
+        figure
+        for name in WAKES
+        for order in ORDERS
+        for figure in await _figures(server, folder, name, bulk, rows, order)
+    ]
 
 
-async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, rows: int) -> list[Figure]:
+async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, rows: int, order: str) -> list[Figure]:
     wake = WAKES[name]
     rows = max(rows, RUNS * bulk * wake.rows)
     dsn = server.fresh(name)
@@ -92,10 +100,11 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, r
     await plans.index(dsn, next(s for s in builtin() if s.name == name))
     connection = await asyncpg.connect(dsn)
     await connection.execute(audit_log.ddl())
-    found = await connection.fetch(f"SELECT id FROM ({wake.find}) AS f ORDER BY md5(id) LIMIT $1", RUNS * bulk)
+    query = f"SELECT id FROM ({wake.find}) AS f ORDER BY {ORDERS[order]} LIMIT $1"
+    found = await connection.fetch(query, RUNS * bulk)
     await connection.close()
     assert len(found) == RUNS * bulk, f"{len(found)} nodes can be woken"
-    runs = iter([[row["id"] for row in found[n::RUNS]] for n in range(RUNS)])
+    runs = iter([[row["id"] for row in found[n : n + bulk]] for n in range(0, RUNS * bulk, bulk)])
 
     updates = [await _updated(dsn, wake, next(runs))]
     took, served, own = await _woken(dsn, folder, name, wake, next(runs), images=True)
@@ -108,7 +117,7 @@ async def _figures(server: PostgresServer, folder: Path, name: str, bulk: int, r
     print(f"one bare statement on as many rows: {times}, in the middle {update_cpu:.1f} s of CPU")
     sys.stdout.flush()
     server.sql(f"DROP DATABASE {dsn.rpartition('/')[2]} WITH (FORCE)")
-    what = f"{name}: waking {bulk:,} of {rows:,}, times one bare statement"
+    what = f"{name}: waking {bulk:,} of {rows:,}, {order}, times one bare statement"
     return [
         Figure(f"{what}, by the clock", took / update, GOAL),
         Figure(f"{what}, by the clock, without images", plain / update, GOAL),
@@ -133,7 +142,9 @@ async def _woken(
         versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
         seen |= {id_: versions[id_] for id_ in asked}
     dry_run = await perform.dry_run(workspace, plan_versions(workspace, name, "wake", seen), "bench", wake.arguments)
-    await _checkpoint(dsn)
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("CHECKPOINT")  # as before an UPDATE: pages that change are then written to WAL whole
+    await connection.close()
     changed = 0
     console = [psutil.Process()]
     with clocked() as waited:
@@ -156,21 +167,14 @@ async def _woken(
 
 async def _updated(dsn: str, wake: Wake, ids: Sequence[str]) -> tuple[float, float]:
     """Return the seconds of one UPDATE of all nodes, by the clock and as CPU time."""
-    await _checkpoint(dsn)
     connection = await asyncpg.connect(dsn)
+    await connection.execute("CHECKPOINT")
     backend = [psutil.Process(connection.get_server_pid())]
     began, before = time.perf_counter(), spent(backend)
     await connection.execute(wake.update, ids)
     took = time.perf_counter() - began, spent(backend) - before
     await connection.close()
     return took
-
-
-async def _checkpoint(dsn: str) -> None:
-    """Begin each run alike: pages that it changes are written to WAL whole."""
-    connection = await asyncpg.connect(dsn)
-    await connection.execute("CHECKPOINT")
-    await connection.close()
 
 
 @contextmanager
