@@ -588,6 +588,8 @@ class Result(Record, gc=False):
 
 def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result, ...]:
     """Return the results with the titles of their nodes, as far as they are known."""
+    if not titles:
+        return tuple(results)
     return tuple(msgspec.structs.replace(r, title=titles[r.id]) if r.id in titles else r for r in results)
 
 

@@ -93,6 +93,7 @@ _INCLUDED = re.compile(r"\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 def expand(file: str, read: Callable[[str], str]) -> SqlText:
@@ -153,13 +154,22 @@ def _runs(origins: Sequence[tuple[str, int]]) -> Iterator[tuple[int, str, int]]:
             yield number, file, line
 
 
-def parse_statement(sql: SqlText, names: Mapping[str, str] = {}) -> Statement:
+def with_parts(text: str, parts: Mapping[str, str]) -> str:
+    """Return a text with these parts at places such as ``{rows}``.
+
+    Places within a part stay: it may have names from a database.
+    """
+    return _PLACE.sub(lambda match: parts.get(match[1], match[0]), text)
+
+
+def parse_statement(sql: SqlText, names: Mapping[str, str] = {}, parameters: Sequence[str] = ()) -> Statement:
     """Parse a file of one statement. Raises EngineFileError.
 
-    ``names``: SQL of the names that the file may use in addition to parameters, such as thresholds.
+    ``names``: SQL of the names that the file may use in addition to parameters, such as thresholds. ``parameters``:
+    those of a statement that becomes a part of it, so that they keep their numbers.
     """
     faults: list[Fault] = []
-    found = _statement(sql, 0, len(sql.text), names, faults)
+    found = _statement(sql, 0, len(sql.text), names, faults, parameters)
     if faults or found is None:
         raise EngineFileError(*faults)
     return found
@@ -184,7 +194,9 @@ def parse_sections(sql: SqlText, names: Mapping[str, str] = {}) -> dict[str, tup
     return sections
 
 
-def _statement(sql: SqlText, start: int, end: int, names: Mapping[str, str], faults: list[Fault]) -> Statement | None:
+def _statement(
+    sql: SqlText, start: int, end: int, names: Mapping[str, str], faults: list[Fault], given: Sequence[str] = ()
+) -> Statement | None:
     """Return the statement between two offsets, or None with faults."""
     comments = sql.text[start:end]
     blank = _COMMENT.sub(lambda match: " " * len(match[0]), comments)
@@ -198,7 +210,7 @@ def _statement(sql: SqlText, start: int, end: int, names: Mapping[str, str], fau
     if unknown:
         faults += unknown
         return None
-    text = _as_sent(code, names, parameters := list[str]())
+    text = _as_sent(code, names, parameters := list(given))
     used = {match["name"]: names[match["name"]] for match in NAME.finditer(code) if match["name"] in names}
     fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
     version = _VERSION.search(sql.file)

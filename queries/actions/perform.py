@@ -61,11 +61,13 @@ from queries.write.action_transaction import (
     unchanged,
 )
 from queries.write.bulk_list import BulkList
+from queries.write.bulk_transaction import BulkTransaction, IrregularError
 from queries.write.redrive_log import Fence
 
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
 CHUNK = 500
+LARGE = 2  # times as many nodes if their rows stay on the server: locks are then held about as long
 NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
 UNCHANGED = "Nothing was changed."
@@ -235,7 +237,10 @@ def _pieces(
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
-    for chunk in _chunks(dry_run):
+    stays = workspace.audit_log_file is None and all(
+        BulkTransaction.is_possible(current_reader(workspace, plan.label), action) for action in plan.actions.values()
+    )
+    for chunk in _chunks(dry_run, CHUNK * LARGE if stays else CHUNK):
         if results := tuple(skipped[i] for i in chunk if i in skipped):
             yield Outcomes(results=results)
         eligible = [i for i in chunk if i in versions]
@@ -247,14 +252,19 @@ def _pieces(
             yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 
-def _chunks(dry_run: DryRun) -> Iterator[list[str]]:
-    """Yield at most 500 nodes at a time, in an undo those of one entry."""
+def _chunks(dry_run: DryRun, most: int) -> Iterator[list[str]]:
+    """Yield at most 500 nodes at a time, in an undo those of one entry.
+
+    ``most``: of the nodes that were not dry-run.
+    """
     chunk: list[str] = []
-    before = ""
+    before, size = "", CHUNK
     for node_id, version in dry_run.versions.items():
-        if len(chunk) == CHUNK or (chunk and dry_run.action == undo.NAME and version != before):
+        if len(chunk) == size or (chunk and dry_run.action == undo.NAME and version != before):
             yield chunk
             chunk = []
+        if not chunk:
+            size = CHUNK if node_id in dry_run.row_digests else most
         chunk.append(node_id)
         before = version
     if chunk:
@@ -351,10 +361,13 @@ async def _attempt(
     """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
-    kind = undo.UndoTransaction if request.action.name == undo.NAME else ActionTransaction
-    action_transaction = kind(request, versions)
+    action_transaction = _kind(workspace, request)(request, versions)
     try:
         await _transact(workspace, request, action_transaction, commit=commit, limit=limit)
+    except IrregularError:
+        assert request.bulk_list is not None  # or it does not suit
+        request.bulk_list.irregular = True
+        return await _attempt(workspace, request, versions, commit=commit, until=until)
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
@@ -369,11 +382,9 @@ async def _attempt(
         policies = request.reader.found.policies
         if policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
-        if policies:
-            why = f"row-level policy or missing privilege: {error.line}"
-            return [unchanged(request, versions, Outcome.DENIED, why)]
         needed = f"The action needs {', '.join(action_transaction.action.privileges)}, and INSERT on the audit log."
-        return [unchanged(request, versions, Outcome.DENIED, f"{error.line} {needed}")]
+        why = f"row-level policy or missing privilege: {error.line}" if policies else f"{error.line} {needed}"
+        return [unchanged(request, versions, Outcome.DENIED, why)]
     except OvertakenError:
         raise
     except DatabaseError as error:
@@ -386,6 +397,13 @@ async def _attempt(
             action_transaction.retry = versions
         return [action_transaction]
     return [action_transaction]
+
+
+def _kind(workspace: Workspace, request: Request) -> type[ActionTransaction]:
+    if request.action.name == undo.NAME:
+        return undo.UndoTransaction
+    in_table = workspace.audit_log_file is None
+    return BulkTransaction if in_table and BulkTransaction.suits(request) else ActionTransaction
 
 
 async def _halved(
@@ -482,7 +500,7 @@ async def _write_entry(
         action_transaction.entry_id = entry.id
         file.append(entry, intended=True, images=action_transaction.images)
         return
-    action_transaction.entry_id = await audit_log.append(transaction, entry, action_transaction.images)
+    action_transaction.entry_id = await action_transaction.log(transaction, entry)
 
 
 def append_outcome(

@@ -65,6 +65,9 @@ class Plan(Record):
 
         The nodes of an undo are grouped by the entry that is undone, which is their version.
         """
+        if len(self.actions) == 1 and not self.refused and self.name != undo.NAME:  # as in most bulks
+            known = {node_id: self.versions[node_id] for node_id in ids}
+            return [(self.action, known)] if known else []
         groups: dict[tuple[str, str], tuple[Action, dict[str, str]]] = {}
         for node_id in ids:
             if node_id not in self.refused:

@@ -11,6 +11,9 @@ FOLDER = Path(__file__).parents[1] / "sql"
 
 
 @cache
-def statement(name: str) -> Statement:
-    """Return the statement of ``sql/<name>.sql``."""
-    return parse_statement(sql_text(FOLDER / f"{name}.sql"))
+def statement(name: str, *parameters: str) -> Statement:
+    """Return the statement of ``sql/<name>.sql``.
+
+    ``parameters``: those of a statement that becomes a part of it.
+    """
+    return parse_statement(sql_text(FOLDER / f"{name}.sql"), parameters=parameters)

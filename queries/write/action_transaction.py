@@ -180,11 +180,11 @@ class ActionTransaction:
         """
         why = self.caveat or self._policy_caveat
         notes = {} if why else self.notes
-        done = (self.skipped.get(i) or _changed(i, *notes.get(i, (why, ""))) for i in self.versions)
+        done = (self.skipped.get(i) or _changed(i, *notes.get(i, (why, ""))) for i in sorted(self.versions))
         if self.owners:
             owners = self.owners
             done = (msgspec.structs.replace(r, owner=owners[r.id]) if r.id in owners else r for r in done)
-        return tuple(sorted(titled(done, self._titles), key=lambda r: r.id))
+        return titled(done, self._titles)
 
     @property
     def _policy_caveat(self) -> str:
@@ -223,22 +223,31 @@ class ActionTransaction:
         reader, texts_before = self._image_reader, {}
         if reader is not None:
             texts_before = await reader.completed(transaction, self._places, self._row_texts)
-        deleted = await self._deleted(transaction, before)
-        changed = await self.change(transaction)
-        missed = [i for i in self.live if i not in changed]
-        if missed:
-            raise GuardMissedError(missed)
-        self.touched = tuple(self.live)
-        await _fire(transaction)
+        deleted = await self._deleted(transaction, {table for _, table, _ in before})
+        await self._apply(transaction)
         after = await self._copy(transaction, "images_after")
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
-        await self._check_deletions(transaction, deleted)
+        gone = {(copy.table, copy.key) for copy in self.copies if copy.after is None}  # nodes may share a row
+        await self._check_deletions(transaction, deleted, Counter(table for table, _ in gone))
         if self._measurement is not None:
             self.measured = await self._measurement.after(transaction)
         if reader is not None:
             known = {p: text for p, text in self._row_texts.items() if p in texts_before or text.texts}
             texts_after = await reader.completed(transaction, self._places, known)  # inserted rows need their values
             self.images = reader.collect(self.copies, texts_before, texts_after, self.reader.local)
+
+    async def log(self, transaction: Transaction, entry: AuditLogEntry) -> str:
+        """Write the entry to the audit log table. Return its id, or "" without images."""
+        return await audit_log.append(transaction, entry, self.images)
+
+    async def _apply(self, transaction: Transaction) -> None:
+        """Change the nodes, and check that all were changed."""
+        changed = await self.change(transaction)
+        missed = [i for i in self.live if i not in changed]
+        if missed:
+            raise GuardMissedError(missed)
+        self.touched = tuple(self.live)
+        await _fire(transaction)
 
     async def change(self, transaction: Transaction) -> set[str]:
         """Run the section ``change``. Return the nodes that the last statement reports."""
@@ -250,23 +259,23 @@ class ActionTransaction:
         verify(rows, SHAPES[":change"], source)
         return {self._full(row["id"]) for row in rows}
 
-    async def _deleted(self, transaction: Transaction, rows: Rows) -> dict[str, int | None]:
+    async def _deleted(self, transaction: Transaction, tables: Iterable[str]) -> dict[str, int | None]:
         """Return the server's count of rows deleted by this session, by copied table."""
-        tables = sorted({table for _, table, _ in rows})
-        counted = await transaction.rows(statement("deleted"), {"ids": tables}) if tables else []
+        ids = sorted(tables)
+        counted = await transaction.rows(statement("deleted"), {"ids": ids}) if ids else []
         return {row["table"]: row["n"] for row in counted}
 
-    async def _check_deletions(self, transaction: Transaction, before: Mapping[str, int | None]) -> None:
+    async def _check_deletions(
+        self, transaction: Transaction, before: Mapping[str, int | None], claimed: Mapping[str, int]
+    ) -> None:
         """Compare deletions in the row copies with the server's count. Raises ImagesError.
 
         The same statement copies rows twice. A row that the second copy cannot reach would look deleted although it
         exists, and the audit log would record that.
         """
-        deleted = {(copy.table, copy.key) for copy in self.copies if copy.after is None}  # nodes may share a row
-        claimed = Counter(table for table, _ in deleted)
         if not claimed:
             return
-        now = await self._deleted(transaction, {("", table, ""): "" for table in claimed})
+        now = await self._deleted(transaction, claimed)
         for table, number in claimed.items():
             first, last = before.get(table), now.get(table)
             if first is not None and last is not None and number > last - first:
@@ -296,15 +305,7 @@ class ActionTransaction:
 
     async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
         """Lock and copy rows; skip nodes that are missing, stale or refused."""
-        await self.lock(transaction)
-        for refused in self._sections.get("refused", ()):
-            for row in await self._rows(transaction, refused, ":refused"):
-                node_id = self._full(row["id"])
-                if node_id in self.live:
-                    self.skip(node_id, Outcome.REFUSED, row["why"])
-                    self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
-        if "witnesses" in self._sections:
-            await self._read_owners(transaction, skipped=seen is None)
+        await self._admit(transaction, seen)
         before = await self._copy(transaction, "images_before")
         if any("copied" in part.parameters for parts in self._sections.values() for part in parts):
             copied = [(self.reader.local(i), *rest) for i, *rest in before]
@@ -314,6 +315,18 @@ class ActionTransaction:
             for node_id in [i for i, digest in self.row_digests.items() if seen[i] != digest]:
                 self.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
         return before
+
+    async def _admit(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
+        """Lock the nodes; skip those that are missing, stale or refused."""
+        await self.lock(transaction)
+        for refused in self._sections.get("refused", ()):
+            for row in await self._rows(transaction, refused, ":refused"):
+                node_id = self._full(row["id"])
+                if node_id in self.live:
+                    self.skip(node_id, Outcome.REFUSED, row["why"])
+                    self.for_now += [node_id] if self.action.waits and row.get("for_now") else []
+        if "witnesses" in self._sections:
+            await self._read_owners(transaction, skipped=seen is None)
 
     async def lock(self, transaction: Transaction) -> None:
         """Lock the rows; skip nodes that are missing, locked or stale."""
@@ -477,10 +490,14 @@ class ActionTransaction:
             "ids": [self.reader.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
-        rows = await transaction.rows(part, {**self._fixed, **self._nodes})
+        rows = await self._sent(transaction, part)
         if shape:
             verify(rows, SHAPES[shape], part.source)
         return rows
+
+    async def _sent(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
+        """Send a statement with its parameters."""
+        return await transaction.rows(part, {**self._fixed, **self._nodes})
 
     def _full(self, local: str) -> str:
         return f"{self.reader.label}/{local}"

@@ -150,8 +150,7 @@ async def append(
     The entry that begins a redrive has the list of its nodes instead of images. Return the id of the entry, or ""
     without images. Raises DatabaseError.
     """
-    fields = {**_plain(entry), "changes": ()}
-    values = {"args": msgspec.json.encode(fields).decode(), "changes": msgspec.json.encode(entry.changes).decode()}
+    values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
     if images is None:
         await transaction.rows(statement("audit_log_append"), values)
         return ""
@@ -160,13 +159,17 @@ async def append(
     return written
 
 
+def fields(entry: AuditLogEntry) -> str:
+    """Return the entry without its changes as JSON, a parameter of statements."""
+    return msgspec.json.encode({**_plain(entry), "changes": ()}).decode()
+
+
 async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
     """Return True if the table has this entry, which proves the commit.
 
     None if the table cannot be read. Raises DatabaseError.
     """
-    fields = {**_plain(entry), "changes": ()}
-    values = {"id": entry.xid, "args": msgspec.json.encode(fields).decode()}
+    values = {"id": entry.xid, "args": fields(entry)}
     found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
     return found
 

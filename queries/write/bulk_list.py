@@ -80,6 +80,7 @@ class BulkList:
         self.head = head
         self.chunks: list[StartedChunk] = []
         self.results: dict[str, Result] = {}
+        self.irregular = False  # rows did not change as the action says
         self._own_locks = 0.0  # monotonic time until which a transaction that lost its console may hold locks
         self._path = path
         self._file: int | None = file

@@ -17,7 +17,7 @@ from queries.db.database import Database, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError
 from queries.model import Record, RowChange
-from queries.statement import Statement
+from queries.statement import Statement, with_parts
 
 ROW_LIMIT = 1 << 20  # bytes of text in the image of one row
 ENTRY_LIMIT = 16 << 20  # ... in the images of one audit log entry
@@ -73,6 +73,7 @@ class Layout(Record):
     oid: str
     version: str
     columns: tuple[str, ...]
+    json: tuple[bool, ...]  # the column's text is JSON
     varying: tuple[bool, ...]
     generated: tuple[bool, ...]
     others: tuple[str, ...]
@@ -139,7 +140,7 @@ class ImageReader:
         if not plain:
             return part
         images = "\nUNION ALL\n".join(filled(name, layout).text for layout in plain)
-        text = statement("images_copied").text.replace("{images}", images).replace("{copied}", part.text)
+        text = with_parts(statement("images_copied").text, {"images": images, "copied": part.text})
         return msgspec.structs.replace(part, text=text)
 
     async def completed(
@@ -276,10 +277,8 @@ class _Maker:
 def filled(name: str, layout: Layout, **parts: str) -> Statement:
     """Return the statement ``name`` for a table. The server quoted the names in it."""
     found = statement(name)
-    text = found.text
     own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
-    for part, value in {**own, "texts": layout.texts, "rest": layout.rest, **parts}.items():
-        text = text.replace("{" + part + "}", value)
+    text = with_parts(found.text, {**own, "texts": layout.texts, "rest": layout.rest, **parts})
     return msgspec.structs.replace(found, text=text)
 
 

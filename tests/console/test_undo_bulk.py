@@ -40,6 +40,7 @@ def bulk(server: PostgresServer, eternaltwin: str, place: str, tmp_path: Path) -
 def test_all_entries_of_a_bulk_are_undone_and_done_again(
     server: PostgresServer, eternaltwin: str, bulk: str, tmp_path: Path
 ) -> None:
+    wakes = unstick("audit", "--action", "wake", "--json", dsn=eternaltwin, home=tmp_path).json["entries"]
     (key,) = fetch(eternaltwin, "SELECT max(task_id::text) FROM task")[0]
     server.sql(f"UPDATE task SET kind = kind WHERE task_id = '{key}'", eternaltwin)
     preview = unstick("undo", bulk, "-r", "oops", "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
@@ -55,7 +56,8 @@ def test_all_entries_of_a_bulk_are_undone_and_done_again(
 
     log = unstick("audit", "--action", "undo", "--json", dsn=eternaltwin, home=tmp_path).json["entries"]
     assert {e["arguments"]["bulk"] for e in log} == {undone.json["bulk"]}
-    assert len({e["arguments"]["entry"] for e in log}) == len(log) == 3
+    assert {e["arguments"]["entry"] for e in log} == {e["id"] for e in wakes}
+    assert len(log) == 3
     assert all(len(e["results"]) <= 500 for e in log)
 
     again = unstick("undo", undone.json["bulk"], "-r", "no", "--yes", "--json", dsn=eternaltwin, home=tmp_path)

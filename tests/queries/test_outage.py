@@ -31,6 +31,7 @@ NODES, CHUNK = 300, 10
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(perform, "CHUNK", CHUNK)
+    monkeypatch.setattr(perform, "LARGE", 1)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:

@@ -1,0 +1,37 @@
+-- Write the entry of a chunk, whose changes the server finds by comparing the rows before and after.
+-- args: the entry; copied: the rows before, from copies_before.sql; bytes: of the image of a row, at most
+-- {copied}: the statement `rows` of the action; {images}: images_row.sql for each table that has images; {compared}: copies_row.sql
+--   for each of them; {tables}: their images as JSON; {entry}: copies_entry.sql or copies_entry_images.sql
+-- regular: each changed row has a complete image. Otherwise nothing is written.
+-- Rows with `ours` false, if there is that column, are of other transactions.
+WITH was AS MATERIALIZED (
+  SELECT w.*
+    FROM json_to_record(:copied::text::json) AS x(ids text[], tables text[], keys text[], texts text[], rests text[])
+   CROSS JOIN unnest(x.ids, x.tables, x.keys, x.texts, x.rests) AS w(id, "table", key, texts, rest)
+),
+now AS MATERIALIZED (
+  SELECT c.id, c."table", c.key, c.ours, i.xmin, i.texts, i.rest
+    FROM (SELECT true AS ours) AS absent CROSS JOIN LATERAL (SELECT c.id, c."table", c.key, c.place, ours FROM (
+{copied}
+) AS c) AS c LEFT JOIN LATERAL (
+{images}
+) AS i ON true
+),
+pairs AS MATERIALIZED (
+  SELECT to_json(coalesce(w.id, n.id))::text AS id, coalesce(w."table", n."table") AS "table", to_json(coalesce(w.key, n.key))::text AS key,
+         n.id IS NULL AS deleted, w.texts::text[] AS was, n.texts::text[] AS now, n.xmin, left(md5(n.texts || n.rest), 16) AS digest,
+         w.rest IS NOT NULL AND (n.id IS NULL OR n.rest IS NOT DISTINCT FROM w.rest) AND octet_length(w.texts) <= :bytes AS regular
+    FROM was w FULL JOIN now n ON n.id = w.id AND n."table" = w."table" AND n.key = w.key
+   WHERE (w.texts IS DISTINCT FROM n.texts OR w.rest IS DISTINCT FROM n.rest OR w.rest IS NULL) AND n.ours IS NOT FALSE
+),
+logged AS MATERIALIZED (
+  SELECT '[' || coalesce(string_agg(r.change, ','), '') || ']' AS changed,
+         '{"tables":[' || array_to_string(ARRAY[{tables}], ',') || ']}' AS imaged,
+         count(*) = (SELECT count(*) FROM pairs) AND coalesce(bool_and(r.regular), true) AS regular,
+         array_agg(r."table") FILTER (WHERE r.deleted) AS deleted
+    FROM (
+{compared}
+) AS r
+),
+{entry}
+SELECT l.regular, l.deleted, e.entry FROM logged l LEFT JOIN written e ON true
