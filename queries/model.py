@@ -733,7 +733,8 @@ class DryRun(Record):
 class Outcomes(Record):
     """Outcomes of a commit.
 
-    ``xid`` is the transaction's id as text; None if nothing was written.
+    ``xid`` is the transaction's id as text; None if nothing was written. ``logged``: number of changed nodes whose rows
+    are in the audit log, but not in ``changes``.
     """
 
     results: tuple[Result, ...]
@@ -743,6 +744,7 @@ class Outcomes(Record):
     for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
     entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
     bulk: str = ""  # id of the bulk, which its entries have
+    logged: int = 0
 
 
 class CohortReport(Record):

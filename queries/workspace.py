@@ -52,7 +52,7 @@ _NOT_HASHED = "The table unstick.audit_log was created without hashes."
 _ACTIONS = "recorded: each action of an operator through unstick"
 TRUST_KEPT = 0.5  # seconds
 LIKE = 3  # ids that are suggested for an incomplete one
-STREAMED = 20  # entries of a stream that are read at a time; one may have the rows of 500 nodes
+STREAMED = 10  # entries of a stream that are read at a time; one may have the rows of 1,000 nodes
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
 

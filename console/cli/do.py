@@ -216,6 +216,7 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         audit_log=done.audit_log,
         entries=done.entries,
         bulk=end.bulk,
+        logged=done.logged,
     )
     _print(target, outcomes)
     if outcomes.audit_log is not None:

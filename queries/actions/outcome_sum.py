@@ -19,6 +19,7 @@ class OutcomeSum:
         self.xids: list[str] = []
         self.for_now: list[str] = []
         self.entries: list[str] = []
+        self.logged = 0
         self.audit_log: str | None = None
         self._journal = journal
         self._start = len(journal.corrected)
@@ -30,6 +31,7 @@ class OutcomeSum:
         self.xids += [chunk.xid] if chunk.xid else []
         self.for_now += chunk.for_now
         self.entries += chunk.entries
+        self.logged += chunk.logged
         self.audit_log = chunk.audit_log or self.audit_log
 
     def correct(self) -> int:
@@ -51,4 +53,5 @@ class OutcomeSum:
             audit_log=self.audit_log,
             for_now=tuple(self.for_now),
             entries=tuple(self.entries),
+            logged=self.logged,
         )

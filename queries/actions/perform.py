@@ -67,7 +67,7 @@ from queries.write.redrive_log import Fence
 __all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
 CHUNK = 500
-LARGE = 2  # times as many nodes if their rows stay on the server: locks are then held about as long
+LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
 NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
 UNCHANGED = "Nothing was changed."
@@ -146,7 +146,9 @@ def bulk(
     stop: asyncio.Event,
     bulk_list: BulkList | None = None,
 ) -> AsyncGenerator[Progress]:
-    """Commit what was dry-run in chunks of at most 500 nodes, one transaction each.
+    """Commit what was dry-run in chunks, one transaction each.
+
+    A chunk has at most 500 nodes, or 1,000 if their rows stay on the server.
 
     ``stop`` starts no further chunk. Nodes that the dry run skipped are skipped, because the operator did not see what
     would change. If the action's nodes are independent, a second chunk may run at the same time over the connection for
@@ -227,7 +229,7 @@ async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...
 def _pieces(
     workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator
 ) -> Iterator[Outcomes | tuple[Request, dict[str, str]]]:
-    """Yield requests of at most 500 nodes each, and the outcomes of skipped nodes.
+    """Yield a request for each chunk, and the outcomes of skipped nodes.
 
     The plan is made when the first piece is read: the bulk waits until the server accepts changes before that.
     """
@@ -346,6 +348,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         audit_log=workspace.audit_log_place if xids else None,
         entries=tuple(p.entry_id for p in parts if p.xid and p.entry_id),
         for_now=tuple(i for p in parts for i in p.for_now),
+        logged=sum(len(p.live) for p in parts if p.xid and isinstance(p, BulkTransaction)),
     )
     unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
     error_text = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")

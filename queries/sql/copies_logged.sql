@@ -25,7 +25,7 @@ pairs AS MATERIALIZED (
    WHERE (w.texts IS DISTINCT FROM n.texts OR w.rest IS DISTINCT FROM n.rest OR w.rest IS NULL) AND n.ours IS NOT FALSE
 ),
 logged AS MATERIALIZED (
-  SELECT '[' || coalesce(string_agg(r.change, ','), '') || ']' AS changed,
+  SELECT '[' || coalesce(string_agg(r.change, ',' ORDER BY r.id COLLATE "C", r."table" COLLATE "C", r.key COLLATE "C"), '') || ']' AS changed,
          '{"tables":[' || array_to_string(ARRAY[{tables}], ',') || ']}' AS imaged,
          count(*) = (SELECT count(*) FROM pairs) AND coalesce(bool_and(r.regular), true) AS regular,
          array_agg(r."table") FILTER (WHERE r.deleted) AS deleted

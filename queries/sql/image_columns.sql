@@ -3,7 +3,8 @@
 --   value is not read
 -- columns are the columns to read and those of the key. A value of fixed size is its text. A value of varying size is its text
 -- after "=", or "#" with the size and the digest of its text. rest is a digest of the other columns, without
--- generated ones, which follow from the rest of the row. json: the texts of a column are JSON values. version changes with the
+-- generated ones, which follow from the rest of the row. forms: json if the texts of a column are JSON, or else
+-- array or text. version changes with the
 -- table's columns.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH asked AS MATERIALIZED (
@@ -19,8 +20,9 @@ keys AS MATERIALIZED (
 ),
 parts AS MATERIALIZED (
   SELECT a.oid, k.attnum, k.attname::text AS name, k.attlen = -1 AS varying, k.attgenerated <> '' AS generated, p.at AS in_key,
-         (SELECT coalesce(nullif(y.typbasetype, 0), y.oid)::regtype::text FROM pg_type y WHERE y.oid = k.atttypid)
-           IN ('boolean', 'smallint', 'integer', 'bigint', 'json', 'jsonb') AS json,
+         (SELECT CASE WHEN coalesce(nullif(y.typbasetype, 0), y.oid)::regtype::text
+                             IN ('boolean', 'smallint', 'integer', 'bigint', 'json', 'jsonb') THEN 'json'
+                      WHEN y.typcategory = 'A' THEN 'array' ELSE 'text' END FROM pg_type y WHERE y.oid = k.atttypid) AS form,
          a.columns ? '*' OR a.columns ? k.attname OR p.at IS NOT NULL AS read,
          CASE WHEN k.attlen <> -1 THEN format('t.%I::text', k.attname)
               ELSE format('CASE WHEN octet_length(t.%1$I::text) > %2$s THEN ''#'' || octet_length(t.%1$I::text) || '' '' || md5(t.%1$I::text)'
@@ -33,7 +35,7 @@ parts AS MATERIALIZED (
 )
 SELECT a.name, a.relkind = 'r' AS plain, format('%I.%I', a.nspname, a.relname) AS relation, quote_literal(a.name) AS literal, a.oid::text AS oid, a.version,
        array_agg(p.name ORDER BY p.attnum) FILTER (WHERE p.read) AS columns,
-       array_agg(p.json ORDER BY p.attnum) FILTER (WHERE p.read) AS json,
+       array_agg(p.form ORDER BY p.attnum) FILTER (WHERE p.read) AS forms,
        array_agg(p.varying ORDER BY p.attnum) FILTER (WHERE p.read) AS varying,
        array_agg(p.generated ORDER BY p.attnum) FILTER (WHERE p.read) AS generated,
        coalesce(array_agg(p.name ORDER BY p.attnum) FILTER (WHERE NOT p.read AND NOT p.generated), '{}') AS others,

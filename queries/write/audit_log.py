@@ -33,8 +33,8 @@ from queries.write.images import Images
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
 TAIL = 1 << 12  # ... to find its last line
-OF_BULK = 100  # entries of a bulk that are read at a time; one has the results of 500 nodes
-VERIFIED = 50  # entries of the table that the server hashes at a time; one may have the rows of 500 nodes
+OF_BULK = 50  # entries of a bulk that are read at a time; one has the results of 1,000 nodes
+VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 PATIENCE = 0.5  # seconds to wait for another process that is appending to the local file
 _DIGEST = b',"digest":"'  # the last field of a line of the local file
 

@@ -115,9 +115,9 @@ class BulkTransaction(ActionTransaction):
                 self._texts = {}
         joined = _with_texts(part) if self._texts else None
         values = {**self._fixed, **self._nodes, **self._values}
-        return await transaction.rows(
-            part if joined is None else joined, values if joined is None else values | self._texts
-        )
+        if joined is None:
+            return await transaction.rows(part, values)
+        return await transaction.rows(joined, values | self._texts)
 
 
 @lru_cache(maxsize=32)
@@ -208,8 +208,13 @@ def _named(layout: Layout, column: int, value: str) -> str:
 
 
 def _value(layout: Layout, side: str, column: int) -> str:
-    """Return SQL of the column's value in JSON, a number as a number."""
-    return f"coalesce({_text(layout, side, column)}, 'null')" if layout.json[column] else _quoted(layout, side, column)
+    """Return SQL of the column's value in JSON.
+
+    A number is a number, an array is an array of texts.
+    """
+    text = _text(layout, side, column)
+    forms = {"json": text, "array": f"to_json({text}::text[])::text", "text": f"to_json({text})::text"}
+    return f"coalesce({forms[layout.forms[column]]}, 'null')"
 
 
 def _quoted(layout: Layout, side: str, column: int) -> str:

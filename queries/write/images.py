@@ -73,7 +73,7 @@ class Layout(Record):
     oid: str
     version: str
     columns: tuple[str, ...]
-    json: tuple[bool, ...]  # the column's text is JSON
+    forms: tuple[str, ...]  # of a column's text: json, array, text
     varying: tuple[bool, ...]
     generated: tuple[bool, ...]
     others: tuple[str, ...]

@@ -20,6 +20,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from console.demo.engine import Worker
 from console.demo.run import ENGINES
@@ -103,6 +104,7 @@ class Rounds:
         self.name = name
         self.connection, self.worker, self.workspace = connection, worker, workspace
         self.sizes = (1, 1, 2, 6)  # numbers of nodes of an action
+        self.bulks = False  # of actions whose nodes are independent, in half of the rounds
         self.done: Counter[str] = Counter()
         self.undone: Counter[str] = Counter()  # nodes by outcome of their undo
         self._read: dict[tuple[str, str, str], Row] = {}  # by table, place and transaction
@@ -158,6 +160,8 @@ class Rounds:
         nodes = await self._nodes(rng, action)
         if not nodes:
             return None
+        if self.bulks:
+            perform.CHUNK = rng.choice((1, 500)) if action.independent else 500
         arguments = {**ARGUMENTS.get((self.name, action.name), {})}
         if action.name == "priority":
             arguments = {"priority": rng.randint(-100, 100)}
@@ -176,6 +180,9 @@ class Rounds:
         outcomes = await perform.commit(self.workspace, dry_run, OPERATOR)
         if not any(r.outcome is Outcome.CHANGED for r in outcomes.results):
             return None
+        entries = [(await self.workspace.find_entries(entry, changes=True))[0] for entry in outcomes.entries]
+        if entries:  # the console has only the rows of nodes that were dry-run
+            outcomes = replace(outcomes, changes=tuple(change for entry in entries for change in entry.changes))
         self.done[action.name] += 1
         return dry_run, outcomes
 
@@ -238,10 +245,14 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
-async def test_every_row_is_as_before_or_named(server: PostgresServer, tmp_path: Path, name: str) -> None:
+async def test_every_row_is_as_before_or_named(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(perform, "CHUNK", perform.CHUNK)  # the rounds set it
     rng, number, actions, outcomes = Random(f"{SEED}/{name}"), 0, Counter[str](), Counter[str]()
     while number < ROUNDS:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
+            rounds.bulks = True
             await rounds.tick(rng.randrange(4))
             for _ in range(FRESH * 8):
                 before = await rounds.rows()
@@ -255,7 +266,7 @@ async def test_every_row_is_as_before_or_named(server: PostgresServer, tmp_path:
                 number += 1
                 if reversible(rounds, dry_run, done):
                     left = await rounds.rows()
-                    undone = await in_time(rounds.undo(done.entries[0]))
+                    undone = await in_time(rounds.undo(await rounds.name_of(done)))
                     if undone is None:
                         continue
                     rounds.check(done, before, left, await rounds.rows(), undone)
@@ -263,7 +274,7 @@ async def test_every_row_is_as_before_or_named(server: PostgresServer, tmp_path:
                         assert_undone(dry_run, done, undone)
                     if rng.random() < 0.3 and undone.entries:
                         left = await rounds.rows()
-                        again = await in_time(rounds.undo(undone.entries[0]))
+                        again = await in_time(rounds.undo(await rounds.name_of(undone)))
                         if again is not None:
                             rounds.check(undone, left_before(made, undone, left), left, await rounds.rows(), again)
                 if rng.random() < 0.3:

@@ -140,11 +140,16 @@ def result_page(
     changes: Sequence[RowChange] = (),
     facts: Sequence[tuple[str, str]] = (),
     limit: int = ROWS,
+    logged: int = 0,
 ) -> list[Spans]:
-    """Return the outcome of each node, the changed rows, and the audit log entry."""
+    """Return the outcome of each node, the changed rows, and the audit log entry.
+
+    ``logged``: number of changed nodes whose rows are not in ``changes``.
+    """
     lines = outcomes(results, cells, limit=limit)
     if any(each.outcome is Outcome.UNKNOWN for each in results):
         lines += [BLANK, heading("Unknown outcome: what to do"), *wrapped(UNKNOWN, cells)]
     if changes:
         lines += [BLANK, heading("Rows before and after"), *differences(changes, cells)]
+        lines += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return lines + ([BLANK, heading("Audit log entry"), *pairs(facts, cells)] if facts else [])

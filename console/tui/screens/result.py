@@ -146,7 +146,7 @@ class ResultScreen(Dialog[str]):
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
         following = pages.then(self._plan.action, width) if self._follow is not None else []
-        return [*following, *pages.result_page(results, width, changes=total.changes, facts=facts)]
+        return [*following, *pages.result_page(results, width, changes=total.changes, facts=facts, logged=total.logged)]
 
     def _undo_hint(self) -> str:
         """Return how the commit can be undone, or ""."""

@@ -1,0 +1,348 @@
+"""Bulks whose rows the server compares.
+
+The log and the images are as if the console had compared them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from queries.actions import perform
+from queries.actions.undo import plan_entry
+from queries.contract.builtin import builtin
+from queries.db.database import Transaction
+from queries.model import NOT_KEPT, SET, AuditLogEntry, DryRun, Outcome, Outcomes, RowChange
+from queries.workspace import Workspace
+from queries.write import audit_log, bulk_transaction
+from queries.write.action_transaction import ActionTransaction
+from queries.write.bulk_transaction import BulkTransaction
+from queries.write.images import Images
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries import plans
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
+from tests.queries.test_parallel_chunks import ARGUMENTS
+from tests.servers import PostgresServer
+
+CHANGED, STALE, LOCKED, GONE = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.GONE
+INDEPENDENT = [
+    (e.name, a.name)
+    for e in builtin()
+    for a in e.spec.actions
+    if a.independent and (plans.FILLS / f"{e.name}.sql").is_file()
+]
+ROWS = 600
+
+
+@pytest.fixture(autouse=True)
+def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dry-run one node of a bulk. All others are in one transaction."""
+    monkeypatch.setattr(perform, "CHUNK", 1)
+    monkeypatch.setattr(perform, "LARGE", 1000)
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ActionTransaction, BulkTransaction]]:
+    """Run each such transaction the other way first, and roll that back. Return both."""
+    both: list[tuple[ActionTransaction, BulkTransaction]] = []
+    run = BulkTransaction.run
+    made: dict[BulkTransaction, ActionTransaction] = {}
+    init = BulkTransaction.__init__
+
+    def begun(self: BulkTransaction, request: Any, versions: Mapping[str, str]) -> None:
+        init(self, request, versions)
+        made[self] = ActionTransaction(request, versions)
+
+    async def run_twice(self: BulkTransaction, transaction: Transaction, known: Mapping[str, str] | None) -> None:
+        await transaction.control("SAVEPOINT other")
+        await made[self].run(transaction, known)
+        await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
+        await run(self, transaction, known)
+        both.append((made[self], self))
+
+    monkeypatch.setattr(BulkTransaction, "__init__", begun)
+    monkeypatch.setattr(BulkTransaction, "run", run_twice)
+    return both
+
+
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the transactions' classes that were committed."""
+    found: list[str] = []
+    for kind in (ActionTransaction, BulkTransaction):
+        log = kind.log
+
+        async def noted(self: Any, transaction: Transaction, entry: AuditLogEntry, log: Any = log) -> str:
+            written: str = await log(self, transaction, entry)
+            found.append(type(self).__name__)
+            return written
+
+        monkeypatch.setattr(kind, "log", noted)
+    return found
+
+
+async def fitting(
+    server: PostgresServer, folder: Path, name: str, action: str, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Workspace, str, DryRun]:
+    """Return a workspace, its database, and the dry run of a bulk.
+
+    The action can change all of its nodes.
+    """
+    dsn = server.fresh(name)
+    await plans.fill(dsn, name, ROWS)
+    server.sql(audit_log.ddl(), dsn)
+    profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
+    workspace = await opened(dsn, folder, overrides={name: profile})
+    looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
+    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    with monkeypatch.context() as patch:
+        patch.setattr(perform, "CHUNK", 500)
+        fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))
+    able = [id_ for id_, outcome in fit.items() if outcome is CHANGED][:40]
+    assert len(able) > 5
+    return workspace, dsn, await dry_run_of(workspace, action, able, arguments, name)
+
+
+async def entries(workspace: Workspace) -> list[AuditLogEntry]:
+    """Return all entries, the oldest first."""
+    return [entry async for entry in workspace.audit_stream()][::-1]
+
+
+async def images_of(dsn: str) -> dict[str, Images]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        rows = await connection.fetch("SELECT entry::text, images::text FROM unstick.audit_images")
+    finally:
+        await connection.close()
+    return {row["entry"]: msgspec.json.decode(row["images"], type=Images) for row in rows}
+
+
+def decoded(change: RowChange) -> RowChange:
+    return msgspec.json.decode(msgspec.json.encode(change), type=RowChange)
+
+
+def texts(value: Any) -> Any:
+    """Return a value of a row without the spelling that JSON gives to times."""
+    if isinstance(value, str):
+        return value.replace("T", " ").replace("+00:00", "+00").removesuffix(":00")
+    return value
+
+
+@pytest.mark.parametrize(("name", "action"), INDEPENDENT)
+async def test_the_log_and_the_images_are_those_of_the_other_way(
+    server: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    action: str,
+    compared: list[tuple[ActionTransaction, BulkTransaction]],
+) -> None:
+    workspace, dsn, dry_run = await fitting(server, tmp_path, name, action, monkeypatch)
+    done = await perform.commit(workspace, dry_run, OPERATOR)
+    found, kept = await entries(workspace), await images_of(dsn)
+    await workspace.close()
+    assert len(compared) == 1
+    (other, own), entry = compared[0], found[-1]
+    live = sorted(own.live)
+    assert live == sorted(other.live)
+    assert len(live) > 2
+    assert {r.id for r in entry.results if r.outcome is CHANGED} == set(live) <= {r.id for r in done.results}
+
+    ours = {(c.id, c.table, c.key): c for c in entry.changes}
+    theirs = {(c.id, c.table, c.key): decoded(c.differing()) for c in other.copies}
+    assert [(c.id, c.table, c.key) for c in entry.changes] == list(theirs)
+    assert ours.keys() == theirs.keys()
+    for place, change in ours.items():
+        expected = theirs[place]
+        assert (change.after is None) == (expected.after is None)
+        assert change.before is not None
+        assert expected.before is not None
+        assert change.before.keys() == expected.before.keys()
+        for side, also in ((change.before, expected.before), (change.after, expected.after)):
+            for column, value in (side or {}).items():
+                if side is change.before or not column.endswith("_at"):  # a clock goes on between the two
+                    assert texts(value) == texts((also or {})[column]), (place, column)
+
+    assert other.images is not None
+    assert not other.images.incomplete
+    ours_kept = {t.table: t for t in kept[entry.id].tables}
+    assert ours_kept.keys() == {t.table for t in other.images.tables}
+    for table in other.images.tables:
+        same = ours_kept[table.table]
+        assert (same.key, same.columns, same.others) == (table.key, table.columns, table.others)
+        assert sorted((r.id, r.key, r.before) for r in same.rows) == sorted((r.id, r.key, r.before) for r in table.rows)
+        assert all((r.after is None) == (r.xmin is None) for r in same.rows)
+
+
+@pytest.mark.parametrize(("name", "action"), INDEPENDENT)
+async def test_the_undo_gives_back_every_byte(
+    server: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    action: str,
+    ways: list[str],
+) -> None:
+    workspace, dsn, dry_run = await fitting(server, tmp_path, name, action, monkeypatch)
+    spec = reader(workspace, name).engine.spec
+    connection = await asyncpg.connect(dsn)
+    tables = {c.partition(".")[0] for a in spec.actions if a.name == action for c in a.overwrites}
+
+    async def rows() -> dict[str, list[str]]:
+        return {t: sorted(r[0] for r in await connection.fetch(f"SELECT t::text FROM {t} AS t")) for t in tables}
+
+    before = await rows()
+    done = await perform.commit(workspace, dry_run, OPERATOR)
+    changed = {r.id for r in done.results if r.outcome is CHANGED}
+    assert "BulkTransaction" in ways
+    assert await rows() != before
+    bulk = (await entries(workspace))[-1].bulk
+    plan = await plan_entry(workspace, bulk)
+    undone = await perform.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    assert outcomes_of(undone) == dict.fromkeys(changed, CHANGED)
+    if not any(c.partition(".")[0] in tables for c in spec.undo.counters):  # these go up, and never back
+        assert await rows() == before
+    await connection.close()
+    await workspace.close()
+
+
+async def wake(workspace: Workspace, ids: list[str], **arguments: Any) -> Outcomes:
+    dry_run = await dry_run_of(workspace, "wake", ids, arguments)
+    return await perform.commit(workspace, dry_run, OPERATOR)
+
+
+TOUCH = """
+CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.output = NEW.state; RETURN NEW; END $$;
+CREATE TRIGGER touch BEFORE UPDATE ON task FOR EACH ROW WHEN (OLD.kind_version > 1) EXECUTE FUNCTION touch()
+"""
+ADD = """
+CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO public.task_timer (task_id, deadline) VALUES (NEW.task_id, now() + interval '9 days');
+  RETURN NULL;
+END $$;
+CREATE TRIGGER more AFTER UPDATE ON task FOR EACH ROW WHEN (OLD.kind_version > 1) EXECUTE FUNCTION more()
+"""
+
+
+@pytest.mark.parametrize("trigger", [TOUCH, ADD], ids=["other columns", "a new row"])
+async def test_rows_that_change_in_another_way_are_compared_by_the_console(
+    audited: Workspace,
+    eternaltwin_db: EternaltwinDb,
+    monkeypatch: pytest.MonkeyPatch,
+    ways: list[str],
+    trigger: str,
+) -> None:
+    """A trigger acts on one node of the second transaction."""
+    tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(8)]
+    ids = [eternaltwin_db.id(task) for task in tasks]
+    last = max(ids)
+    await eternaltwin_db.sql(trigger)
+    await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{last.partition(':')[2]}'")
+    monkeypatch.setattr(perform, "LARGE", 3)
+    done = await wake(audited, sorted(ids))
+    assert outcomes_of(done) == dict.fromkeys(ids, CHANGED)
+    assert "BulkTransaction" in ways
+    assert ways[-1] == "ActionTransaction"
+    (entry,) = [e for e in await entries(audited) if any(r.id == last for r in e.results)]
+    of_last = [c for c in entry.changes if c.id == last]
+    if trigger is TOUCH:
+        assert any(c.table == "task" and {"output", "status"} <= (c.after or {}).keys() for c in of_last)
+    else:
+        assert any(c.table == "task_timer" and c.before is None for c in of_last)
+    rows = await eternaltwin_db.connection.fetch("SELECT xid::text FROM unstick.audit_log")
+    assert len(rows) == len({r[0] for r in rows}) == len(ways), "what was rolled back left no entry"
+
+
+async def test_nodes_that_cannot_change_are_skipped_by_name(
+    audited: Workspace, eternaltwin_db: EternaltwinDb, eternaltwin: str, ways: list[str]
+) -> None:
+    tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
+    ids = sorted(eternaltwin_db.id(task) for task in tasks)
+    dry_run = await dry_run_of(audited, "wake", ids)
+    stale, gone, locked = (i.partition(":")[2] for i in ids[3:6])
+    await eternaltwin_db.sql(f"UPDATE task SET revision = revision + 1 WHERE task_id = '{stale}'")
+    await eternaltwin_db.sql(
+        f"DELETE FROM task_timer WHERE task_id = '{gone}'; DELETE FROM task WHERE task_id = '{gone}'"
+    )
+    other = await asyncpg.connect(eternaltwin)
+    async with other.transaction():
+        await other.execute(f"SELECT FROM task WHERE task_id = '{locked}' FOR UPDATE")
+        done = await perform.commit(audited, dry_run, OPERATOR)
+    await other.close()
+    assert ways == ["ActionTransaction", "BulkTransaction"]
+    expected = dict.fromkeys(ids, CHANGED) | {ids[3]: STALE, ids[4]: GONE, ids[5]: LOCKED}
+    assert outcomes_of(done) == expected
+    entry = (await entries(audited))[-1]
+    assert {r.id: r.outcome for r in entry.results} == {i: expected[i] for i in ids[1:]}
+    assert {c.id for c in entry.changes} == set(ids[1:]) - set(ids[3:6])
+
+
+@pytest.mark.parametrize("images", [True, False])
+async def test_a_context_that_keeps_no_values(
+    server: PostgresServer,
+    eternaltwin: str,
+    eternaltwin_db: EternaltwinDb,
+    tmp_path: Path,
+    ways: list[str],
+    images: bool,
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path, images=images)
+    ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
+    assert outcomes_of(await wake(workspace, ids)) == dict.fromkeys(ids, CHANGED)
+    assert ways == ["ActionTransaction", "BulkTransaction"]
+    first, second = await entries(workspace)
+    assert (len(await images_of(eternaltwin)) == 2) is images
+    shown = [[(c.table, sorted(c.before or {}), sorted(c.after or {})) for c in e.changes[:2]] for e in (first, second)]
+    assert shown[0] == shown[1]
+    values = {v for c in second.changes for v in (c.before or {}).values()}
+    assert (values == {NOT_KEPT}) is not images
+    after = {v for c in second.changes for v in (c.after or {}).values()}
+    assert after == ({"Available"} if images else {SET})
+    await workspace.close()
+
+
+HOSTILE = ("{rest}", "{texts}", "{copied}", "{images}", 'it\'s "odd" $1 :ids ', "back\\slash", "é\u2028", "%s")
+
+
+async def test_names_of_columns_are_data(
+    server: PostgresServer, eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path, ways: list[str]
+) -> None:
+    """The columns of ``task_timer`` are all read, and those of ``task`` hashed."""
+    server.sql(audit_log.ddl(), eternaltwin)
+    for table in ("task", "task_timer"):
+        for number, name in enumerate(HOSTILE):
+            quoted = '"' + name.replace('"', '""') + '"'
+            await eternaltwin_db.sql(f"ALTER TABLE {table} ADD COLUMN {quoted} text DEFAULT '{number}\"''\\\n\u2028'")
+    workspace = await opened(eternaltwin, tmp_path)
+    ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
+    query = "SELECT t::text FROM task AS t UNION ALL SELECT t::text FROM task_timer AS t ORDER BY 1"
+    counted = "SELECT count(*), sum(length(t::text)) FROM task_timer AS t"
+    before = await eternaltwin_db.connection.fetchrow(counted)
+    assert outcomes_of(await wake(workspace, ids)) == dict.fromkeys(ids, CHANGED)
+    assert ways == ["ActionTransaction", "BulkTransaction"]
+    entry = (await entries(workspace))[-1]
+    gone = [c for c in entry.changes if c.table == "task_timer"]
+    assert all(set(HOSTILE) <= (c.before or {}).keys() for c in gone)
+    assert {(c.before or {})[HOSTILE[0]] for c in gone} == {"0\"'\\\n\u2028"}
+    plan = await plan_entry(workspace, entry.bulk)
+    undone = await perform.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    assert outcomes_of(undone) == dict.fromkeys(ids, CHANGED)
+    assert await eternaltwin_db.connection.fetchrow(counted) == before
+    assert len(await eternaltwin_db.connection.fetch(query)) == 8
+    await workspace.close()
+
+
+async def test_a_row_beyond_the_limit_is_compared_by_the_console(
+    audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_transaction, "ROW_LIMIT", 20)
+    ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
+    assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
+    assert set(ways) == {"ActionTransaction"}
