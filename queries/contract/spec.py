@@ -269,7 +269,8 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
-    independent: bool = False  # nodes share no rows that it locks or changes, so chunks may run in parallel
+    # Nodes share no rows that it locks or changes: chunks may run in parallel, and the server may compare their rows.
+    independent: bool = False
     arguments: tuple[Argument, ...] = ()  # in addition to the engine's ``arguments`` that its statements name
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant

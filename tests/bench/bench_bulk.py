@@ -2,9 +2,9 @@
 
 Measures each engine whose action wake is such an UPDATE. In eternaltwin, both also delete the timers. All runs are on
 one table, each with nodes of its own: once neighbours in the order of the console's list, which is the best case of the
-bare statement, and once nodes that are spread over the table. The console also locks rows, checks guards, copies every
-row before and after, and writes the audit log with the images that an undo needs. A second run without images shows
-what these cost.
+bare statement, and once nodes that are spread over the table. A bulk also locks rows, checks guards, compares every row
+before and after, and writes the audit log with the images that an undo needs. A second run without images shows what
+these cost.
 """
 
 from __future__ import annotations
