@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from console.text.pages.action import result_page
+from console.text.spans import Spans
+from queries.model import Outcome, Result, RowChange
 from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_resume import FILL, PACE, bulks, killed
@@ -34,6 +38,8 @@ def bulk(server: PostgresServer, eternaltwin: str, place: str, tmp_path: Path) -
     done = unstick("do", "wake", *ids, "-r", "wrong", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
     assert done.code == 0, done.err
     assert f"unstick undo {done.json['bulk']}" in done.err
+    first = {change["id"] for change in done.json["changes"]}
+    assert done.json["logged"] == NODES - len(first) == (NODES - 500 if place == "table" else 0)
     return str(done.json["bulk"])
 
 
@@ -102,3 +108,17 @@ async def test_u_takes_the_bulk_of_an_entry(eternaltwin: str, bulk: str, tmp_pat
         await tui.press("U")  # and again, from the result
         await tui.wait_for("Reason, for the audit log")
     assert await asyncio.to_thread(fetch, eternaltwin, STATUSES) == [("Blocked", NODES)]
+
+
+def test_the_result_says_how_many_rows_only_the_log_has() -> None:
+    results = [Result(id=f"eternaltwin/task:{n}", outcome=Outcome.CHANGED) for n in range(3)]
+    change = RowChange(
+        id=results[0].id, table="task", key="0", before={"status": "Blocked"}, after={"status": "Complete"}
+    )
+    shown = [as_text(result_page(results, 60, changes=(change,), logged=n)) for n in (2, 0)]
+    assert "The audit log has the rows of 2 more nodes." in shown[0]
+    assert "more nodes" not in shown[1]
+
+
+def as_text(lines: Sequence[Spans]) -> str:
+    return "\n".join("".join(text for text, _ in line) for line in lines)
