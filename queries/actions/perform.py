@@ -261,12 +261,13 @@ def _chunks(dry_run: DryRun, most: int) -> Iterator[list[str]]:
     """
     chunk: list[str] = []
     before, size = "", CHUNK
+    shown = {*dry_run.row_digests, *(result.id for result in dry_run.results)}
     for node_id, version in dry_run.versions.items():
         if len(chunk) == size or (chunk and dry_run.action == undo.NAME and version != before):
             yield chunk
             chunk = []
         if not chunk:
-            size = CHUNK if node_id in dry_run.row_digests else most
+            size = CHUNK if node_id in shown else most
         chunk.append(node_id)
         before = version
     if chunk:

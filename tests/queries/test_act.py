@@ -264,7 +264,7 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
 
 
 async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
-    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(1200), status="Blocked", timer=60)
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(2000), status="Blocked", timer=60)
     dry_run = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     assert len(dry_run.results) == 500
     stop = asyncio.Event()
@@ -272,15 +272,15 @@ async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: Eternaltwi
     async with audited.database.reading():  # so that there is one connection only, and one chunk at a time
         async for progress in perform.bulk(audited, dry_run, OPERATOR, stop):
             done.append((progress.done, progress.total, len(progress.chunk.results)))
-            if progress.done == 1000:
+            if progress.done == 1500:
                 stop.set()
-    assert done == [(500, 1200, 500), (1000, 1200, 500)]
-    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1000
-    assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 200
+    assert done == [(500, 2000, 500), (1500, 2000, 1000)]
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1500
+    assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 500
 
     again = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     outcomes = await perform.commit(audited, again, OPERATOR)
-    assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 200 + [REFUSED] * 1000
+    assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 500 + [REFUSED] * 1500
     assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 3
 
 

@@ -28,7 +28,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
 from tests.queries.test_parallel_chunks import ARGUMENTS
-from tests.servers import PostgresServer
+from tests.servers import PostgresServer, both_versions
 
 CHANGED, STALE, LOCKED, GONE = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.GONE
 INDEPENDENT = [
@@ -134,6 +134,7 @@ def texts(value: Any) -> Any:
     return value
 
 
+@both_versions
 @pytest.mark.parametrize(("name", "action"), INDEPENDENT)
 async def test_the_log_and_the_images_are_those_of_the_other_way(
     server: PostgresServer,
@@ -180,6 +181,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
         assert all((r.after is None) == (r.xmin is None) for r in same.rows)
 
 
+@both_versions
 @pytest.mark.parametrize(("name", "action"), INDEPENDENT)
 async def test_the_undo_gives_back_every_byte(
     server: PostgresServer,

@@ -25,6 +25,7 @@ from tests.servers import PostgresServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]
 UNDONE = ("delete", "find", "insert", "update")  # templates of statements that undo changes of rows
+COPIED = ("before", "logged", "row", "entry", "entry_images")  # ... and that compare the rows of a bulk
 engines = pytest.mark.parametrize("shipped", builtin(), ids=lambda s: s.name)
 
 
@@ -96,6 +97,7 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
     for path in sorted((HOME / "sql").glob("*.sql")):
         templates = ("row_locks.sql", "witness_counts.sql", *(f"undo_{name}.sql" for name in UNDONE))
         templates += ("images.sql", "images_before.sql", "images_after.sql", "images_copied.sql", "lock_tables.sql")
+        templates += ("images_row.sql", *(f"copies_{name}.sql" for name in COPIED))
         if path.name in ("audit_log_schema.sql", "audit_log_grant.sql", *templates):
             continue
         text = sql_text(path).text
