@@ -29,7 +29,7 @@ from queries.write.images import Layout
 
 ROW_LIMIT = images.ENTRY_LIMIT // 1000  # bytes of the image of a row, so that those of a chunk are within their limit
 _LISTS = frozenset(("ids", "versions"))
-_BETWEEN = "\x1f"  # between the items of a list
+BETWEEN = "\x1f"  # between the items of a list
 
 
 class IrregularError(DatabaseError):
@@ -110,10 +110,10 @@ class BulkTransaction(ActionTransaction):
         """
         if self._nodes is not self._listed:
             self._listed = self._nodes
-            self._texts = {name: _BETWEEN.join(items) for name, items in self._nodes.items()}
-            if any(not all(items) or self._texts[n].split(_BETWEEN) != items for n, items in self._nodes.items()):
+            self._texts = {name: BETWEEN.join(items) for name, items in self._nodes.items()}
+            if any(not all(items) or self._texts[n].split(BETWEEN) != items for n, items in self._nodes.items()):
                 self._texts = {}
-        joined = _with_texts(part) if self._texts else None
+        joined = with_texts(part) if self._texts else None
         values = {**self._fixed, **self._nodes, **self._values}
         if joined is None:
             return await transaction.rows(part, values)
@@ -121,7 +121,7 @@ class BulkTransaction(ActionTransaction):
 
 
 @lru_cache(maxsize=32)
-def _with_texts(part: Statement) -> Statement | None:
+def with_texts(part: Statement) -> Statement | None:
     """Return the statement with one text for each list.
 
     The server makes a list of it before it plans. None if the statement casts a list to another type.

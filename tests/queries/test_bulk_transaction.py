@@ -355,7 +355,7 @@ async def test_lists_are_sent_as_lists_if_they_must(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Have a separator that occurs in the ids."""
-    monkeypatch.setattr(bulk_transaction, "_BETWEEN", "-")
+    monkeypatch.setattr(bulk_transaction, "BETWEEN", "-")
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert ways == ["ActionTransaction", "BulkTransaction"]
@@ -366,8 +366,8 @@ def test_a_list_that_a_statement_casts_stays_a_list() -> None:
         Statement(text=f"SELECT $1::{kind}[], $2::text[], $10::text[]", source="", parameters=("ids", "versions"))
         for kind in ("uuid", "text")
     )
-    assert bulk_transaction._with_texts(cast) is None
-    joined = bulk_transaction._with_texts(plain)
+    assert bulk_transaction.with_texts(cast) is None
+    joined = bulk_transaction.with_texts(plain)
     assert joined is not None
     assert joined.text == (
         "SELECT string_to_array($1::text, E'\\x1f'), string_to_array($2::text, E'\\x1f'), $10::text[]"
@@ -379,7 +379,7 @@ def test_the_statements_of_independent_actions_take_texts() -> None:
         engine = next(e for e in builtin() if e.name == name)
         script = next(a.script for a in engine.spec.actions if a.name == action)
         for parts in engine.actions[script].values():
-            assert all(bulk_transaction._with_texts(part) is not None for part in parts), (name, action)
+            assert all(bulk_transaction.with_texts(part) is not None for part in parts), (name, action)
 
 
 def test_a_part_of_a_statement_keeps_its_braces() -> None:
