@@ -148,8 +148,7 @@ def bulk(
 ) -> AsyncGenerator[Progress]:
     """Commit what was dry-run in chunks, one transaction each.
 
-    A chunk has at most 500 nodes, or 1,000 if their rows stay on the server.
-
+    They have at most 500 nodes, or 1,000 if their rows stay on the server.
     ``stop`` starts no further chunk. Nodes that the dry run skipped are skipped, because the operator did not see what
     would change. If the action's nodes are independent, a second chunk may run at the same time over the connection for
     reading. More than one chunk: a lost server is waited for, and the list of nodes is kept on disk until all have an

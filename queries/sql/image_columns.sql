@@ -4,8 +4,7 @@
 -- columns are the columns to read and those of the key. A value of fixed size is its text. A value of varying size is its text
 -- after "=", or "#" with the size and the digest of its text. rest is a digest of the other columns, without
 -- generated ones, which follow from the rest of the row. forms: json if the texts of a column are JSON, or else
--- array or text. version changes with the
--- table's columns.
+-- array or text. version changes with the table's columns.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH asked AS MATERIALIZED (
   SELECT a.t ->> 'name' AS name, a.t -> 'columns' AS columns, (a.t ->> 'limit')::int AS size, n.nspname, c.oid, c.relname, c.relkind, c.xmin::text AS version
