@@ -148,12 +148,11 @@ def bulk(
 ) -> AsyncGenerator[Progress]:
     """Commit what was dry-run in chunks, one transaction each.
 
-    They have at most 500 nodes, or 1,000 if their rows stay on the server.
-    ``stop`` starts no further chunk. Nodes that the dry run skipped are skipped, because the operator did not see what
-    would change. If the action's nodes are independent, a second chunk may run at the same time over the connection for
-    reading. More than one chunk: a lost server is waited for, and the list of nodes is kept on disk until all have an
-    outcome. ``bulk_list`` is that list if an earlier bulk is resumed. Raises DatabaseError if the list cannot be
-    written.
+    They have at most 500 nodes, or 1,000 if their rows stay on the server. ``stop`` starts no further chunk. Nodes that
+    the dry run skipped are skipped, because the operator did not see what would change. If the action's nodes are
+    independent, a second chunk may run at the same time over the connection for reading. More than one chunk: a lost
+    server is waited for, and the list of nodes is kept on disk until all have an outcome. ``bulk_list`` is that list if
+    an earlier bulk is resumed. Raises DatabaseError if the list cannot be written.
     """
     if dry_run.engine == LABEL:
         return _signals(workspace, dry_run, operator)
@@ -403,6 +402,7 @@ async def _attempt(
 
 
 def _kind(workspace: Workspace, request: Request) -> type[ActionTransaction]:
+    """Return the class of the transaction."""
     if request.action.name == undo.NAME:
         return undo.UndoTransaction
     in_table = workspace.audit_log_file is None

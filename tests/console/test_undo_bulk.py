@@ -118,6 +118,7 @@ def test_the_result_says_how_many_rows_only_the_log_has() -> None:
     shown = [as_text(result_page(results, 60, changes=(change,), logged=n)) for n in (2, 0)]
     assert "The audit log has the rows of 2 more nodes." in shown[0]
     assert "more nodes" not in shown[1]
+    assert "the rows of 2 more nodes." in as_text(result_page(results, 60, logged=2)), "no node was dry-run and changed"
 
 
 def as_text(lines: Sequence[Spans]) -> str:

@@ -149,7 +149,7 @@ def result_page(
     lines = outcomes(results, cells, limit=limit)
     if any(each.outcome is Outcome.UNKNOWN for each in results):
         lines += [BLANK, heading("Unknown outcome: what to do"), *wrapped(UNKNOWN, cells)]
-    if changes:
+    if changes or logged:
         lines += [BLANK, heading("Rows before and after"), *differences(changes, cells)]
         lines += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return lines + ([BLANK, heading("Audit log entry"), *pairs(facts, cells)] if facts else [])
