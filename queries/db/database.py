@@ -35,7 +35,7 @@ from queries.errors import (
     UnreadableError,
 )
 from queries.model import Record
-from queries.statement import Statement, locate
+from queries.statement import Statement, locate, with_parts
 
 if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
@@ -618,7 +618,7 @@ def lock_tables(tables: Iterable[Table]) -> str:
     No other session can then create triggers, rules or indexes on them.
     """
     names = ", ".join(f"{_quoted(schema)}.{_quoted(name)}" for schema, name in tables)
-    return statement("lock_tables").text.replace("{tables}", names) if names else ""
+    return with_parts(statement("lock_tables").text, {"tables": names}) if names else ""
 
 
 def _quoted(name: str) -> str:

@@ -21,7 +21,7 @@ from queries.model import Blockers, Finding, Findings, LockSession, Proof, Recor
 from queries.read import sentence
 from queries.read.incidents import rank
 from queries.read.reader import Reader
-from queries.statement import Statement
+from queries.statement import Statement, with_parts
 
 CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
 SYMPTOMS = {"late", "locked", "dead_owner"}
@@ -190,7 +190,7 @@ def _composed(asked: Sequence[Asked]) -> tuple[Statement, dict[str, Any]]:
         given = each.reader.variant.parameters(ids=each.ids)
         values |= {f"{name} {number}": given[name] for name in each.statement.parameters}
     whole = statement("row_locks")
-    text = whole.text.replace("{rows}", "\nUNION ALL\n".join(parts))
+    text = with_parts(whole.text, {"rows": "\nUNION ALL\n".join(parts)})
     return msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values
 
 

@@ -10,7 +10,7 @@ import msgspec
 from queries.db.shared_sql import statement
 from queries.errors import readable
 from queries.model import Owner, Verdict, Witness
-from queries.statement import Statement
+from queries.statement import Statement, with_parts
 
 SHOWN = 50  # of more nodes, the witnesses are counted, not listed
 
@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 def counted(part: Statement) -> Statement:
     """Return the statement that counts the witnesses of each node."""
-    text = statement("witness_counts").text.replace("{witnesses}", part.text)
+    text = with_parts(statement("witness_counts").text, {"witnesses": part.text})
     return msgspec.structs.replace(part, text=text)
 
 
