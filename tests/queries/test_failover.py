@@ -104,7 +104,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     replica = primary.replica()
     try:
         dsn = primary.fresh("eternaltwin")
-        ids = await filled(dsn, table=bool(seed & 1))
+        ids = await filled(dsn, table=bool(seed & 1), nodes=2 * NODES)
         hosts = f"127.0.0.1:{primary.port},127.0.0.1:{replica.port}"
         pair = dsn.replace(f"127.0.0.1:{primary.port}", hosts) + "?target_session_attrs=read-write"
         second = dsn.replace(f":{primary.port}/", f":{replica.port}/")
@@ -129,8 +129,9 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                     await asyncio.to_thread(until_cut, replica)
                 if done >= dies and over is None:
                     over = asyncio.create_task(fail_over())
+                if done >= 2 * dies and over is not None:
+                    await over  # the bulk must not end before the failover
             assert over is not None
-            await over
         there = await awake(second)
         assert {i for i, outcome in outcomes.items() if outcome is CHANGED} == there
         lost = set(ids) - there
