@@ -45,6 +45,7 @@ def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry-run one node of a bulk. All others are in one transaction."""
     monkeypatch.setattr(perform, "CHUNK", 1)
     monkeypatch.setattr(perform, "LARGE", 1000)
+    monkeypatch.setattr("queries.db.database.WRITE_TIMEOUT", 60.0)  # a slow transaction would be halved
 
 
 @pytest.fixture
@@ -109,6 +110,12 @@ async def fitting(
     return workspace, dsn, await dry_run_of(workspace, action, able, arguments, name)
 
 
+async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
+    """Commit what was dry-run, one transaction after the other."""
+    async with workspace.database.reading():  # so that there is one connection only
+        return await perform.commit(workspace, dry_run, OPERATOR)
+
+
 async def entries(workspace: Workspace) -> list[AuditLogEntry]:
     """Return all entries, the oldest first."""
     return [entry async for entry in workspace.audit_stream()][::-1]
@@ -145,7 +152,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
     compared: list[tuple[ActionTransaction, BulkTransaction]],
 ) -> None:
     workspace, dsn, dry_run = await fitting(server, tmp_path, name, action, monkeypatch)
-    done = await perform.commit(workspace, dry_run, OPERATOR)
+    done = await commit(workspace, dry_run)
     found, kept = await entries(workspace), await images_of(dsn)
     await workspace.close()
     assert len(compared) == 1
@@ -200,13 +207,13 @@ async def test_the_undo_gives_back_every_byte(
         return {t: sorted(r[0] for r in await connection.fetch(f"SELECT t::text FROM {t} AS t")) for t in tables}
 
     before = await rows()
-    done = await perform.commit(workspace, dry_run, OPERATOR)
+    done = await commit(workspace, dry_run)
     changed = {r.id for r in done.results if r.outcome is CHANGED}
     assert "BulkTransaction" in ways
     assert await rows() != before
     bulk = (await entries(workspace))[-1].bulk
     plan = await plan_entry(workspace, bulk)
-    undone = await perform.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    undone = await commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments))
     assert outcomes_of(undone) == dict.fromkeys(changed, CHANGED)
     if not any(c.partition(".")[0] in tables for c in spec.undo.counters):  # these go up, and never back
         assert await rows() == before
@@ -216,7 +223,7 @@ async def test_the_undo_gives_back_every_byte(
 
 async def wake(workspace: Workspace, ids: list[str], **arguments: Any) -> Outcomes:
     dry_run = await dry_run_of(workspace, "wake", ids, arguments)
-    return await perform.commit(workspace, dry_run, OPERATOR)
+    return await commit(workspace, dry_run)
 
 
 TOUCH = """
@@ -276,7 +283,7 @@ async def test_nodes_that_cannot_change_are_skipped_by_name(
     other = await asyncpg.connect(eternaltwin)
     async with other.transaction():
         await other.execute(f"SELECT FROM task WHERE task_id = '{locked}' FOR UPDATE")
-        done = await perform.commit(audited, dry_run, OPERATOR)
+        done = await commit(audited, dry_run)
     await other.close()
     assert ways == ["ActionTransaction", "BulkTransaction"]
     expected = dict.fromkeys(ids, CHANGED) | {ids[3]: STALE, ids[4]: GONE, ids[5]: LOCKED}
@@ -335,7 +342,7 @@ async def test_names_of_columns_are_data(
     assert all(set(HOSTILE) <= (c.before or {}).keys() for c in gone)
     assert {(c.before or {})[HOSTILE[0]] for c in gone} == {"0\"'\\\n\u2028"}
     plan = await plan_entry(workspace, entry.bulk)
-    undone = await perform.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    undone = await commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments))
     assert outcomes_of(undone) == dict.fromkeys(ids, CHANGED)
     assert await eternaltwin_db.connection.fetchrow(counted) == before
     assert len(await eternaltwin_db.connection.fetch(query)) == 8
