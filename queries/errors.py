@@ -67,6 +67,15 @@ class TableLockedError(LockedError):
     """Another session locks a whole table, so fewer nodes would fail too."""
 
 
+@contextlib.contextmanager
+def table_locks() -> Iterator[None]:
+    """Raise TableLockedError where a statement would raise LockedError."""
+    try:
+        yield
+    except LockedError as error:
+        raise TableLockedError(str(error), code=error.code) from error
+
+
 class OvertakenError(DatabaseError):
     """Another console continues the same redrive."""
 

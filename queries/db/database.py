@@ -31,8 +31,8 @@ from queries.errors import (
     LostError,
     ReadOnlyError,
     SlowError,
-    TableLockedError,
     UnreadableError,
+    table_locks,
 )
 from queries.model import Record
 from queries.statement import Statement, locate, with_parts
@@ -479,17 +479,16 @@ class Database:
         role = self.server.role if self.server else ""
         transaction = Transaction(connection, limit, self.load, begin, self._described[purpose], role)
         try:
-            await transaction.control(f"{begin}; {first}" if first else begin)
+            with table_locks():
+                await transaction.control(f"{begin}; {first}" if first else begin)
         except LostError:
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
             self._drop(purpose)
             if not again:
                 raise
             return await self._begin_transaction(purpose, begin, limit, first, again=False)
-        except (LockedError, DeniedError) as error:
+        except (LockedError, DeniedError):
             await self._end(purpose, ROLLBACK)
-            if isinstance(error, LockedError):
-                raise TableLockedError(str(error), code=error.code) from error
             raise
         except DatabaseError as error:
             self._drop(purpose)

@@ -26,7 +26,7 @@ from queries.errors import (
     LockedError,
     LostError,
     SlowError,
-    TableLockedError,
+    table_locks,
 )
 from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict, titled
 from queries.read import blockers, guard_token
@@ -212,10 +212,8 @@ class ActionTransaction:
 
         ``seen``: row digests of the dry run; None in the dry run itself.
         """
-        try:
+        with table_locks():
             before = await self._prepare(transaction, seen)
-        except LockedError as error:
-            raise TableLockedError(str(error), code=error.code) from error
         if not self.live:
             return
         if self._measurement is not None:

@@ -18,7 +18,7 @@ import msgspec
 from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LockedError, TableLockedError
+from queries.errors import DatabaseError, table_locks
 from queries.model import NOT_KEPT, SET, AuditLogEntry
 from queries.psql_text import literal
 from queries.read.reader import Reader
@@ -73,10 +73,8 @@ class BulkTransaction(ActionTransaction):
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Run all steps before the entry. Raises IrregularError."""
-        try:
+        with table_locks():
             await self._admit(transaction, seen)
-        except LockedError as error:
-            raise TableLockedError(str(error), code=error.code) from error
         if not self.live:
             return
         reader = self._image_reader or self._new_reader()

@@ -15,7 +15,7 @@ import msgspec
 from queries.contract.spec import Action
 from queries.db.database import Transaction, lock_tables
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LockedError, LostError, TableLockedError
+from queries.errors import DatabaseError, LostError, table_locks
 from queries.model import Outcome, Phase, Record, Result, Risk, Support, Undo
 from queries.statement import Statement
 from queries.write import audit_log, images
@@ -122,10 +122,8 @@ class UndoTransaction(ActionTransaction):
         await self._texts.learn(transaction, self._parts, again=True)
         self._image_reader = None if self._no_images else self._texts
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
-            try:
+            with table_locks():
                 await transaction.control(lock)
-            except LockedError as error:
-                raise TableLockedError(str(error), code=error.code) from error
 
     @property
     def _append_only(self) -> tuple[str, ...]:
