@@ -66,6 +66,27 @@ async def test_the_field_of_a_typed_confirmation_takes_every_key(
     assert (await eternaltwin_db.row(task))["status"] == "Complete"
 
 
+async def test_home_and_end_move_in_a_field_or_scroll_the_page(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(20), status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path, size=(80, 24)) as tui:
+        await tui.wait_for("20")
+        await tui.press("asterisk")
+        await tui.wait_for("20 marked")
+        await tui.press("C")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.press("h", "y", "home", "w")
+        await tui.wait_for(lambda: tui.app.screen.query_one("#reason", Input).value == "why")
+        await tui.press("enter")
+        await tui.wait_for("Will change 20")
+        shown = tui.app.screen.query_one("#page")
+        assert shown.max_scroll_y > 0
+        for key, place in (("end", shown.max_scroll_y), ("home", 0)):
+            await tui.press(key)
+            await tui.wait_for(lambda place=place: shown.scroll_y == place)
+
+
 async def test_the_whole_text_is_readable_on_a_small_screen(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:

@@ -22,7 +22,15 @@ from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.safe_text import safe_text
 
-SCROLL = {"up": (-1, 0), "down": (1, 0), "pageup": (0, -1), "pagedown": (0, 1)}  # key -> lines, screens
+SCROLL = {  # by key
+    "up": (LineView.action_by, -1),
+    "down": (LineView.action_by, 1),
+    "pageup": (LineView.action_page, -1),
+    "pagedown": (LineView.action_page, 1),
+    "home": (LineView.action_edge, -1),
+    "end": (LineView.action_edge, 1),
+}
+OF_TEXT = ("home", "end")  # keys that a text field uses itself
 MAX_HEIGHT = 0.92  # share of the screen's height
 LEAST = 3  # rows of the page and of the fields
 
@@ -76,17 +84,15 @@ class Dialog(ModalScreen[R], Generic[R]):
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:
-        """Scroll the page from a field or a button, which do not use these keys."""
-        scroll = SCROLL.get(event.key)
+        """Scroll the page from a field or a button, unless it uses the key itself."""
         pages = self.query(LineView)
-        if scroll is None or not pages or not isinstance(self.focused, Button | Input | Checkbox):
+        if event.key not in SCROLL or not pages or not isinstance(self.focused, Button | Input | Checkbox):
+            return
+        if isinstance(self.focused, Input) and event.key in OF_TEXT:
             return
         event.stop()
-        lines, screens = scroll
-        if lines:
-            pages.first().action_by(lines)
-        else:
-            pages.first().action_page(screens)
+        scroll, distance = SCROLL[event.key]
+        scroll(pages.first(), distance)
 
     def action_leave(self) -> None:
         self.dismiss(None)
