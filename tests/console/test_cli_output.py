@@ -170,7 +170,8 @@ def test_a_filter_comes_before_the_limit(
 ) -> None:
     server.sql(
         "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 300);"
-        "INSERT INTO task SELECT gen_random_uuid(), job_id, CASE WHEN n > 290 THEN 'Rare' ELSE 'Common' END, 1, now(),"
+        # the order of tasks that were never polled is that of their ids: the 10 come last
+        "INSERT INTO task SELECT job_id, job_id, CASE WHEN n > 290 THEN 'Rare' ELSE 'Common' END, 1, now(),"
         " NULL, 1, 'Available', '0', '0', '', NULL"
         " FROM (SELECT job_id, row_number() OVER (ORDER BY job_id) AS n FROM job) j",
         eternaltwin,
@@ -189,8 +190,7 @@ def test_a_filter_comes_before_the_limit(
         assert titles("no-such-word", *live) == ([], True)
     assert titles("--limit", "4", "--live")[1] is False
     monkeypatch.setattr("console.cli.tree.LOOKED", 200)
-    found, complete = titles("kind:task", "Rare", "--live")
-    assert (len(found) < 10, complete) == (True, False)
+    assert titles("kind:task", "Rare", "--live") == ([], False)
 
 
 def test_a_filter_looks_at_all_levels(server: PostgresServer) -> None:
