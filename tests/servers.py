@@ -32,6 +32,7 @@ import asyncio
 import itertools
 import os
 import shutil
+import socket
 import threading
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
@@ -64,6 +65,7 @@ class PostgresServer(Server):
     __test__ = False
 
     def __init__(self, version: str = "18", settings: Mapping[str, str] = {}) -> None:
+        self._kept_port: socket.socket | None = None
         own = {"max_prepared_transactions": "10", **settings}
         super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=own, durable=True)
         self.version = int(version)
@@ -147,10 +149,29 @@ class PostgresServer(Server):
     def halt(self, how: Literal["fast", "immediate"] = "fast") -> None:
         self._forget()
         super().halt(how)
+        self._keep_port()
+
+    def start(self) -> None:
+        super().start()
+        self._free_port()
+
+    def _keep_port(self) -> None:
+        """Let no other process be given the port while the server is halted."""
+        self._free_port()
+        if self.port:
+            self._kept_port = socket.socket()
+            self._kept_port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server's own
+            self._kept_port.bind(("127.0.0.1", self.port))
+
+    def _free_port(self) -> None:
+        if self._kept_port is not None:
+            self._kept_port.close()
+            self._kept_port = None
 
     def close(self) -> None:
         """Stop the server and its connection's thread."""
         self.stop()
+        self._free_port()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
