@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from queries.contract.server_spec import server_spec
 from queries.errors import SlowError
 from queries.model import Incident
 from queries.read import server_findings
@@ -99,7 +100,11 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
     disconnect and connect again. While checks fail, because the server is slow under load, it is looked for more often.
     """
     # The catalog may be of a moment at which the executor was not connected, so it is read each time.
-    with tempfile.TemporaryDirectory() as folder, patch.dict(server_findings.KEPT, clear=True):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch.dict(server_findings.KEPT, clear=True),
+        patch.dict(server_spec().thresholds, asked.limits),
+    ):
         async with Scene(server, asked.engine) as scene:
             await scene.fill()
             named = await asyncio.wait_for(asked.cause(scene), 120)

@@ -7,20 +7,24 @@ from uuid import UUID
 
 import asyncpg
 
-from console.demo.uni2work.executor import SQL, Instance
+from console.demo.uni2work.executor import SQL, Instance, Job
 from tests.drills.drill import control, drill
 from tests.drills.drills_locks import ENDS
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import MINUTE
 
 
-async def broken(scene: Scene, *causes: str) -> str:
-    """Let executors work, break something, let time pass, and return their role."""
+async def broken(scene: Scene, *causes: str, until: str = "SELECT true") -> str:
+    """Let executors work, break something, let time pass, and return their role.
+
+    ``until``: query for work that must be left behind before time passes.
+    """
     await scene.start()
     await scene.sleep(1.0)
     for cause in causes:
         await scene.sql(cause)
     await scene.sleep(0.5)
+    await scene.until(until, 60)
     await scene.pass_time(25 * MINUTE)
     await scene.sleep(1.5)
     return scene.worker
@@ -28,7 +32,8 @@ async def broken(scene: Scene, *causes: str) -> str:
 
 @drill("tasker", "queue_closed", names=("UPDATE", "q_worker_shop_queue"), most=2)
 async def worker_lost_one_queue(scene: Scene) -> str:
-    return await broken(scene, f"REVOKE UPDATE ON pgmq.q_worker_shop_queue FROM {scene.worker}")
+    revoked = f"REVOKE UPDATE ON pgmq.q_worker_shop_queue FROM {scene.worker}"
+    return await broken(scene, revoked, until="SELECT EXISTS (SELECT FROM pgmq.q_worker_shop_queue)")
 
 
 @drill("tasker", "privilege_missing", names=("read",), most=2)
@@ -162,9 +167,27 @@ async def own_index_interrupted(scene: Scene) -> None:
     await scene.sleep(1)
 
 
+class Overlapping:
+    """An instance that ends the jobs of the tick before when it has locked the next."""
+
+    def __init__(self, connection: Connection, uuid: UUID) -> None:
+        self._instance, self._fetch = Instance(connection, uuid), connection.fetch
+        self._begun: list[Job] = []
+
+    async def tick(self) -> int:
+        begun, self._begun = self._begun, []
+        for row in await self._fetch(SQL["offered"]):
+            if (job := await self._instance.lock(row["id"])) is not None:
+                self._begun.append(job)
+            if len(self._begun) == 3:
+                break
+        return sum([await self._instance.perform(job) for job in begun])
+
+
 @control("uni2work")
 async def long_backlog_that_shrinks(scene: Scene) -> None:
     """Jobs of the last 20 minutes; the instance takes the oldest first."""
+    scene.engine.executor = lambda connection: Overlapping(connection, scene.engine.instance)
     await scene.sql(
         "INSERT INTO queued_job (content, creation_instance, creation_time) SELECT"
         " jsonb_build_object('job', 'send-notification', 'recipient', n), gen_random_uuid(),"
@@ -172,3 +195,4 @@ async def long_backlog_that_shrinks(scene: Scene) -> None:
     )
     await scene.start()
     await scene.sleep(1)
+    await scene.until("SELECT count(*) > 0 FROM queued_job WHERE lock_time IS NOT NULL")
