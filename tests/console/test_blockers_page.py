@@ -6,6 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
+from tests.console.test_action_path import on_task
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 
@@ -18,8 +19,8 @@ async def test_x_names_the_session_that_locks_the_node(
     holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "report"})
     await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("0/1")
-        await tui.press("right", "down", "x")
+        await on_task(tui)
+        await tui.press("x")
         name = f"pid {holder.get_server_pid()} (report, role postgres)"
         await tui.wait_for(f"row of task locked by {name}", "idle in transaction")
         await holder.execute("ROLLBACK")
@@ -41,8 +42,8 @@ async def test_the_session_at_the_root_is_ended_after_its_pid_is_typed(
     await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
     pid = holder.get_server_pid()
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("0/1")
-        await tui.press("right", "down", "x")
+        await on_task(tui)
+        await tui.press("x")
         await tui.wait_for("idle in transaction")
         await tui.press("E")
         await tui.wait_for("End session: pid")

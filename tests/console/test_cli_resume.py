@@ -83,7 +83,9 @@ def test_a_killed_bulk_is_continued(
         killed(tmp_path, rng, "-d", eternaltwin, "do", "--resume", name, "--yes")
     if bulks(tmp_path):
         reported = unstick("do", "wake", ids[0], "-r", "x", "--dry-run", dsn=eternaltwin, home=tmp_path)
-        assert name in reported.err
+        # a bulk that was killed after its last outcome has no node left: the next command removes its list
+        assert (name in reported.err) == bool(bulks(tmp_path))
+    if bulks(tmp_path):
         answer = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=tmp_path)
         assert answer.code == 0, answer.err
         assert {r["outcome"] for r in answer.json["results"]} == {"changed"}

@@ -136,7 +136,7 @@ CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pac
 
 
 async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) -> None:
-    await tui.wait_for("60")
+    await tui.wait_for("60", "SendEmail v1")
     await tui.press("asterisk")
     await tui.wait_for("60 marked")
     await tui.action("C")

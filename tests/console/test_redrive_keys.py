@@ -111,7 +111,9 @@ async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, 
         await begin(tui)
         await tui.wait_for("1 no answer")
         await tui.press("escape")
-        await tui.wait_for("Redrive 1: not ended", lambda: not isinstance(tui.app.screen, RedriveScreen))
+        await tui.wait_for(
+            "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, RedriveScreen)
+        )
         await tui.press("S")
         await tui.wait_for("Reason, for the audit log")
         await tui.type("again")

@@ -404,7 +404,7 @@ async def test_remapped_keys(eternaltwin_db: EternaltwinDb, eternaltwin: str, tm
         await tui.press("m")
         await tui.wait_for("1 marked")
         await tui.press("escape", "f6")
-        await tui.wait_for("unfinished, most urgent first")
+        await tui.wait_for("unfinished, most urgent first", "◷ Blocked")
         await tui.press("X")
         await tui.wait_for("Reason, for the audit log")
 

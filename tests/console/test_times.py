@@ -96,6 +96,7 @@ async def test_a_page_opened_while_paused_is_read_once(
         await tui.press("enter")
         await tui.wait_for("Refresh is paused", "77777", str(task))
         await eternaltwin_db.sql("UPDATE task SET revision = 88888")
+        await asyncio.sleep(1)  # the poll that read the page goes on with the counts
         polls = tui.app.session.polls
         await asyncio.sleep(1)
         assert tui.app.session.polls == polls, "it is read once only"

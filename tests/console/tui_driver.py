@@ -19,7 +19,9 @@ from queries.contract.outside import NONE, OutsideEngines
 from queries.db.server_load import Load
 from queries.workspace import Workspace
 
-DEADLINE = 60.0  # seconds until a missing text or state is a failure, on a machine with a load of 10 too
+# Seconds until a missing text or state is a failure. After a statement of more than a second the next poll may come a
+# minute later.
+DEADLINE = 180.0
 
 
 class SkippingClock:

@@ -28,7 +28,9 @@ import pyte
 
 from tests.command import ROOT, environment
 
-SECONDS = 60.0  # until a missing text or state is a failure, on a machine with a load of 10 too
+# Until a missing text or state is a failure. After a statement of more than a second the next poll may come a minute
+# later.
+SECONDS = 180.0
 KEYS: Mapping[str, bytes] = {
     "enter": b"\r",
     "escape": b"\x1b",

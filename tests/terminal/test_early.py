@@ -22,7 +22,7 @@ run.HEAD_START = 60
 {slow}
 sys.exit(main())
 """
-HANGS = "run._app = lambda start: time.sleep(0.5)"
+HANGS = "run._app = lambda start: time.sleep(4)"
 FAILS = "run._app = lambda start: 1 / 0"
 
 

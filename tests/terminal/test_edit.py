@@ -27,7 +27,8 @@ EDITOR = """
 import pathlib, sys, time
 path, home = pathlib.Path(sys.argv[-1]), pathlib.Path({home!r})
 print("the editor", "of", path.read_text().count("\\n"), "lines", flush=True)
-(home / "seen").write_text(str(path))
+(home / "seen.new").write_text(str(path))
+(home / "seen.new").rename(home / "seen")
 while not (home / "go").exists():
     time.sleep(0.01)
 text = (home / "go").read_text()

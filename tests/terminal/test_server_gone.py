@@ -39,7 +39,7 @@ def test_the_picture_stays_keys_work_and_it_comes_back(
     terminal.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
     terminal.press("enter").press("escape").without("filter:")
     terminal.press("2").wait_for("lost wakeup").press("?").wait_for("Keys everywhere").press("1").wait_for("all jobs")
-    terminal.wait_for(re.compile(r"no connection, [5-9]s old"))  # it goes on growing old
+    terminal.wait_for(re.compile(r"no connection, ([5-9]|[1-5]\d)s old|no connection, \d+m"))  # it goes on growing old
 
     own_server.start()
     terminal.wait_for("● live").without("no connection")
@@ -66,10 +66,10 @@ def test_a_stopped_server_does_not_hold_the_keys(terminal: Terminal, own_server:
     for process in family:
         process.send_signal(signal.SIGSTOP)
     try:
-        terminal.wait_for(re.compile(r"\d+s old"), "ArchiveHammerfestUser")
+        terminal.wait_for("ArchiveHammerfestUser")
         first = terminal.at
-        terminal.press("down", "down").wait_for(lambda: terminal.at == first + 2, seconds=2)
-        terminal.press("2").wait_for("lost wakeup", seconds=2)
+        terminal.press("down", "down", "2").wait_for("incident", "lost wakeup", seconds=6)  # a hung read ends after 7 s
+        terminal.press("1").wait_for(lambda: terminal.at == first + 2)
     finally:
         for process in family:
             process.send_signal(signal.SIGCONT)

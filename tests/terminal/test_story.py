@@ -38,7 +38,7 @@ def jobs(demo: Terminal) -> list[str]:
 
 
 def find_the_lost_wake_up(demo: Terminal) -> None:
-    demo.press("2").wait_for("incident", lambda: demo.at > 0)
+    demo.press("2").wait_for(re.compile(r"\d+ incidents"), lambda: demo.at > 0)  # all engines have answered
     go_down_to(demo, "lost wakeup")
     demo.press("right")
     go_down_to(demo, "lost wakeup +ArchiveHammerfest")
@@ -54,7 +54,7 @@ def go_down_to(demo: Terminal, row: str) -> None:
     while not re.search(row, demo.under):
         was = demo.under
         try:
-            demo.press("down").wait_for(lambda was=was: demo.under != was, seconds=10)
+            demo.press("down").wait_for(lambda was=was: demo.under not in ("", was), seconds=10).settled()
         except AssertionError:  # the last row
             tops += 1
             assert tops < 3, f"there is no {row} in:\n{demo.text}"
