@@ -57,7 +57,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
-        monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0 if failure == "late" else 5.0)
+        monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0 if failure == "late" else 5.0)
         outcomes = await perform.commit(workspace, dry_run, OPERATOR)
         outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
         row = await eternaltwin_db.row(task)
@@ -86,7 +86,13 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
 
     Until then the server waits for the rest of the transaction, and its status is "in progress".
     """
-    monkeypatch.setattr(database, "IDLE_TIMEOUT", 0.3)
+    send = commit_status.send_commit
+
+    async def sent(transaction: database.Transaction) -> str | None:
+        await transaction.control("SET LOCAL idle_in_transaction_session_timeout = '300ms'")
+        return await send(transaction)
+
+    monkeypatch.setattr(commit_status, "send_commit", sent)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
     proxy.fail = "silent"
@@ -121,12 +127,13 @@ async def test_unknown_only_where_no_server_answers(
 
 
 async def test_a_connection_lost_before_commit_changes_nothing(
-    eternaltwin_db: EternaltwinDb, workspace: Workspace
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
     await eternaltwin_db.sql(SLOW)
     task = await eternaltwin_db.task()
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
-    await eternaltwin_db.sql("UPDATE pace SET seconds = 4")
+    await eternaltwin_db.sql("UPDATE pace SET seconds = 50")
     at_it = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await eternaltwin_db.value(end):
@@ -149,17 +156,20 @@ CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
 """
 
 
-async def test_killed_while_reading_and_while_previewing(own_server: PostgresServer, tmp_path: Path) -> None:
+async def test_killed_while_reading_and_while_previewing(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     task = eternaltwin_db.id(await eternaltwin_db.task())
-    await eternaltwin_db.sql(f"{SLOW} UPDATE pace SET seconds = 4")
+    await eternaltwin_db.sql(f"{SLOW} UPDATE pace SET seconds = 50")
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
 
     async def reading() -> None:
-        async with workspace.database.reading() as transaction:
-            await transaction.rows(Statement(text="SELECT pg_sleep(1.9)", source=""), {})
+        async with workspace.database.reading(60) as transaction:
+            await transaction.rows(Statement(text="SELECT pg_sleep(50)", source=""), {})
 
     async def previewing() -> None:
         await dry_run_of(workspace, "cancel", [task])

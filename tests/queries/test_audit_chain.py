@@ -228,10 +228,15 @@ async def test_writers_do_not_wait_for_each_other_and_all_are_followed(
     """Transactions of random length that overlap, some rolled back, and savepoints."""
     rng = random.Random(7)
     connections = [await asyncpg.connect(database) for _ in range(6)]
+    meeting = asyncio.Barrier(
+        len(connections)
+    )  # more than 50 entries must not overtake one: it would count as inserted
 
     async def writer(connection: asyncpg.Connection[Any]) -> int:
         kept = 0
         for n in range(ROUNDS):
+            if n % 4 == 0:
+                await meeting.wait()
             transaction = connection.transaction()
             await transaction.start()
             await connection.execute("SELECT pg_current_xact_id()")

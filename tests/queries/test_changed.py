@@ -59,9 +59,10 @@ RECORDED = {
 }
 
 
-async def recorded(dsn: str, engine: str, since: float) -> Counter[tuple[str, str]]:
+async def recorded(dsn: str, engine: str, since: float, until: float) -> Counter[tuple[str, str]]:
     connection = await asyncpg.connect(dsn)
     text = RECORDED[engine].replace("$1", f"to_timestamp({since!r}::float8)")
+    text = text.replace("now()", f"to_timestamp({until!r}::float8)")
     rows = await connection.fetch(text)
     await connection.close()
     return Counter((row[0], f"{engine}/{row[1]}") for row in rows)
@@ -92,7 +93,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
     (engine,) = filled.engines
     whole = await filled.changed(86400, page=100_000)
     assert (whole.capped, whole.cursor) == (False, None)
-    expected = await recorded(server.dsn(filled.server.database), engine, whole.since)
+    expected = await recorded(server.dsn(filled.server.database), engine, whole.since, whole.at)
     assert of_nodes(whole) == expected
     assert len(expected) > 10
     assert all(whole.since <= change.at <= whole.at + 1 for change in whole.changes)
@@ -103,7 +104,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
 
     paged: Counter[tuple[str, str]] = Counter()
     page = await filled.changed(86400, page=7)
-    since = page.since
+    since, at = page.since, page.at
     while True:
         assert page.since == since
         assert len(page.changes) == 7 or not page.capped
@@ -111,7 +112,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
         if page.cursor is None:
             break
         page = await filled.changed(cursor=page.cursor, page=7)
-    assert paged == await recorded(server.dsn(filled.server.database), engine, since)
+    assert paged == await recorded(server.dsn(filled.server.database), engine, since, at)
 
 
 @pytest.mark.parametrize("filled", ENGINES, indirect=True)
@@ -122,7 +123,7 @@ async def test_of_large_tables_the_part_that_was_not_searched_is_said(
     (engine,) = filled.engines
     workspace = await opened(server.dsn(filled.server.database), tmp_path)
     answer = await workspace.changed(86400, page=100_000)
-    expected = await recorded(server.dsn(filled.server.database), engine, answer.since)
+    expected = await recorded(server.dsn(filled.server.database), engine, answer.since, answer.at)
     missing = {what for what, _ in expected - of_nodes(answer)}
     said = source(answer, engine)
     if engine == "agent_jobs":

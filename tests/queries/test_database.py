@@ -86,8 +86,8 @@ async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Dat
     began = time.monotonic()
     with pytest.raises(SlowError, match="cancelled the statement"):
         async with db.reading(limit=0.1) as transaction:
-            await transaction.rows(sql("SELECT pg_sleep(5)"), {})
-    assert time.monotonic() - began < 2
+            await transaction.rows(sql("SELECT pg_sleep(60)"), {})
+    assert time.monotonic() - began < 20
     async with db.reading() as transaction:
         assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
 
@@ -98,8 +98,8 @@ async def test_a_read_that_is_given_up_leaves_the_connection_usable(
     """The screen cancels reads whose result it no longer needs."""
 
     async def slow() -> None:
-        async with db.reading() as transaction:
-            await transaction.rows(sql("SELECT pg_sleep(2)"), {})
+        async with db.reading(60) as transaction:
+            await transaction.rows(sql("SELECT pg_sleep(60)"), {})
 
     for _ in range(5):
         task = asyncio.create_task(slow())
@@ -163,8 +163,8 @@ async def test_a_connection_that_dies_at_work_is_reported_and_replaced(
     eternaltwin_db: EternaltwinDb, db: Database
 ) -> None:
     async def slow() -> None:
-        async with db.reading() as transaction:
-            await transaction.rows(sql("SELECT pg_sleep(2)"), {})
+        async with db.reading(60) as transaction:
+            await transaction.rows(sql("SELECT pg_sleep(60)"), {})
 
     task = asyncio.create_task(slow())
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"

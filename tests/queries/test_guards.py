@@ -199,10 +199,11 @@ async def test_a_job_whose_success_is_not_recorded_is_not_skipped(
     assert await uni2work_db.entry(PRUNE) is None
 
 
-@pytest.mark.parametrize("held", [None, 299.0])
+@pytest.mark.parametrize("held", [None, 270.0])
 async def test_a_lock_that_is_young_or_none_is_not_released(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, held: float | None
 ) -> None:
+    assert uni2work_workspace.engines[uni2work.LABEL].engine.settings["stale"] == 300.0
     unguarded(uni2work_workspace, uni2work.LABEL)
     job = await uni2work_db.job(held=held, age=9000)
     before = await uni2work_db.everything()

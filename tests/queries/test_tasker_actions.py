@@ -210,7 +210,7 @@ async def test_wake_of_a_step_moves_a_task_that_is_no_longer_polled(tasker_db: T
 
 async def test_wake_of_a_step_without_a_backoff_of_its_own(tasker_db: TaskerDb, data: Data) -> None:
     """The engine then uses an exponential backoff since the last error."""
-    shape = StepHistory(past=(("pending", 90), ("error", 1), ("pending", 0.5)), attempts=2, tried=5)
+    shape = StepHistory(past=(("pending", 90), ("error", 1), ("pending", 0.5)), attempts=5, most=6, tried=5)
     made = data.task("refund", state="waiting_for_dependencies", ago=60, steps={"check_return": shape})
     await tasker_db.write(data)
     assert await tasker_db.ready() == set()

@@ -306,8 +306,11 @@ async def test_concurrent_writes_are_not_reported_as_changes(
 
 
 @both_versions
-async def test_bury_never_blocks_the_detector(tasker_db: TaskerDb, engines: list[Engine]) -> None:
+async def test_bury_never_blocks_the_detector(
+    tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Bury waits without holding a transition: the detector locks that last."""
+    monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)  # seen while it waits
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
     await tasker_db.write(data)
     connection = engines[0]._connection

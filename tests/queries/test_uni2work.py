@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -130,7 +131,7 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
         assert (await node(uni2work_workspace, child)).parent_id == f"{LABEL}/{parent}"
     assert (await node(uni2work_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
     holder = await node(uni2work_workspace, f"holder:{DEAD}")
-    assert "00:15:00" in holder.title
+    assert re.search(r"no activity for 00:15:[0-5]\d$", holder.title), holder.title
     assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
     phases = [(await node(uni2work_workspace, f"job:{j}")).phase for j in (free[0], held, inconsistent)]
     assert phases == [Phase.READY, Phase.RUNNING, Phase.UNKNOWN]
@@ -318,7 +319,7 @@ async def test_overtaken(uni2work_db: Uni2workDb, uni2work_workspace: Workspace)
     await uni2work_db.jobs(20, age=30)
     (finding,) = await found(uni2work_workspace, "overtaken")
     assert finding.node_id == uni2work_db.id(old)
-    assert finding.evidence["age"] == "02:00:00"
+    assert re.fullmatch(r"02:00:[0-5]\d", finding.evidence["age"])
 
 
 @pytest.mark.parametrize(("keep", "missing"), [("lock_instance", "lock_time"), ("lock_time", "lock_instance")])

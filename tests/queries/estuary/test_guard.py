@@ -24,7 +24,7 @@ PLANE = "15:00:00:00:00:00:00:01"
 INITIALIZE = {"initialize": {"migration_id": PLANE}}
 TRIES = 100
 POLL = (
-    "UPDATE tasks SET wake_at = clock_timestamp() - interval '1 s',"
+    "UPDATE tasks SET wake_at = clock_timestamp() - interval '1 min',"
     " inner_state = jsonb_build_object('n', clock_timestamp())::json"
     " WHERE task_id = $1::text::macaddr8 AND wake_at <= clock_timestamp()"
 )
