@@ -345,17 +345,20 @@ def on_terminal(home: Path, *words: str, width: int = 200, **more: str) -> str:
 
 @pytest.mark.parametrize("command", ["tree", "stuck", "engines", "dead"])
 def test_colour_on_a_terminal_only(eternaltwin_demo: str, tmp_path: Path, command: str) -> None:
-    demo = eternaltwin_demo  # a new one: a minute after its polls the runner counts as silent, and the incidents change
-    painted = on_terminal(tmp_path, command, "-d", demo)
+    """Compare runs on a new demo.
+
+    A minute after its polls the runner counts as silent, and the incidents change.
+    """
+    painted = on_terminal(tmp_path, command, "-d", eternaltwin_demo)
     assert set(re.findall(r"\x1b\[[\d;]*m", painted)) >= {"\x1b[2m", "\x1b[0m"}
     text = re.sub(r"\x1b\[[\d;]*m", "", painted)
     assert "\x1b" not in text
     for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        plain = on_terminal(tmp_path, command, "-d", demo, **more)
+        plain = on_terminal(tmp_path, command, "-d", eternaltwin_demo, **more)
         assert "\x1b" not in plain
         assert [line.split()[:1] for line in plain.splitlines()] == [line.split()[:1] for line in text.splitlines()]
-    assert "\x1b" in on_terminal(tmp_path, command, "-d", demo, NO_COLOR="")
-    assert "\x1b" not in run(tmp_path, command, "-d", demo).stdout
+    assert "\x1b" in on_terminal(tmp_path, command, "-d", eternaltwin_demo, NO_COLOR="")
+    assert "\x1b" not in run(tmp_path, command, "-d", eternaltwin_demo).stdout
 
 
 def test_a_database_cannot_send_escape_sequences_with_the_colours() -> None:

@@ -6,7 +6,6 @@ No other module of the drills knows how incidents are made.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from queries.model import Incident
 from queries.workspace import Workspace
@@ -15,16 +14,13 @@ COUNTED = 1.2  # seconds in which each busy session reports its counters
 PAUSE = 0.7  # seconds between two samples
 
 
-async def shown(
-    workspace: Workspace, watch: float = 0.0, limits: Mapping[str, float] | None = None
-) -> tuple[tuple[Incident, ...], bool]:
+async def shown(workspace: Workspace, watch: float = 0.0) -> tuple[tuple[Incident, ...], bool]:
     """Return the incidents of engines and server, and whether a check failed.
 
     Checks fail on a busy machine.
-    ``watch``: seconds of samples before. ``limits`` replace thresholds of the findings about the server.
+    ``watch``: seconds of samples before.
     """
     readers = workspace.engines.values()
-    workspace.server_findings.settings |= limits or {}
     loop = asyncio.get_running_loop()
     until = loop.time() + watch
     if watch:

@@ -372,7 +372,7 @@ async def promoted_and_at_work(scene: Scene) -> None:
     await healthy(scene)
 
 
-@control("estuary", alone=True, limits={"dead_rows": 100, "old_xids": 10_000, "old_transaction": 5.0})
+@control("estuary", alone=True, limits={"dead_rows": 100, "old_xids": 10_000, "old_transaction": 1.0})
 async def standby_with_feedback(scene: Scene) -> None:
     """The feedback keeps rows for moments; the dead rows have another reason."""
     await standby_of(scene)

@@ -119,9 +119,7 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
                 for reading in range(SLOW * readings):
                     if reading:
                         await asyncio.sleep(1.0)
-                    incidents, failed = await asyncio.wait_for(
-                        shown(workspace, asked.watch, asked.limits), 60 + asked.watch
-                    )
+                    incidents, failed = await asyncio.wait_for(shown(workspace, asked.watch), 60 + asked.watch)
                     result = Result(asked, incidents, tuple(wrong(asked, incidents, one_of)))
                     if not result.wrong or asked.control or (reading + 1 >= readings and not failed):
                         break

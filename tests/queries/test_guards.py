@@ -199,7 +199,7 @@ async def test_a_job_whose_success_is_not_recorded_is_not_skipped(
     assert await uni2work_db.entry(PRUNE) is None
 
 
-@pytest.mark.parametrize("held", [None, 270.0])
+@pytest.mark.parametrize("held", [None, 295.0])
 async def test_a_lock_that_is_young_or_none_is_not_released(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, held: float | None
 ) -> None:

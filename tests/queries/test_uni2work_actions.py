@@ -81,7 +81,7 @@ async def test_release_requires_the_operators_confirmation(
 
 async def test_a_new_lock_is_refused(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     assert uni2work_workspace.engines[LABEL].engine.settings["stale"] == 300.0
-    job = await uni2work_db.job(held=270)
+    job = await uni2work_db.job(held=295)
     before = await uni2work_db.everything()
     outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
     assert outcomes_of(outcomes) == {uni2work_db.id(job): REFUSED}

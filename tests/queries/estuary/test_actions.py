@@ -229,7 +229,7 @@ async def test_a_message_to_a_task_that_is_gone_is_not_reported_as_sent(
 
 
 @both_versions
-@pytest.mark.parametrize("beat", [0.01, 100, 290, "2090-01-01"])
+@pytest.mark.parametrize("beat", [0.01, 100, 295, "2090-01-01"])
 async def test_fence_writes_a_heartbeat_of_its_own(estuary_db: EstuaryDb, workspace: Workspace, beat: Any) -> None:
     task = await estuary_db.task(wake=-900, beat=beat, inbox=[(ZERO, SHARD)], inbox_next=[(ZERO, SHARD)])
     before = await estuary_db.row(task)
@@ -305,7 +305,7 @@ async def test_release_without_messages_leaves_no_empty_box(estuary_db: EstuaryD
 
 
 @pytest.mark.parametrize(
-    ("type_", "beat", "reason"), [(2, 290, "early"), (2, 0, "Fence"), (1, 50, "early"), (2, None, "idle")]
+    ("type_", "beat", "reason"), [(2, 295, "early"), (2, 0, "Fence"), (1, 55, "early"), (2, None, "idle")]
 )
 async def test_release_is_refused_below_the_timeout(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, beat: Any, reason: str
@@ -322,7 +322,7 @@ async def test_the_timeout_is_the_operators(estuary_db: EstuaryDb, estuary: str,
     mine: dict[str, object] = {"heartbeat_timeout": 20.0, "1": {"heartbeat_timeout": 1000.0}}
     workspace = await opened(estuary, tmp_path, overrides={LABEL: mine})
     assert (await apply(workspace, "release", await estuary_db.task(2, wake=-900, beat=21)))[0] is CHANGED
-    assert (await apply(workspace, "release", await estuary_db.task(1, wake=-900, beat=990)))[0] is REFUSED
+    assert (await apply(workspace, "release", await estuary_db.task(1, wake=-900, beat=995)))[0] is REFUSED
     settings = workspace.engines[LABEL].engine.settings
     assert settings["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
     await workspace.close()
