@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test
 
 from queries.write import blast_radius
 from tests import profiles  # noqa: F401 - Hypothesis takes its settings from it
@@ -23,6 +25,30 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # A busy machine would make numbers of the blast radius unknown. Two such measurements fit into the transaction's limit.
 blast_radius.BUDGET = blast_radius.STATEMENT = 2.0
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", type=int, default=1, metavar="N", help="run one test in N, chosen by --seed")
+    parser.addoption("--seed", type=int, default=1, help="of the choice that --part makes")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    part, seed = config.getoption("part"), config.getoption("seed")
+    return f"one test in {part}, chosen by --seed={seed}" if part > 1 else None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if is_hypothesis_test(getattr(item, "obj", None)):
+        item.add_marker("random")
+
+
+@pytest.hookimpl(trylast=True)  # of the tests that -m and -k have chosen
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    part = config.getoption("part")
+    if part > 1:
+        chosen = set(random.Random(config.getoption("seed")).sample(range(len(items)), -(-len(items) // part)))
+        config.hook.pytest_deselected(items=[item for at, item in enumerate(items) if at not in chosen])
+        items[:] = [item for at, item in enumerate(items) if at in chosen]
 
 
 @pytest.fixture(scope="session")

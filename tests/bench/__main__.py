@@ -13,15 +13,15 @@ import platform
 import statistics
 
 from tests.bench import bench_console, bench_large, bench_startup, bench_tree
-from tests.bench.figure import Figure, table
+from tests.bench.figure import Figure, step, table
 
 
 def main() -> None:
     """Measure and print: first all measurements, then the figures that have a goal."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
-    figures = _commands_and_console()
-    figures += _tree()
-    figures += asyncio.run(bench_large.figures())
+    figures = step("commands and console", _commands_and_console)
+    figures += step("tree", _tree)
+    figures += step("large tables", lambda: asyncio.run(bench_large.figures()))
     print("", table(figures), f"load {_load()}", sep="\n")
 
 

@@ -16,7 +16,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ import asyncpg
 
 from queries.workspace import Workspace
 from tests.bench import bench_bulk, bench_console, bench_load, bench_refresh
-from tests.bench.figure import Figure, table
+from tests.bench.figure import Figure, missing, table
 from tests.queries import plans
 from tests.servers import PostgresServer
 
@@ -204,6 +204,13 @@ def _starts(places: Mapping[int, str], environment: Mapping[str, str]) -> list[F
     ]
 
 
+async def _step(name: str, work: Awaitable[list[Figure]]) -> list[Figure]:
+    try:
+        return await work
+    except Exception as error:  # the other steps are measured all the same
+        return [missing(name, error)]
+
+
 async def figures(parts: Sequence[str] = ()) -> list[Figure]:
     """Measure all or only these parts, printing what each is made of."""
     server = PostgresServer(os.environ.get("SERVER", "18"), SETTINGS)
@@ -213,11 +220,11 @@ async def figures(parts: Sequence[str] = ()) -> list[Figure]:
         with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
             for name in sorted(path.stem for path in plans.FILLS.glob("*.sql")):
                 if not parts or name in parts:
-                    found += await bench_engine(server, name, Path(folder))
+                    found += await _step(name, bench_engine(server, name, Path(folder)))
             if not parts or {"start", "memory", "load"}.intersection(parts):
-                found += await bench_consoles(server, parts)
+                found += await _step("consoles", bench_consoles(server, parts))
             if not parts or "bulk" in parts:
-                found += await bench_bulk.figures(server, Path(folder), BULK, ROWS)
+                found += await _step("bulk", bench_bulk.figures(server, Path(folder), BULK, ROWS))
     finally:
         server.close()
     return found

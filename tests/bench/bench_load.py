@@ -20,7 +20,7 @@ import psutil
 
 from queries.db.database import APPLICATION
 from tests.bench import bench_console
-from tests.bench.figure import Figure
+from tests.bench.figure import Figure, measured
 
 SETTLED = 8.0  # seconds after which a console has connected, looked at everything once and keeps its pace
 WATCHED = 30.0
@@ -108,8 +108,12 @@ def slowdown(dsn: str, environment: Mapping[str, str]) -> float:
     for n, (seconds, beside) in enumerate(taken):
         if beside:  # its own work takes longer and longer, so that only what was just before and after compares
             around = taken[max(n - AROUND, 0) : n + AROUND + 1]
-            lost += seconds - statistics.fmean(each for each, locked in around if not locked)
-    assert lost, "the console was never at work"
+            alone = [each for each, locked in around if not locked]
+            if not alone:
+                raise RuntimeError(f"the console was at work in all of {len(around)} steps in a row")
+            lost += seconds - statistics.fmean(alone)
+    if not lost:
+        raise RuntimeError("the console was never at work")
     return 100 * lost / sum(seconds for seconds, _ in taken)
 
 
@@ -135,7 +139,7 @@ async def _hundreds(dsn: str) -> list[tuple[float, bool]]:
 def figures(dsn: str, environment: Mapping[str, str]) -> list[Figure]:
     """Share and slowdown on one database of eternaltwin's."""
     return [
-        Figure("server time for one console, % of a CPU", share(dsn, environment, 1), 1.0),
-        Figure(f"server time for {MANY} consoles, % of a CPU", share(dsn, environment, MANY), 10.0),
-        Figure("what a busy executor loses beside a console, %", slowdown(dsn, environment), 2.0),
+        measured("server time for one console, % of a CPU", lambda: share(dsn, environment, 1), 1.0),
+        measured(f"server time for {MANY} consoles, % of a CPU", lambda: share(dsn, environment, MANY), 10.0),
+        measured("what a busy executor loses beside a console, %", lambda: slowdown(dsn, environment), 2.0),
     ]

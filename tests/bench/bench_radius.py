@@ -47,7 +47,6 @@ from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
 
-SCALED = "RADIUS_ROUNDS" in os.environ
 ROUNDS = int(os.environ.get("RADIUS_ROUNDS", "25"))
 SEED = int(os.environ.get("RADIUS_SEED", "1"))
 ROUNDS_OF_A_COPY = 4  # actions that are compared with one copy without an action

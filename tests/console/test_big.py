@@ -16,6 +16,7 @@ from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import proof
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
@@ -78,6 +79,7 @@ async def walk(tui: TuiDriver, key: str, until: Callable[[], bool]) -> None:
             await tui.pilot.pause()
 
 
+@proof
 async def test_a_job_of_a_hundred_thousand_tasks(
     eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
 ) -> None:
@@ -158,6 +160,7 @@ async def test_the_way_to_the_end_stops_at_a_key(
         assert node_list(tui).has_after(None)
 
 
+@proof
 async def test_a_state_of_a_hundred_megabytes(
     eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
 ) -> None:
@@ -212,6 +215,7 @@ async def estuary_with_dsn(server: PostgresServer) -> AsyncIterator[tuple[Estuar
     server.drop(dsn)
 
 
+@proof
 async def test_a_task_with_fifty_thousand_children(
     estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
 ) -> None:
@@ -237,6 +241,7 @@ async def test_a_task_with_fifty_thousand_children(
         assert len(forest.children(EstuaryDb.id(parent)) or ()) <= MAX_LOADED
 
 
+@proof
 async def test_an_inbox_of_a_hundred_thousand_messages(
     estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
 ) -> None:
@@ -258,6 +263,7 @@ async def test_an_inbox_of_a_hundred_thousand_messages(
         await tui.wait_for("inbox", "100000")
 
 
+@proof
 async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path) -> None:
     database, dsn = estuary_with_dsn
     await database.sql(

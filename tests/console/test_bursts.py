@@ -1,14 +1,13 @@
 """Keys and text that arrive faster than a screen opens.
 
 Nothing crashes, and no text runs as commands. Each burst is two keys, or an opening key and a text, sent at once to a
-real console on a real database. ``BURSTS=all`` in the environment tries every pair of keys on every page; without it,
-a fixed part of the pairs is tried.
+real console on a real database. `make proof` tries every first key on every page, each with a few second keys;
+``make proof ROUNDS=2`` tries every pair.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,18 +28,20 @@ from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
+from tests.proof import ROUNDS, most_in_proof
 from tests.terminal.driver import Terminal
 
-EVERY = os.environ.get("BURSTS") == "all"
+EVERY = ROUNDS > 1
 SECONDS = 3  # second keys that are tried after each first key in addition to MAIN_KEYS, unless every pair is
 MAIN_KEYS = ("p", "q")
-PARTS = 2  # of a page's first keys, each a test of its own
+PARTS = 8  # of a page's first keys, each a test of its own
 INTERVAL = 1.0
 PAGES = ("tree", "stuck", "dead", "audit", "changed", "help", "detail")
 WRITTEN = {
     "question_mark": "?", "plus": "+", "equals_sign": "=", "minus": "-", "colon": ":", "slash": "/", "asterisk": "*",
     "space": " ", "left_square_bracket": "[", "right_square_bracket": "]",
 }  # fmt: skip
+BURSTS = ["r3", "timer missed", "3241r", "r2", "rd", "rs", "r4", "rg", "r?", "3r", "dtsr"]
 TEXTS = ("phase:failed", "abc", "requeue prod", "q", "timer missed", "dt*spr:41C2W", "test\rprod\r", "x\rq\r")
 
 
@@ -188,7 +189,7 @@ def printable(key: str) -> bool:
     return len(key) == 1
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", most_in_proof(range(PARTS)))
 @pytest.mark.parametrize("page", PAGES)
 async def test_every_key_followed_at_once_by_another(
     eternaltwin_demo: str, tmp_path: Path, page: str, part: int
@@ -217,7 +218,7 @@ async def test_every_key_followed_at_once_by_another(
         print(f"{page} {part}: {it.bursts} bursts")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", most_in_proof(PAGES, 2))
 async def test_text_after_a_key_that_opens_never_runs_as_commands(
     eternaltwin_demo: str, tmp_path: Path, page: str
 ) -> None:
@@ -240,7 +241,7 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
         print(f"{page}: {it.bursts} bursts")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", most_in_proof(PAGES))
 async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_path: Path, page: str) -> None:
     async with console(eternaltwin_demo, tmp_path, page) as it:
         await it.home()
@@ -255,7 +256,7 @@ async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_pat
                     assert it.field.value == " ".join(text.split())
 
 
-@pytest.mark.parametrize("burst", ["r2", "r3", "rd", "rs", "r4", "rg", "r?", "3r", "timer missed", "dtsr", "3241r"])
+@pytest.mark.parametrize("burst", most_in_proof(BURSTS, 3))
 async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: str, tmp_path: Path, burst: str) -> None:
     async with run_tui(eternaltwin_demo, tmp_path, kind=Counting) as tui:
         await tui.wait_for("● live")
@@ -264,7 +265,9 @@ async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: st
         assert tui.app.fault is None
 
 
-@pytest.mark.parametrize("key", ["pagedown", "pageup", "down", "up", "enter", "home", "end", "escape"])
+@pytest.mark.parametrize(
+    "key", most_in_proof(["enter", "pagedown", "pageup", "down", "up", "home", "end", "escape"], 2)
+)
 async def test_a_key_in_the_palette_before_its_list_is_there(eternaltwin: str, tmp_path: Path, key: str) -> None:
     async with run_tui(eternaltwin, tmp_path, kind=Counting) as tui:
         await tui.wait_for("● live")

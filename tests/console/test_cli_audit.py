@@ -24,6 +24,7 @@ from queries.write import audit_log
 from queries.write.audit_log import Filter
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import proof
 
 NODES = [f"eternaltwin/task:00000000-0000-4000-8000-{n:012}" for n in range(4)]
 HOSTILE = '=cmd|"/C calc"!A0\n| <b>*x*</b> \\ `y` [z](javascript:1)\x1b[31m\u202e'
@@ -135,6 +136,7 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     await workspace.close()
 
 
+@proof
 async def test_the_log_of_one_node_uses_its_index(eternaltwin_db: EternaltwinDb) -> None:
     await eternaltwin_db.sql(audit_log.ddl())
     await store(eternaltwin_db, entry(0, 0.0, results=(Result(id="x", outcome=Outcome.CHANGED),)), 5000)

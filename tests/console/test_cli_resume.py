@@ -15,6 +15,7 @@ import pytest
 
 from queries.write import audit_log
 from tests.command import ROOT, environment, fetch, unstick
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 NODES = 2300  # three chunks, or more without a table for the audit log
@@ -70,7 +71,7 @@ def killed(home: Path, rng: random.Random, *words: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", most_in_proof(range(4)))
 def test_a_killed_bulk_is_continued(
     server: PostgresServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
 ) -> None:

@@ -146,7 +146,6 @@ def shell(request: pytest.FixtureRequest, home: Path) -> Iterator[pexpect.spawn[
     child.close(force=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "line"),
     [

@@ -16,6 +16,8 @@ from console.target import Target
 from tests.command import Answer, unstick
 from tests.servers import PostgresServer
 
+pytestmark = pytest.mark.fast
+
 NODE = "eternaltwin/task:20000000-0000-4000-8000-000000000001"
 
 

@@ -10,6 +10,7 @@ from queries.write import audit_log
 from queries.write.audit_chain import heads_in
 from tests.command import Answer, unstick
 from tests.console.test_cli_audit_file import act
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 
@@ -18,7 +19,7 @@ def verified(dsn: str, home: Path, *more: str) -> Answer:
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
-@pytest.mark.parametrize("form", [(), ("--json",)])
+@pytest.mark.parametrize("form", most_in_proof([(), ("--json",)]))
 def test_an_exported_head_shows_what_was_removed_later(
     server: PostgresServer, eternaltwin_demo: str, tmp_path: Path, place: str, form: tuple[str, ...]
 ) -> None:

@@ -15,6 +15,7 @@ from queries.model import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
+from tests.proof import proof
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
@@ -168,6 +169,7 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_informed(
     assert (row["resolution_status"], row["resolved_by"]) == ("permanently_failed", "Ben")
 
 
+@proof
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     tasker_db: TaskerDb, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

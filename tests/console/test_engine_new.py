@@ -19,6 +19,7 @@ from queries.model import Phase, Proof
 from queries.psql_text import identifier, literal
 from queries.workspace import Workspace
 from tests.command import Answer, fetch, unstick
+from tests.proof import proof
 from tests.servers import FOLDERS, PostgresServer
 
 TABLES = Path(__file__).parent / "tables"
@@ -306,7 +307,7 @@ def stuck(dsn: str, home: Path) -> set[str]:
     return {each["code"] for each in answer.found}
 
 
-@pytest.mark.slow
+@proof
 @each_shape
 def test_a_proposal_passes_the_check(server: PostgresServer, database: str, home: Path, shape: Shape) -> None:
     folder = proposed(shape, server, database, home)

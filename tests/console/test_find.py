@@ -20,6 +20,7 @@ from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.db.uni2work import DEAD, Uni2workDb
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer, all_engines_database
 
 
@@ -50,7 +51,7 @@ async def choose(tui: TuiDriver, target: str) -> None:
     raise AssertionError(f"{target} is not among {view(tui).links}")
 
 
-@pytest.mark.parametrize("mode", ["1", "2", "3", "4", "question_mark"])
+@pytest.mark.parametrize("mode", most_in_proof(["1", "2", "3", "4", "question_mark"], 2))
 async def test_a_pasted_id_and_enter_open_the_node_from_every_mode(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, mode: str
 ) -> None:

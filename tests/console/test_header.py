@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.servers import PostgresServer
+
+pytestmark = pytest.mark.fast
 
 
 def first(tui: TuiDriver) -> str:

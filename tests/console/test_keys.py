@@ -22,6 +22,8 @@ from console.tui.widgets.line_view import LineView
 from console.tui.widgets.row_view import RowView
 from queries.contract.builtin import builtin
 
+pytestmark = pytest.mark.fast
+
 
 def test_ids_are_unique_where_they_meet() -> None:
     ids = [key.id for table in keymap.TABLES.values() for key in table]

@@ -9,6 +9,7 @@ from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
 from tests.console.tui_driver import run_tui
+from tests.proof import proof
 
 PAGES = 200
 
@@ -20,6 +21,7 @@ def alive() -> tuple[int, int]:
     return kinds.count(StylesCache), kinds.count(Strip)
 
 
+@proof
 async def test_closed_pages_leave_no_style_caches(eternaltwin_demo: str, tmp_path: Path) -> None:
     async with run_tui(eternaltwin_demo, tmp_path, size=(80, 24), interval=5.0) as tui:
         app = tui.app

@@ -11,6 +11,7 @@ from console.tui import textual_compat
 from console.tui.app import UnstickApp
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer, all_engines_database
 
 
@@ -102,7 +103,7 @@ class Ringing(UnstickApp):
         self.bells += 1
 
 
-@pytest.mark.parametrize("notify", ["", "bell", "osc9"])
+@pytest.mark.parametrize("notify", most_in_proof(["", "bell", "osc9"]))
 async def test_a_new_incident_is_notified_if_the_settings_ask_for_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, notify: str
 ) -> None:

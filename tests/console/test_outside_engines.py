@@ -19,6 +19,7 @@ from queries.model import Outcome
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
 from tests.outside import change, copied, schema
+from tests.proof import proof
 from tests.queries.builders import do, opened
 from tests.servers import PostgresServer
 
@@ -255,7 +256,7 @@ def test_a_folder_of_the_package_is_checked_where_it_is(homemade: str, home: Pat
     assert "taken" in fault[3]
 
 
-@pytest.mark.slow
+@proof
 def test_a_folder_of_the_package_with_rows_passes(home: Path) -> None:
     answer = unstick("engine", "check", str(builtin_folder("pgqueuer")), "--json", home=home)
     assert [fault for check in answer.json["checks"] for fault in check["faults"]] == []

@@ -11,6 +11,7 @@ from console.config import Context
 from console.tui import theme
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.test_together import NAMES, fill
 from tests.servers import PostgresServer
 
@@ -288,7 +289,7 @@ async def test_a_role_named_like_markup(
         server.sql(f'DROP ROLE "{role}"')
 
 
-@pytest.mark.parametrize("size", [(40, 10), (60, 20), (20, 6), (250, 80)])
+@pytest.mark.parametrize("size", most_in_proof([(40, 10), (60, 20), (20, 6), (250, 80)], 2, unpacked=False))
 async def test_every_page_at_every_size(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, size: tuple[int, int]
 ) -> None:

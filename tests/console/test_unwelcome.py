@@ -10,6 +10,7 @@ import pytest
 from tests.command import ROOT
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.test_bad_input import oldest_protocol, serving
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
@@ -111,7 +112,7 @@ def shades(tui: TuiDriver, title: str) -> set[str]:
     return {str(s.style) for strip in strips for s in strip if title in s.text}
 
 
-@pytest.mark.parametrize("when", TIMES)
+@pytest.mark.parametrize("when", most_in_proof(TIMES, 2))
 async def test_times_at_the_ends_of_the_range(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, when: str
 ) -> None:

@@ -14,11 +14,12 @@ COUNTED = 1.2  # seconds in which each busy session reports its counters
 PAUSE = 0.7  # seconds between two samples
 
 
-async def shown(workspace: Workspace, watch: float = 0.0) -> tuple[tuple[Incident, ...], bool]:
+async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True) -> tuple[tuple[Incident, ...], bool]:
     """Return the incidents of engines and server, and whether a check failed.
 
     Checks fail on a busy machine.
-    ``watch``: seconds of samples before.
+    ``watch``: seconds of samples before. ``twice``: read the counters of the server again, after the time in which its
+    sessions report them, if they have no earlier values to be compared with.
     """
     readers = workspace.engines.values()
     loop = asyncio.get_running_loop()
@@ -39,7 +40,7 @@ async def shown(workspace: Workspace, watch: float = 0.0) -> tuple[tuple[Inciden
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
     server = await workspace.server_problems(found, unread)
-    if workspace.server_findings.counts_once:
+    if twice and workspace.server_findings.counts_once:
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
     found += server.found

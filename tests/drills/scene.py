@@ -11,27 +11,13 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from console.demo.engine import CONNECTION_ERRORS
+from tests import ages
 from tests.drills import surroundings
 from tests.servers import PostgresServer
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
 TICK = 0.05
-# Every column that holds a time, with the expression that makes it older. Estuary marks an idle task by a heartbeat in
-# the year 1.
-TIMES = """
-SELECT format('UPDATE %1$s SET %2$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM %1$s FOR UPDATE SKIP LOCKED))',
-              c.oid::regclass, string_agg(format(CASE WHEN b.typtype = 'c'
-                THEN '%1$I = CASE WHEN %1$I IS NOT NULL THEN row((%1$I).time - $1::interval, (%1$I).salt)::'
-                     || b.typname || ' END'
-                ELSE '%1$I = CASE WHEN %1$I > ''1990-01-01'' THEN %1$I - $1::interval ELSE %1$I END' END,
-                a.attname), ', '))
-  FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-  JOIN pg_type t ON t.oid = a.atttypid JOIN pg_type b ON b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
- WHERE c.relkind = 'r' AND c.relnamespace::regnamespace::text IN ('public', 'pgmq')
-   AND b.typname IN ('timestamptz', 'timestamp', 'job_tick')
- GROUP BY c.oid
-"""
 
 
 class Scene:
@@ -202,7 +188,4 @@ class Scene:
 
     async def pass_time(self, seconds: float) -> None:
         """Make every row older, except locked ones, as if that time had passed."""
-        async with self.admin.transaction():
-            await self.sql("SET LOCAL session_replication_role = replica")  # without triggers
-            for (update,) in await self.admin.fetch(TIMES):
-                await self.sql(update.replace("$1::interval", f"interval '{seconds} seconds'"))
+        await ages.make_older(self.admin, seconds)

@@ -6,24 +6,42 @@ import pytest
 
 from tests.drills.catalog import DRILLS
 from tests.drills.drill import Drill, run
+from tests.proof import proof
 from tests.servers import PostgresServer
 
-
-def parameter(drill: Drill) -> object:
-    return pytest.param(drill, id=drill.key.replace(" ", "-"))
+READINGS = 15  # at most, of a drill whose cause does not show at once
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if not d.alone])
+def chosen() -> frozenset[str]:
+    """Return the names of the drills that `make test` runs.
+
+    These are the first drill of each code and the first control of each engine.
+    """
+    first: dict[str, Drill] = {}
+    for drill in DRILLS:
+        for code in drill.line or (f"control of {drill.engine}",):
+            first.setdefault(code, drill)
+    return frozenset(drill.key for drill in first.values())
+
+
+def parameters(*, alone: bool) -> list[object]:
+    here = chosen()
+    return [
+        pytest.param(drill, id=drill.key.replace(" ", "-"), marks=() if drill.key in here else proof)
+        for drill in DRILLS
+        if drill.alone == alone
+    ]
+
+
+@pytest.mark.parametrize("drill", parameters(alone=False))
 async def test_drill(drill: Drill, server: PostgresServer) -> None:
-    result = await run(drill, server, readings=15)
+    result = await run(drill, server, READINGS)
     assert result.wrong == (), "\n".join(f"{each.key}: {each.sentence}" for each in result.incidents)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("drill", [parameter(d) for d in DRILLS if d.alone])
+@pytest.mark.parametrize("drill", parameters(alone=True))
 async def test_drill_on_its_own_server(drill: Drill, own_server: PostgresServer) -> None:
-    result = await run(drill, own_server, readings=15)
+    result = await run(drill, own_server, READINGS)
     assert result.wrong == (), "\n".join(f"{each.key}: {each.sentence}" for each in result.incidents)
 
 

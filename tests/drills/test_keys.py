@@ -14,6 +14,7 @@ import pytest
 
 from tests.drills.catalog import DRILLS
 from tests.drills.scene import Scene
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
@@ -68,8 +69,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     return keys.pressed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", COMMON)
+@pytest.mark.parametrize("name", most_in_proof(COMMON, 3))
 async def test_from_start_to_fixed(name: str, server: PostgresServer, tmp_path: Path) -> None:
     drill = next(drill for drill in DRILLS if drill.key == name)
     async with Scene(server, drill.engine) as scene:

@@ -19,8 +19,11 @@ from queries.model import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.proof import repeated
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.servers import PostgresServer, both_versions
+
+pytestmark = pytest.mark.fast
 
 CHANGED, STALE, GONE, LOCKED, REFUSED, DENIED, CONFLICT = (
     Outcome.CHANGED, Outcome.STALE, Outcome.GONE, Outcome.LOCKED, Outcome.REFUSED, Outcome.DENIED, Outcome.CONFLICT
@@ -60,7 +63,6 @@ def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
 # Skipped nodes
 
 
-@pytest.mark.slow
 @both_versions
 async def test_each_skipped_node_is_named_and_the_others_are_changed(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, other: asyncpg.Connection
@@ -365,10 +367,10 @@ async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: Eternaltwin
 # Two consoles
 
 
-@pytest.mark.slow
 @both_versions
+@repeated(few=8, many=40)
 async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, times: int
 ) -> None:
     """Check both outcomes of two commits that run at the same time.
 
@@ -376,7 +378,7 @@ async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
     """
     consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
     met = []
-    for _ in range(40):
+    for _ in range(times):
         task = await eternaltwin_db.task()
         dry_runs = [await dry_run_of(console, "cancel", [eternaltwin_db.id(task)]) for console in consoles]
         outcomes = await asyncio.gather(*(commit(c, r) for c, r in zip(consoles, dry_runs, strict=True)))
@@ -385,15 +387,15 @@ async def test_of_two_consoles_at_one_node_exactly_one_changes_it(
     for console in consoles:
         await console.close()
     assert all(pair in ([CHANGED, STALE], [CHANGED, LOCKED]) for pair in met)
-    assert len(met) == 40
+    assert len(met) == times
 
 
-@pytest.mark.slow
+@repeated(few=3, many=10)
 async def test_two_consoles_with_crossing_selections_never_deadlock(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, times: int
 ) -> None:
     consoles = [await opened(eternaltwin, tmp_path / name) for name in "ab"]
-    for _ in range(10):
+    for _ in range(times):
         ids = ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(30)))
         dry_runs = [
             await dry_run_of(consoles[0], "cancel", await seen(consoles[0], ids)),

@@ -18,6 +18,7 @@ from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
+from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of
 from tests.servers import both_versions
 
@@ -91,6 +92,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: Agen
     assert "operator" in finding.sentence
 
 
+@proof
 async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.sql(audit_log.ddl())
     rng = Random(5)
@@ -131,6 +133,7 @@ async def test_two_pollers_never_hold_the_same_job(agent_jobs_db: AgentJobsDb) -
         await connection.close()
 
 
+@proof
 async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.sql(audit_log.ddl())
     rng = Random(3)

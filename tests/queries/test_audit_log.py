@@ -17,6 +17,7 @@ from queries.model import AuditLogEntry, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions
 
@@ -309,7 +310,7 @@ async def test_two_consoles_write_whole_lines(eternaltwin_db: EternaltwinDb, ete
         await console.close()
 
 
-@both_versions
+@proof
 async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from queries.write.action_transaction import ActionTransaction
 from queries.write.bulk_transaction import BulkTransaction
 from queries.write.images import Images
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
 from tests.queries.test_parallel_chunks import ARGUMENTS
@@ -142,7 +143,7 @@ def texts(value: Any) -> Any:
 
 
 @both_versions
-@pytest.mark.parametrize(("name", "action"), INDEPENDENT)
+@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 5))
 async def test_the_log_and_the_images_are_those_of_the_other_way(
     server: PostgresServer,
     tmp_path: Path,
@@ -189,7 +190,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
 
 
 @both_versions
-@pytest.mark.parametrize(("name", "action"), INDEPENDENT)
+@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 5))
 async def test_the_undo_gives_back_every_byte(
     server: PostgresServer,
     tmp_path: Path,

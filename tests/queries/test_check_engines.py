@@ -13,8 +13,9 @@ from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.contract.builtin import builtin, builtin_folder
 from tests.outside import HOMEMADE, IN_FULL, copied
+from tests.proof import most_in_proof, proof
 from tests.queries import plans
-from tests.servers import PostgresServer, both_versions
+from tests.servers import VERSIONS, PostgresServer, both_versions
 
 ROWS = int(os.environ.get("CHECK_ROWS", "150000"))  # of each large table; with a million, some engines take ten minutes
 SETTINGS: dict[str, dict[str, Any]] = {"agent_jobs": {"profile": "table"}}
@@ -44,6 +45,7 @@ KNOWN = {
 }
 
 
+@proof
 @pytest.mark.parametrize("name", [each.name for each in builtin() if not (plans.FILLS / f"{each.name}.sql").is_file()])
 async def test_large_tables_of_an_engine_without_a_script_to_fill_them(
     server: PostgresServer, tmp_path: Path, name: str
@@ -56,7 +58,6 @@ def test_every_check_is_in_a_part() -> None:
     assert sorted(name for part in PARTS for name in part) == sorted({*prove.NAMES} - {prove.PLANS})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", PARTS, ids=[part[0] for part in PARTS])
 @pytest.mark.parametrize("name", [each.name for each in builtin()])
 async def test_an_engine_of_the_package_passes(
@@ -65,7 +66,8 @@ async def test_an_engine_of_the_package_passes(
     await passes(server, tmp_path, name, names)
 
 
-@both_versions
+@proof
+@pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
 @pytest.mark.parametrize("name", [each.name for each in builtin()])
 async def test_its_statements_fit_each_version_of_the_server(server: PostgresServer, tmp_path: Path, name: str) -> None:
     await passes(server, tmp_path, name, (prove.COLUMNS,))
@@ -89,14 +91,14 @@ async def passes(server: PostgresServer, tmp_path: Path, name: str, names: tuple
 
 
 @both_versions
-@pytest.mark.parametrize("folder", [HOMEMADE, IN_FULL], ids=["derived", "in full"])
+@pytest.mark.parametrize("folder", most_in_proof([HOMEMADE, IN_FULL]), ids=["derived", "in full"])
 async def test_a_folder_without_a_demo_passes(server: PostgresServer, tmp_path: Path, folder: Path) -> None:
     loaded = Loaded(copied(tmp_path / "engines", source=folder))
     assert loaded.engine is not None
     lab = Lab(server, tmp_path, loaded.script("schema.sql"), loaded.script("fixture.sql"))
     seen = []
     try:
-        async for check in prove.prove(loaded.engine, loaded.toml, lab, rows=250_000):
+        async for check in prove.prove(loaded.engine, loaded.toml, lab, rows=ROWS):
             assert [str(fault) for fault in check.faults] == []
             assert check.number
             seen.append(check.name)

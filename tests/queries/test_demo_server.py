@@ -20,6 +20,7 @@ import pytest
 
 from console.demo.run import ENGINES
 from console.demo.server import DemoUnavailable, Server, wheel_binaries
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer, both_versions
 
 ROOT = Path(__file__).parents[2]
@@ -191,7 +192,9 @@ def headless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Headles
 
 @pytest.mark.parametrize(
     ("headless", "number"),
-    [("runtime", signal.SIGINT), ("", signal.SIGTERM), ("runtime", signal.SIGHUP), ("", signal.SIGKILL)],
+    most_in_proof(
+        [("runtime", signal.SIGINT), ("", signal.SIGKILL), ("", signal.SIGTERM), ("runtime", signal.SIGHUP)], 2
+    ),
     indirect=["headless"],
 )
 async def test_the_headless_demo_serves_and_leaves_nothing_however_it_ends(headless: Headless, number: int) -> None:

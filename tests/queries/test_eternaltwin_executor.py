@@ -22,6 +22,7 @@ from queries.model import Outcome, Outcomes
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of, reader
 from tests.servers import both_versions
 
@@ -153,6 +154,7 @@ class RandomOperator:
         self.done.append(await perform.commit(self.workspace, dry_run, OPERATOR))
 
 
+@proof
 @both_versions
 async def test_actions_rain_on_a_running_executor(eternaltwin_demo: str, tmp_path: Path) -> None:
     eternaltwin_db = await EternaltwinDb.open(eternaltwin_demo)

@@ -17,6 +17,7 @@ from queries.model import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
 from tests.servers import PostgresServer
 
@@ -91,7 +92,7 @@ async def test_chunks_that_a_failover_has_lost_are_reported(
     await workspace.close()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", most_in_proof(range(4)))
 async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Stop the primary during a bulk action and promote its standby.
 

@@ -13,6 +13,8 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from tests.queries import golden
 
+pytestmark = pytest.mark.fast
+
 engines = pytest.mark.parametrize("engine", builtin(), ids=lambda engine: engine.name)
 
 

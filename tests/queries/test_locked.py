@@ -16,6 +16,7 @@ from queries.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer, all_engines_database, both_versions
 
@@ -181,7 +182,7 @@ async def test_a_table_that_was_never_analyzed_is_not_taken_for_small(
     await workspace.close()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", most_in_proof(COMMANDS, 2))
 async def test_a_locked_table_costs_its_own_engine_alone(all_engines: str, lock: Lock, command: str) -> None:
     whole = await ask(command, "--json", dsn=all_engines)
     assert whole.code == 0

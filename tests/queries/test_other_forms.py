@@ -44,7 +44,6 @@ async def test_another_form_is_recognised(server: PostgresServer, tmp_path: Path
         server.drop(dsn)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize(("name", "form"), FORMS)
 async def test_another_form_passes(server: PostgresServer, tmp_path: Path, name: str, form: str, part: str) -> None:

@@ -21,6 +21,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list, commit_status
 from queries.write.bulk_list import BulkList
 from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen
 from tests.servers import PostgresServer
 
@@ -65,7 +66,7 @@ def steps(
     return perform.bulk(workspace, dry_run, OPERATOR, stop or asyncio.Event(), going)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", most_in_proof(range(6)))
 async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServer, tmp_path: Path, seed: int) -> None:
     """Stop the server three times in one bulk action, at random moments.
 
@@ -107,7 +108,7 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
 
 
 @pytest.mark.parametrize("table", [True, False], ids=["table", "file"])
-@pytest.mark.parametrize("arrived", [True, False], ids=["arrived", "did not"])
+@pytest.mark.parametrize("arrived", most_in_proof([True, False]), ids=["arrived", "did not"])
 async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
 ) -> None:

@@ -19,6 +19,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
 from tests.db.estuary import digest
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof, proof
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
 from tests.servers import PostgresServer
@@ -48,7 +49,7 @@ async def many(
     await workspace.close()
 
 
-@pytest.mark.parametrize(("name", "action"), APART)
+@pytest.mark.parametrize(("name", "action"), most_in_proof(APART, 6))
 async def test_two_chunks_side_by_side(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
 ) -> None:
@@ -182,6 +183,7 @@ async def test_stop_lets_both_end(
     assert {eternaltwin_db.id(row[0]) for row in woken} == set(ids)
 
 
+@proof
 @pytest.mark.parametrize("place", ["table", "file"])
 async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     eternaltwin_db: EternaltwinDb,

@@ -14,6 +14,7 @@ from queries.contract import detect
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.workspace import Workspace
+from tests.proof import proof
 from tests.queries import plans
 from tests.servers import PostgresServer
 
@@ -28,6 +29,7 @@ SMALL = {"uni2work": {"cron_whole": 0}}  # what else counts as large by a size o
 NAMES = sorted(s.name for s in builtin() if (plans.FILLS / f"{s.name}.sql").is_file())
 
 
+@proof
 @pytest.mark.parametrize("name", NAMES)
 async def test_no_automatic_statement_grows_with_the_table(
     name: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Blast radius against the demo's executors; RADIUS_ROUNDS actions of all engines."""
+"""Blast radius of random actions, compared with the demo's executors."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from random import Random
 import pytest
 
 from tests.bench import bench_radius
+from tests.proof import repeated
 from tests.servers import PostgresServer
 
-SMALL = 2  # actions of each engine; `make radius` runs more
 
-
-@pytest.mark.slow
+@repeated(few=2, many=50)
 @pytest.mark.parametrize("engine", bench_radius.PLAYED)
-async def test_executors_touch_no_node_that_was_not_named(server: PostgresServer, engine: str) -> None:
-    rounds = max(SMALL, bench_radius.ROUNDS // len(bench_radius.PLAYED) if bench_radius.SCALED else SMALL)
-    found = await bench_radius.score(server, engine, rounds, Random(f"{bench_radius.SEED}/{engine}"))
-    assert len(found.rounds) == rounds
+async def test_executors_touch_no_node_that_was_not_named(server: PostgresServer, engine: str, times: int) -> None:
+    found = await bench_radius.score(server, engine, times, Random(f"{bench_radius.SEED}/{engine}"))
+    assert len(found.rounds) == times
     assert [(each.action, each.node, each.unmarked) for each in found.unmarked] == []

@@ -19,6 +19,8 @@ from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer, both_versions
 
+pytestmark = pytest.mark.fast
+
 Fetch = Callable[[str | None], Awaitable[Page]]
 
 

@@ -13,6 +13,8 @@ from queries.contract.builtin import builtin
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
+pytestmark = pytest.mark.fast
+
 NAMES = sorted({each.name for each in builtin()} - {each.name for each in ENGINES})
 # "1 job wait", "1 workers are": a number and a word that does not agree with it; "?": a value that is not there
 WRONG = re.compile(r"\b1 (\w+s (are|wait|take)|\w+ that are|\w+[^s] (are|wait|take))\b|\?|\bNone\b|\\\"|\{")

@@ -22,6 +22,7 @@ from console.demo.tasker.worker import Worker
 from queries.actions import perform
 from queries.model import Outcome
 from tests.db.tasker import TaskerDb
+from tests.proof import proof
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import both_versions
 
@@ -234,6 +235,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 DROPS = 60
 
 
+@proof
 @both_versions
 async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine: Engine) -> None:
     await tasker_db.write(make(1))

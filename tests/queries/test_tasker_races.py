@@ -21,6 +21,7 @@ from queries.model import Outcome
 from queries.write import transaction_mark
 from queries.write.action_transaction import ActionTransaction
 from tests.db.tasker import TaskerDb
+from tests.proof import repeated
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import PostgresServer, both_versions
 
@@ -99,14 +100,17 @@ CASES = [
     Case("bury", "waiting_for_dependencies", "", DONE, {}),
     Case("resolve", "error", "dead_letter", DONE, {"status": "cancelled"}),
 ]
-ROUNDS, AT_ONCE = 17, 4  # of each: 15 * 17 * 4 = 1,020
+AT_ONCE = 4
 
 
+@repeated(few=3, many=17)
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.action}-{c.node or 'task'}")
-async def test_actions_and_engine_never_deadlock(tasker_db: TaskerDb, engines: list[Engine], case: Case) -> None:
+async def test_actions_and_engine_never_deadlock(
+    tasker_db: TaskerDb, engines: list[Engine], case: Case, times: int
+) -> None:
     rng = Random(case.action + case.node)
     data = Data(1)
-    made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(ROUNDS * AT_ONCE)]
+    made = [data.task("refund", state=case.state, ago=300, steps=case.steps) for _ in range(times * AT_ONCE)]
     dead_letters = [data.dead_letter(m) if case.node == "dead_letter" else None for m in made]
     await tasker_db.write(data)
     ids = [_id(tasker_db, case, m, dead_letter) for m, dead_letter in zip(made, dead_letters, strict=True)]

@@ -31,6 +31,7 @@ from queries.contract import loader
 from queries.model import Outcome, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.tasker import TaskerDb
+from tests.proof import most_in_proof, proof
 from tests.queries.builders import opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions
 
@@ -596,7 +597,8 @@ async def test_the_newest_of_each_priority_are_merged_without_a_full_scan(
     assert blocks < 300, "each priority starts at its place in the index"
 
 
-@pytest.mark.parametrize(("number", "truncated"), [(20_000, False), (20_010, True)])
+@proof
+@pytest.mark.parametrize(("number", "truncated"), most_in_proof([(20_010, True), (20_000, False)]))
 async def test_more_failures_than_the_search_limit(
     tasker_db: TaskerDb, data: Data, number: int, truncated: bool
 ) -> None:

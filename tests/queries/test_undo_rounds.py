@@ -2,7 +2,7 @@
 
 After each undo, every row of an undone node has its earlier value in every column, or the outcome names the column;
 all other rows are untouched. In a race with the executor, the undo overwrites no row that is not as the action left it.
-``UNDO_ROUNDS`` is the number of rounds for each engine.
+`make proof` runs more rounds for each engine.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.undo import SHOWN
+from tests.proof import repeated
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
 
-ROUNDS = int(os.environ.get("UNDO_ROUNDS", "5"))
 FRESH = 25  # rounds with one set of data
 SEED = int(os.environ.get("UNDO_SEED", "1"))
 
@@ -244,13 +244,14 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("queries.actions.perform.NARROWING", 120.0)
 
 
+@repeated(few=5, many=40)
 @pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
 async def test_every_row_is_as_before_or_named(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, times: int
 ) -> None:
     monkeypatch.setattr(perform, "CHUNK", perform.CHUNK)  # the rounds set it
     rng, number, actions, outcomes = Random(f"{SEED}/{name}"), 0, Counter[str](), Counter[str]()
-    while number < ROUNDS:
+    while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
             rounds.bulks = True
             await rounds.tick(rng.randrange(4))
@@ -279,7 +280,7 @@ async def test_every_row_is_as_before_or_named(
                             rounds.check(undone, left_before(made, undone, left), left, await rounds.rows(), again)
                 if rng.random() < 0.3:
                     await rounds.tick(1)
-                if number % FRESH == 0 or number >= ROUNDS:
+                if number % FRESH == 0 or number >= times:
                     break
             actions += rounds.done
             outcomes += rounds.undone
@@ -316,14 +317,15 @@ def assert_undone(dry_run: DryRun, done: Outcomes, undone: Outcomes) -> None:
         assert not why or "irreversible" in why or "which is not undone" in why, why
 
 
+@repeated(few=2, many=20)
 @pytest.mark.parametrize("chunk", [perform.CHUNK, 2], ids=["entry", "bulk"])
 @pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
 async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, times: int
 ) -> None:
     rng, number = Random(f"{SEED}/race/{name}"), 0
     monkeypatch.setattr(perform, "CHUNK", chunk)
-    while number < ROUNDS:
+    while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
             rounds.sizes = rounds.sizes if chunk > 6 else (6,)
             await rounds.connection.execute(NOTE)
@@ -351,7 +353,7 @@ async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
                 query = "SELECT place, old FROM seen.overwritten WHERE xid::text = ANY ($1)"
                 overwritten = await rounds.connection.fetch(query, (undone.xid or "").split())
                 assert {(r["place"], r["old"]) for r in overwritten} <= left
-                if number % FRESH == 0 or number >= ROUNDS:
+                if number % FRESH == 0 or number >= times:
                     break
 
 

@@ -23,6 +23,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.images import Images
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
+from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.servers import both_versions
 
@@ -257,6 +258,7 @@ async def test_a_released_job_is_taken_by_another_instance(
 EVERY = {"cancel", "run_now", "forget", "release", "skip", "refill"}  # actions
 
 
+@proof
 async def test_random_actions_while_instances_run(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
     await uni2work_db.sql(audit_log.ddl())
     rng = Random(7)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import fetch
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer, all_engines_database
 from tests.terminal.driver import Terminal
 
@@ -16,17 +17,20 @@ MOST = 2  # keys: a paste is one
 
 @pytest.mark.parametrize(
     ("query", "text"),
-    [
-        ("SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task LIMIT 1", "{full}"),
-        ("SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task LIMIT 1", "ALERT task {key} is late"),
-        (
-            "SELECT 'tasker/step:' || workflow_step_uuid FROM tasker.workflow_steps LIMIT 1",
-            "https://ops/steps/{key}?a=1",
-        ),
-        ("SELECT 'estuary/task:' || task_id FROM estuary.tasks LIMIT 1", "task_id={key} overdue"),
-        ("SELECT 'agent_jobs/job:' || id FROM agent_jobs.jobs LIMIT 1", "{key}"),
-        ("SELECT 'uni2work/job:' || max(id) FROM uni2work.queued_job", '{{"job_id": {key}, "level": "error"}}'),
-    ],
+    most_in_proof(
+        [
+            ("SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task LIMIT 1", "{full}"),
+            ("SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task LIMIT 1", "ALERT task {key} is late"),
+            (
+                "SELECT 'tasker/step:' || workflow_step_uuid FROM tasker.workflow_steps LIMIT 1",
+                "https://ops/steps/{key}?a=1",
+            ),
+            ("SELECT 'estuary/task:' || task_id FROM estuary.tasks LIMIT 1", "task_id={key} overdue"),
+            ("SELECT 'agent_jobs/job:' || id FROM agent_jobs.jobs LIMIT 1", "{key}"),
+            ("SELECT 'uni2work/job:' || max(id) FROM uni2work.queued_job", '{{"job_id": {key}, "level": "error"}}'),
+        ],
+        2,
+    ),
 )
 def test_from_an_alert_to_the_page_of_its_node(house: str, tmp_path: Path, query: str, text: str) -> None:
     full = str(fetch(house, query)[0][0])

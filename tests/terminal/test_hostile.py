@@ -10,6 +10,7 @@ import asyncpg
 
 from console.demo.run import ENGINES
 from tests.command import hidden
+from tests.proof import proof
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
@@ -26,6 +27,7 @@ HARMLESS = re.compile(
 )
 
 
+@proof
 async def test_what_is_stored_is_shown_and_never_sent(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:
     await fill(eternaltwin)
     role = f'evil\x1b[31m"\u202e[b]{server.unique()}'

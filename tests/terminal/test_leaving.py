@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.proof import most_in_proof, proof
 from tests.terminal.driver import Terminal
 
 READY = ("● live", "all jobs")
@@ -38,7 +39,7 @@ def name(way: Callable[[Terminal], object]) -> str:
 SIGNALS = [by_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
 
 
-@pytest.mark.parametrize("way", [by_key("q"), by_key("ctrl+c"), *SIGNALS], ids=name)
+@pytest.mark.parametrize("way", most_in_proof([by_key("q"), *SIGNALS, by_key("ctrl+c")], 2), ids=name)
 def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path) -> None:
     with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
         terminal.wait_for(*READY)
@@ -55,7 +56,7 @@ def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path)
 
 
 @pytest.mark.parametrize("ignored", [(), (signal.SIGINT,)], ids=["", "as a script's background job"])
-@pytest.mark.parametrize("way", SIGNALS, ids=name)
+@pytest.mark.parametrize("way", most_in_proof(SIGNALS), ids=name)
 def test_the_demo_leaves_nothing_when_stopped_during_the_start(
     way: Callable[[Terminal], object], ignored: tuple[signal.Signals, ...], place: Path
 ) -> None:
@@ -69,7 +70,7 @@ def test_the_demo_leaves_nothing_when_stopped_during_the_start(
     assert "Traceback" not in terminal.text
 
 
-@pytest.mark.parametrize("ignored", [(), (signal.SIGHUP,)], ids=["hangup", "nohup"])
+@pytest.mark.parametrize("ignored", most_in_proof([(), (signal.SIGHUP,)]), ids=["hangup", "nohup"])
 def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
         terminal.wait_for(*READY)
@@ -78,6 +79,7 @@ def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], 
         left_nothing(family, place)
 
 
+@proof
 def test_being_killed_leaves_nothing(place: Path) -> None:
     with Terminal("demo", home=place, TMPDIR=str(place)) as terminal:
         terminal.wait_for(*READY)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
@@ -20,7 +21,7 @@ FINDINGS = {  # whose suggested action is `release`
 REASON = "its worker is gone"
 
 
-@pytest.mark.parametrize(("engine", "finding"), FINDINGS.items())
+@pytest.mark.parametrize(("engine", "finding"), most_in_proof(FINDINGS.items()))
 def test_a_job_is_repaired_and_the_server_stops(
     own_server: PostgresServer, tmp_path: Path, engine: str, finding: str
 ) -> None:

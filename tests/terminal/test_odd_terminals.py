@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.proof import most_in_proof
 from tests.terminal.driver import Terminal
 
 JOB = "SendEmail"
 
 
-@pytest.mark.parametrize("size", [(60, 24), (40, 10), (80, 24), (200, 60)], ids=str)
+@pytest.mark.parametrize("size", most_in_proof([(60, 24), (40, 10), (80, 24), (200, 60)], unpacked=False), ids=str)
 def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, tmp_path: Path) -> None:
     columns, height = size
     with Terminal(eternaltwin_demo, home=tmp_path, size=size) as terminal:
@@ -86,7 +87,7 @@ def shown(terminal: Terminal) -> list[str]:
     return [row[:60] for row in terminal.rows[4:-4]]
 
 
-@pytest.mark.parametrize("key", ["W", "C", "R", "D", "L", "M"])
+@pytest.mark.parametrize("key", most_in_proof(["W", "C", "R", "D", "L", "M"]))
 def test_an_action_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.wait_for("● live", JOB, lambda: terminal.at > 0).press("/").wait_for("words, field:value")

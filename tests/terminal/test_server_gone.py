@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
@@ -25,7 +26,7 @@ def terminal(dsn: str, tmp_path: Path) -> Iterator[Terminal]:
         yield terminal.wait_for("● live", "ArchiveHammerfestUser", re.compile(r"\d\d stuck"), lambda: terminal.at > 0)
 
 
-@pytest.mark.parametrize("how", ["fast", "immediate"])
+@pytest.mark.parametrize("how", most_in_proof(["fast", "immediate"]))
 def test_the_picture_stays_keys_work_and_it_comes_back(
     terminal: Terminal, own_server: PostgresServer, how: str
 ) -> None:

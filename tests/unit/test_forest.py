@@ -445,7 +445,7 @@ ORDERS = [  # ready nodes have no value; the phases change with an update
 PAGE = st.lists(st.builds(node, st.sampled_from(KEYS), st.sampled_from([Phase.READY, Phase.FAILED])), max_size=8)
 
 
-@stateful(examples=300, steps=25)
+@stateful(examples=100, steps=25)
 class ForestLikeARebuild(RuleBasedStateMachine):
     """After any sequence of operations the spliced rows are those of a rebuild."""
 

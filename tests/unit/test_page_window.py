@@ -45,7 +45,7 @@ class Table:
             kinds = ()
 
 
-@stateful(examples=150, steps=60)
+@stateful(examples=50, steps=60)
 class ReadingUpAndDown(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 """Redrives of a simulated engine, with consoles that are killed at any step.
 
 Poison rates are 0 to 100 %. A console is killed before, within or after each of its calls; a transaction that it leaves
-behind commits or not; another console takes over while it still runs. ``REDRIVE_ROUNDS`` is the number of rounds.
+behind commits or not; another console takes over while it still runs. `make proof` plays more of them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from queries.actions.redrive_rules import (
 )
 from queries.errors import LostError
 from queries.model import Answer, Outcome, Phase, Result
+from tests.proof import repeated
 
-ROUNDS = int(os.environ.get("REDRIVE_ROUNDS", "300"))
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))
 ENOUGH = 20_000  # steps after which a redrive hangs
 
@@ -263,10 +263,11 @@ def check(server: Server, settings: Settings, ended: Ended) -> None:
             assert window <= settings.pace.nodes, "faster than the pace"
 
 
-async def test_no_redrive_exceeds_its_budget_by_more_than_a_cohort() -> None:
+@repeated(few=300, many=10_000)
+async def test_no_redrive_exceeds_its_budget_by_more_than_a_cohort(times: int) -> None:
     reasons: dict[str, int] = {}
     consoles = revived = died = 0
-    for number in range(ROUNDS):
+    for number in range(times):
         seed = f"{SEED}/{number}"
         rng = Random(seed)
         server, settings, ended, used = await play(rng)
@@ -278,6 +279,6 @@ async def test_no_redrive_exceeds_its_budget_by_more_than_a_cohort() -> None:
         consoles += used
         revived += sum(row.revivals for row in server.rows.values())
         died += sum(row.revivals > 0 and row.fate == "same" for row in server.rows.values())
-    print(f"{ROUNDS} redrives, {consoles} consoles, {revived} revived, {died} died again: {reasons}")
-    if ROUNDS >= 100:
+    print(f"{times} redrives, {consoles} consoles, {revived} revived, {died} died again: {reasons}")
+    if times >= 100:
         assert set(reasons) == set(Reason)

@@ -16,7 +16,6 @@ awkward = st.text(
 )
 
 
-@pytest.mark.slow
 def test_no_character_of_unicode_stays_hidden() -> None:
     assert hidden(safe_text(EVERYTHING)) == []
     assert hidden(safe_text(EVERYTHING, ascii=True)) == []

@@ -298,7 +298,6 @@ async def test_a_queue_whose_job_was_deleted_while_it_ran_is_released(genuine: G
     await genuine.consistent()
 
 
-@pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     await genuine.connection.close()
     await fixture_passes(LABEL, genuine.dsn, server, tmp_path, "SET search_path = graphile_worker;\n")

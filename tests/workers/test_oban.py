@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from queries.model import Outcome
+from tests.proof import proof
 from tests.queries.builders import do, opened, outcomes_of, undone, why
 from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers
 from tests.workers.newer_python import environment
@@ -57,6 +58,7 @@ async def oban(workers: Workers, database: str, tmp_path: Path) -> AsyncIterator
     await connection.close()
 
 
+@proof
 async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(oban: Oban, gate: Gate) -> None:
     job = await oban.enqueue("Hold", gate)
     one = oban.start()
@@ -77,6 +79,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(oban: O
     await oban.becomes(job, "completed")
 
 
+@proof
 async def test_a_producer_that_is_not_registered_is_dead(oban: Oban, gate: Gate, database: str, tmp_path: Path) -> None:
     job = await oban.enqueue("Fail", gate)
     await oban.change(
@@ -104,6 +107,7 @@ async def test_a_producer_that_is_not_registered_is_dead(oban: Oban, gate: Gate,
     await oban.becomes(job, "completed", attempt=2)
 
 
+@proof
 async def test_a_discarded_job_is_retried(oban: Oban, gate: Gate) -> None:
     job = await oban.enqueue("Fail", gate)
     oban.start()
@@ -118,6 +122,7 @@ async def test_a_discarded_job_is_retried(oban: Oban, gate: Gate) -> None:
     assert await oban.do("delete", job) == Outcome.CHANGED
 
 
+@proof
 async def test_a_scheduled_job_is_woken_and_another_cancelled(oban: Oban, gate: Gate) -> None:
     gate.open()
     woken, cancelled = [await oban.enqueue("Hold", gate, "86400") for _ in range(2)]
@@ -130,6 +135,7 @@ async def test_a_scheduled_job_is_woken_and_another_cancelled(oban: Oban, gate: 
     await oban.becomes(cancelled, "completed")
 
 
+@proof
 async def test_a_released_job_is_taken_by_notification(oban: Oban, gate: Gate) -> None:
     """The engine's own channel tells a producer of the job."""
     gate.open()
@@ -146,6 +152,7 @@ async def _count(heard: list[tuple[str, str]]) -> int:
     return len(heard)
 
 
+@proof
 async def test_waiting_queues_are_unserved_or_paused_or_starved(oban: Oban, gate: Gate) -> None:
     gate.open()
     job = await oban.enqueue("Hold", gate)
@@ -163,6 +170,7 @@ async def test_waiting_queues_are_unserved_or_paused_or_starved(oban: Oban, gate
     await oban.becomes(job, "completed")
 
 
+@proof
 async def test_an_overdue_job_runs_once_a_node_is_there(oban: Oban, gate: Gate) -> None:
     gate.open()
     job = await oban.enqueue("Hold", gate, "3000")

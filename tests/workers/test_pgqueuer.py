@@ -288,7 +288,6 @@ async def test_an_installation_with_a_prefix_is_an_engine_of_its_own(
         await workspace.close()
 
 
-@pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
     await genuine.connection.close()

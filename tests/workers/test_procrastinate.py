@@ -238,7 +238,6 @@ async def test_workers_are_notified_of_jobs_that_are_queued_again(genuine: Genui
         await genuine.workers.until(genuine.dsn, events, {(channel, "job_inserted", job) for channel in channels})
 
 
-@pytest.mark.slow
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
     await genuine.app.connector.close_async()

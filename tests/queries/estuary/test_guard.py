@@ -15,6 +15,7 @@ from queries.actions import perform
 from queries.model import DryRun, Finding, Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
+from tests.proof import repeated
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
 from tests.queries.estuary.test_actions import SHARD, sent
 
@@ -22,7 +23,6 @@ CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 LIMITS = {"hot_loop": 0.0, "hot_loop_polls": 2}
 PLANE = "15:00:00:00:00:00:00:01"
 INITIALIZE = {"initialize": {"migration_id": PLANE}}
-TRIES = 100
 POLL = (
     "UPDATE tasks SET wake_at = clock_timestamp() - interval '1 min',"
     " inner_state = jsonb_build_object('n', clock_timestamp())::json"
@@ -97,12 +97,13 @@ async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> DryR
     return await dry_run_of(workspace, str(finding.action), {finding.node_id: guard}, arguments, LABEL)
 
 
+@repeated(few=10, many=100)
 @pytest.mark.parametrize(("code", "action"), [("hot_loop", "park"), ("unread_message_loop", "drop")])
 async def test_the_suggested_action_reaches_a_task_in_a_loop(
-    estuary_db: EstuaryDb, watching: Workspace, loop: Loop, code: str, action: str
+    estuary_db: EstuaryDb, watching: Workspace, loop: Loop, code: str, action: str, times: int
 ) -> None:
     outcomes = []
-    for _ in range(TRIES):
+    for _ in range(times):
         task = await looped(estuary_db, loop, code)
         finding = await watched(watching, loop, code)
         assert (finding.node_id, finding.action) == (estuary_db.id(task), action)
@@ -115,7 +116,7 @@ async def test_the_suggested_action_reaches_a_task_in_a_loop(
             outcomes += outcomes_of(dry_run).values()
         loop.task = ""
         await estuary_db.sql("DELETE FROM tasks")
-    assert outcomes.count(CHANGED) >= TRIES * 95 // 100, outcomes
+    assert outcomes.count(CHANGED) >= times * 95 // 100, outcomes
 
 
 async def test_by_its_version_it_is_never_reached(estuary_db: EstuaryDb, watching: Workspace, loop: Loop) -> None:

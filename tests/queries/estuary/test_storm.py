@@ -21,10 +21,10 @@ from queries.actions import perform
 from queries.model import DryRun, Node, Outcome, Phase
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
+from tests.proof import repeated
 from tests.queries.builders import OPERATOR, dry_run_of, opened, reader
 from tests.servers import PostgresServer, both_versions
 
-STEPS = 420
 TIMEOUT = 300.0
 # Rows that no executor, message or action of this engine can create.
 IMPOSSIBLE = """
@@ -209,9 +209,10 @@ class Storm:
         raise AssertionError("it never came to rest")
 
 
+@repeated(few=420, many=2000)
 @both_versions
 async def test_what_the_engine_relies_on_survives_any_action(
-    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path, times: int
 ) -> None:
     rng = Random(server.version)
     workspace = await opened(estuary, tmp_path)
@@ -220,7 +221,7 @@ async def test_what_the_engine_relies_on_survives_any_action(
     for _ in range(4):
         await storm.new()
     weights = {storm.message: 5, storm.new: 1, storm.pass_: 9, storm.crash: 1, storm.action: 10}
-    for step in rng.choices([*weights], [*weights.values()], k=STEPS):
+    for step in rng.choices([*weights], [*weights.values()], k=times):
         await step()
         await storm.check()
     await storm.settle()

@@ -628,7 +628,6 @@ async def test_a_part_that_fails_costs_only_its_own_findings(
     assert "table_locked" in {each.code for each in read.skipped_findings if each.failed}
 
 
-@pytest.mark.slow
 @both_versions
 async def test_all_engines_at_work_have_no_server_finding(
     server: PostgresServer, session: Session, tmp_path: Path

@@ -20,6 +20,7 @@ from console.demo.tasker.step_history import (
 )
 from queries.model import Outcome
 from tests.db.tasker import TaskerDb
+from tests.proof import most_in_proof
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
@@ -85,7 +86,7 @@ REST: list[tuple[str, str, StepHistory, dict[str, Any]]] = [
 
 @both_versions
 @pytest.mark.parametrize("ago", [5.0, 120.0])
-@pytest.mark.parametrize("case", REST, ids=lambda c: c[0])
+@pytest.mark.parametrize("case", most_in_proof(REST, 3, unpacked=False), ids=lambda c: c[0])
 async def test_a_task_that_no_poller_finds_is_moved(
     tasker_db: TaskerDb, data: Data, engine: Engine, case: Any, ago: float
 ) -> None:

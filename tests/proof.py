@@ -1,0 +1,34 @@
+"""Marks that leave cases and rounds of a test to `make proof`.
+
+``make proof ROUNDS=10`` repeats ten times as often what is random or raced.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+proof = pytest.mark.proof
+ROUNDS = float(os.environ.get("ROUNDS") or 1)
+
+
+def repeated(few: int, many: int) -> pytest.MarkDecorator:
+    """Give a test the argument ``times``.
+
+    It is ``few`` in `make test`, and ``many`` times ROUNDS in `make proof`.
+    """
+    more = pytest.param(max(1, round(many * ROUNDS)), marks=proof, id="many")
+    return pytest.mark.parametrize("times", [pytest.param(few, id="few"), more])
+
+
+def most_in_proof(cases: Iterable[Any], tested: int = 1, *, unpacked: bool = True) -> list[Any]:
+    """Return cases; all but the first ones have the mark ``proof``.
+
+    A tuple has a value for each of several arguments, unless it is not ``unpacked``.
+    """
+    all_cases = [*cases]
+    left = [each if isinstance(each, tuple) and unpacked else (each,) for each in all_cases[tested:]]
+    return [*all_cases[:tested], *(pytest.param(*each, marks=proof) for each in left)]
