@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """A measured figure. ``goal`` is its upper limit. ``missing`` says why it could not be measured."""
+    """A measured figure. ``goal`` is its upper limit.
+
+    ``missing`` says why it could not be measured.
+    """
 
     name: str
     measured: float

@@ -1,4 +1,4 @@
-"""The table of the benches names every figure, also one that could not be measured."""
+"""The table of the benches, with figures that could not be measured."""
 
 from __future__ import annotations
 
