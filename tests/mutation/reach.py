@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 
 from tests.mutation.mutations import Mutation, Spans
 
-LEFT_OUT = (".git", ".venv", ".ci", "*_cache", "__pycache__", ".hypothesis", "build", "dist", "screenshots")
+LEFT_OUT = (".git", ".venv", "*_cache", "__pycache__", ".hypothesis", "build", "dist")
 FOLDERS = ["unit", "queries", "console", "terminal", "drills", "workers"]  # cheap ones first
 # Read SQL files as text, or hold what is made of them.
 TEXT_TESTS = ("tests/unit/", "tests/queries/test_golden.py", "tests/queries/test_guards.py")
+_CACHED = re.compile(r"^\s*@(lru_)?cache\b", re.MULTILINE)
 OPEN = "(__import__('queries._probe', fromlist=['hit']).hit({}) or ("
 
 
@@ -88,11 +90,10 @@ class Tree:
 
     def collect(self, marks: str) -> list[str]:
         """Return the ids of all tests that the expression chooses; those of cheap folders first."""
-        report = self._work / f"{self.folder.name}-report.jsonl"
         answer = self.run([], "--collect-only", "-m", marks, "-n0")
         if answer.code != 0:
             raise SystemExit(f"the tests of {self._root} cannot be collected:\n{answer.output[-2000:]}")
-        return sorted((test for test, _ in lines(report)), key=lambda test: _rank(test.split("/")[1]))
+        return sorted(answer.ended, key=lambda test: _rank(test.split("/")[1]))
 
 
 def _rank(folder: str) -> int:
@@ -158,15 +159,17 @@ class Reach:
     def of(self, mutation: Mutation) -> list[str]:
         """Return the tests that reach a mutation, the likeliest and cheapest first.
 
-        The contract's results are cached, and a fixture may serve a whole file: then all tests of the file count.
+        Results may be cached (the contract's always are), and a fixture may serve a whole file: then all tests of the
+        file count.
         """
+        cached = mutation.file.startswith("queries/contract/") or bool(_CACHED.search(self._tree.read(mutation.file)))
         seconds = {test: spent for test, _, spent in lines(self._ended)}
         hits = [(test, when) for number, test, when in lines(self._work / "hits.jsonl") if number == mutation.number]
         exact = {test for test, _ in hits}
         files = {
             test.partition("::")[0]
             for test, when in hits
-            if test and (when != "(call)" or mutation.file.startswith("queries/contract/"))
+            if test and (cached or when != "(call)")
         }
         words = {word for word in Path(mutation.file).stem.split("_") if len(word) > 3}
 
