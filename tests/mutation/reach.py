@@ -166,11 +166,7 @@ class Reach:
         seconds = {test: spent for test, _, spent in lines(self._ended)}
         hits = [(test, when) for number, test, when in lines(self._work / "hits.jsonl") if number == mutation.number]
         exact = {test for test, _ in hits}
-        files = {
-            test.partition("::")[0]
-            for test, when in hits
-            if test and (cached or when != "(call)")
-        }
+        files = {test.partition("::")[0] for test, when in hits if test and (cached or when != "(call)")}
         words = {word for word in Path(mutation.file).stem.split("_") if len(word) > 3}
 
         def order(test: str) -> tuple[bool, bool, float]:
