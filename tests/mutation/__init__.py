@@ -4,7 +4,7 @@
     python -m tests.mutation --seed 7 --save m.json              # ... and run the tests against each
     python -m tests.mutation --load m.json --root ../older --tests "" --work /tmp/older
 
-Each mutation is one change of one expression: another comparison, a condition left out, a negated branch, a `not`
+Each mutation is one change of one expression: another comparison, a condition dropped, a negated branch, a `not`
 removed, another constant. ``mutations.py`` makes them, for code that runs when a function is called and for conditions
 in WHERE; messages, annotations and defaults stay. A mutation is killed if a test fails that passes without it, survived
 if all tests that reach the place pass, and otherwise not decided, with the reason.

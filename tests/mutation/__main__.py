@@ -82,7 +82,7 @@ class Trial:
         self._sound: dict[str, bool] = {}  # tests that failed with a mutation: if they pass without one
 
     def run_all(self, mutations: Sequence[Mutation]) -> None:
-        """Decide these mutations, unless an earlier run has; print each, and how many there are of each result."""
+        """Decide mutations that no earlier run has decided, and print the results."""
         results = {line["number"]: line for line in lines(self._results)}
         for mutation in mutations:
             line = results.get(mutation.number)
@@ -98,7 +98,10 @@ class Trial:
         print(dict(Counter(results[mutation.number]["result"] for mutation in mutations)))
 
     def _one(self, mutation: Mutation) -> tuple[str, str]:
-        """Return the result of a mutation, and why: the test that failed, or how many passed."""
+        """Return the result of a mutation, and why.
+
+        That is the test that failed, or how many passed.
+        """
         try:
             source = mutation.applied(self._changed.read(mutation.file))
         except (ValueError, OSError) as error:

@@ -76,7 +76,10 @@ class Mutation:
 
 
 def choose(root: Path, seed: int, count: int, only: str = "") -> list[Mutation]:
-    """Return mutations of a checkout; each area has its part of them, each kind an equal chance."""
+    """Return mutations of a checkout.
+
+    Each area has its part of them, each kind an equal chance.
+    """
     chance = random.Random(seed)
     chosen: list[Mutation] = []
     for part, patterns in AREAS.values():
@@ -196,7 +199,7 @@ class Spans:
 
 
 def _sql(source: str) -> Iterator[Change]:
-    """Yield the changes of conditions that stand on one line after WHERE or AND."""
+    """Yield the changes of conditions on one line after WHERE or AND."""
     start = 0
     lines = source.split("\n")
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -211,10 +214,13 @@ def _sql(source: str) -> Iterator[Change]:
 
 
 def _balanced(text: str) -> str:
-    """Return the text up to a ``)`` that it does not open; nothing if a ``(`` stays open."""
+    """Return the text up to a ``)`` that closes nothing.
+
+    Return "" if a ``(`` is not closed.
+    """
     depth = 0
-    for n, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
+    for n, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
         if depth < 0:
             return text[:n]
     return "" if depth else text

@@ -1,4 +1,7 @@
-"""Pytest plugin: write which tests were collected and how each ended. ``reach.py`` copies it beside the checkout."""
+"""Pytest plugin: write which tests were collected and how each ended.
+
+``reach.py`` copies it beside the checkout.
+"""
 
 import contextlib
 import json
@@ -25,7 +28,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Empty the caches before each file, so that each file reaches the code that fills them."""
+    """Empty the caches before each file.
+
+    Each file then reaches the code that fills them.
+    """
     if "MUTATION_PROBES" in os.environ and _FILE["name"] != str(item.path):
         _FILE["name"] = str(item.path)
         for module in [m for name, m in sys.modules.items() if name.startswith("queries.")]:

@@ -1,4 +1,7 @@
-"""Note which test reaches which mutation. ``reach.py`` copies this file into a checkout as ``queries/_probe.py``."""
+"""Note which test reaches which mutation.
+
+``reach.py`` copies this file into a checkout as ``queries/_probe.py``.
+"""
 
 import contextlib
 import json
@@ -13,7 +16,7 @@ _MARK = re.compile(r"/\*mutation (\d+)\*/")
 
 
 def hit(number: int) -> None:
-    """Note that the place of a mutation was reached, once for each test of this process."""
+    """Note once for each test of this process that a mutation was reached."""
     test = os.environ.get("PYTEST_CURRENT_TEST", "")  # programs that a test starts inherit it
     if (number, test) not in _noted:
         _noted.add((number, test))

@@ -1,4 +1,4 @@
-"""Find the tests that reach each mutation, with a probe at its place, in one run of all tests."""
+"""Find the tests that reach each mutation, in one run with a probe at each place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tests.mutation.mutations import Mutation, Spans
 
-LEFT_OUT = (".git", ".venv", "*_cache", "__pycache__", ".hypothesis", "build", "dist")
+NOT_COPIED = (".git", ".venv", "*_cache", "__pycache__", ".hypothesis", "build", "dist")
 FOLDERS = ["unit", "queries", "console", "terminal", "drills", "workers"]  # cheap ones first
 # Read SQL files as text, or hold what is made of them.
 TEXT_TESTS = ("tests/unit/", "tests/queries/test_golden.py", "tests/queries/test_guards.py")
@@ -26,7 +26,10 @@ OPEN = "(__import__('queries._probe', fromlist=['hit']).hit({}) or ("
 
 
 class Run(NamedTuple):
-    """End of a run of tests. ``ended`` has outcome and seconds of each; ``code`` is None if the time was over."""
+    """End of a run of tests.
+
+    ``ended`` has outcome and seconds of each; ``code`` is None if the time was over.
+    """
 
     code: int | None
     ended: dict[str, tuple[str, float]]
@@ -40,7 +43,7 @@ class Tree:
         self.folder = work / name
         self._root, self._work = root, work
         if not self.folder.exists():
-            shutil.copytree(root, self.folder, ignore=shutil.ignore_patterns(*LEFT_OUT), symlinks=True)
+            shutil.copytree(root, self.folder, ignore=shutil.ignore_patterns(*NOT_COPIED), symlinks=True)
         shutil.copy(Path(__file__).with_name("plugin.py"), work / "mutation_plugin.py")
 
     def read(self, file: str) -> str:
@@ -89,7 +92,7 @@ class Tree:
         return Run(code, {test: (outcome, seconds) for test, outcome, seconds in lines(report)}, output)
 
     def collect(self, marks: str) -> list[str]:
-        """Return the ids of all tests that the expression chooses; those of cheap folders first."""
+        """Return the ids of the tests that the expression chooses, cheap folders first."""
         answer = self.run([], "--collect-only", "-m", marks, "-n0")
         if answer.code != 0:
             raise SystemExit(f"the tests of {self._root} cannot be collected:\n{answer.output[-2000:]}")
@@ -101,7 +104,7 @@ def _rank(folder: str) -> int:
 
 
 def lines(file: Path) -> list[Any]:
-    """Return the values of a file of JSON lines; a line that was cut is left out."""
+    """Return the values of a file of JSON lines, without lines that were cut."""
     found = []
     for line in file.read_text("utf-8").splitlines() if file.exists() else []:
         try:
@@ -112,7 +115,10 @@ def lines(file: Path) -> list[Any]:
 
 
 class Reach:
-    """Which tests reach which mutation, kept in a folder: ``probed/``, ``hits.jsonl``, ``ended.jsonl``."""
+    """The tests that reach each mutation.
+
+    Files in the folder: ``probed/``, ``hits.jsonl``, ``ended.jsonl``.
+    """
 
     def __init__(self, root: Path, work: Path, mutations: Sequence[Mutation], tests: Sequence[str]) -> None:
         self._work, self._tests = work, tests
@@ -129,7 +135,7 @@ class Reach:
             if (self._tree.folder / file).exists():
                 here = [mutation for mutation in mutations if mutation.file == file]
                 self._tree.write(file, probed(self._tree.read(file), here))
-        # Statements are watched in each process, and each process parses the engines anew.
+        # Statements are watched in each process, and each process parses the engines itself.
         for file, text in (
             ("queries/db/__init__.py", "from queries import _probe; _probe.watch()"),
             ("queries/contract/spec_cache.py", "_read = lambda *_: None"),
@@ -142,7 +148,10 @@ class Reach:
         return [test for test in self._tests if test not in ended]
 
     def complete(self, jobs: int, marks: str, folders: Sequence[str] = ()) -> None:
-        """Run the missing tests, file by file, so that it can be ended and continued at any time."""
+        """Run the missing tests, file by file.
+
+        It can be ended and continued at any time.
+        """
         files = dict.fromkeys(test.partition("::")[0] for test in self.missing())
         for file in files:
             if folders and not file.startswith(tuple(folders)):

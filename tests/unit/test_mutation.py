@@ -1,4 +1,4 @@
-"""Tests for ``tests/mutation``: the changes that it makes, and where it puts its probes."""
+"""Tests for ``tests/mutation``."""
 
 from __future__ import annotations
 
