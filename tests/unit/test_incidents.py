@@ -26,6 +26,7 @@ SPECS = {
             spec("failed", cause_text=("error",)),
             spec("first", explains=(Explains(findings=("second",)),)),
             spec("second", explains=(Explains(findings=("first",)),)),
+            spec("near", explains=(Explains(findings=("first",), matching=("node",)),)),
         )
     },
     "server": {
@@ -130,3 +131,8 @@ def test_the_key_is_that_of_the_cause() -> None:
     (same,) = incidents([found("dead_owner", 7, worker="a")], SPECS)
     (other,) = incidents([found("dead_owner", 1, worker="b")], SPECS)
     assert one.key == same.key != other.key
+
+
+def test_a_symptom_stays_with_the_one_of_its_causes_that_nothing_explains() -> None:
+    findings = found("near", 1), found("first", 1), found("first", 2), found("second", 3)
+    assert shown(*findings) == [("near", 1, {"first": 1}), ("first", 2, {"second": 1})]
