@@ -80,6 +80,8 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
                 f"No answer from {errors.server_at(redact(connecting))} in time.", errors.CHECK
             ) from error
         raise LostError("The server stopped answering.", "The connection was closed.") from error
+    except asyncpg.InternalClientError as error:  # it reached its own time limit in the middle of a message
+        raise LostError("The server stopped answering.", "The connection was closed.") from error
     except _LOST as error:
         if connecting is not None:
             raise errors.UnreachableError(
@@ -95,6 +97,8 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Sta
         reason = f"{fault.message} ({fault.file}:{fault.line})"
     if connecting is not None:
         return errors.connection_error(code, reason, redact(connecting))
+    if code == "23505" and (error.schema_name, error.table_name) == ("unstick", "audit_log"):
+        return errors.SequenceError(*errors.SEQUENCE, code=code)
     found = errors.statement_error(code, reason, error.constraint_name or "")
     found.position = int(error.position or 0)
     return found
@@ -592,6 +596,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
             statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
             server_settings={"application_name": APPLICATION},
         )
+    asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:
         connection.terminate()
