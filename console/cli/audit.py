@@ -23,6 +23,11 @@ from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter
 
 LIMIT = 50
+_NO_HEAD = "--heads: the file has no head. A head is id:hash, as --verify prints it."
+_EMPTY = (
+    "--heads: the file is empty, so it proves nothing. A shell empties a file before unstick starts"
+    " if the output goes to it: write the new heads to another file."
+)
 
 
 class Entries(Record):
@@ -87,14 +92,14 @@ async def audit_log(
     return int(bool(closed))
 
 
-async def verify(target: Target, text: str) -> int:
+async def verify(target: Target, text: str | None) -> int:
     """Verify the hash chain. Return the exit code.
 
-    ``text`` has the heads of an earlier verification.
+    ``text`` has the heads of an earlier verification; None if none were given.
     """
-    known = audit_chain.heads_in(text)
-    if text.strip() and not known:
-        raise UsageError("--heads: the file has no head. A head is id:hash, as --verify prints it.")
+    known = () if text is None else audit_chain.heads_in(text)
+    if text is not None and not known:
+        raise UsageError(_NO_HEAD if text.strip() else _EMPTY)
     async with opened(target, empty=True) as workspace:
         found = await workspace.verify_audit_log(known)
     output_for(target).answer(found, lambda: _verification(found, len(known)))
@@ -104,6 +109,8 @@ async def verify(target: Target, text: str) -> int:
 def _verification(found: Verification, known: int) -> Iterator[Spans | str]:
     what = "entries" if found.place == TABLE else f"lines of {found.place}"
     yield f"{found.hashed} of {found.entries} {what} have a hash."
+    if found.unreadable:
+        yield f"{found.unreadable} lines are no entries: a disk or the machine failed, or they were overwritten."
     if found.older:
         yield f"{found.older} are older than the hashes. Nothing proves them."
     if known:

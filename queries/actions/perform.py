@@ -70,6 +70,7 @@ CHUNK = 500
 LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
 NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
+_FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 UNCHANGED = "Nothing was changed."
 RECALLED = "committed before the console ended (transaction {xid})"
 UNREPLICATED = "committed on this server, but not confirmed by a synchronous standby: a failover may lose it"
@@ -392,7 +393,7 @@ async def _attempt(
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
-        if not commit and not _narrows(error):
+        if not commit and not (_narrows(error) or error.code.startswith(_FULL)):
             raise
         action_transaction = unchanged(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
         if isinstance(error, LostError | UnreachableError | ReadOnlyError):
