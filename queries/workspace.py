@@ -30,7 +30,17 @@ from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
-from queries.model import AuditLogEntry, Changes, ChangeSource, Finding, Findings, Incident, Origin, split_id
+from queries.model import (
+    AuditLogEntry,
+    Changes,
+    ChangeSource,
+    Durability,
+    Finding,
+    Findings,
+    Incident,
+    Origin,
+    split_id,
+)
 from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
@@ -39,6 +49,8 @@ from queries.read.server_findings import ServerFindings
 from queries.write import audit_chain, audit_log, bulk_list
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
+from queries.write.receipts import Receipt, Receipts
+from queries.write.transaction_mark import TransactionMark
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
@@ -114,6 +126,7 @@ class Workspace:
         self.no_redrive = NO_REDRIVE  # why no redrive can be recorded, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
+        self.receipts = Receipts(self._file.path.parent)
         self.server_findings = ServerFindings(database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._hashed = self._has_images = False
@@ -518,6 +531,20 @@ class Workspace:
         except DatabaseError as error:
             return (), error.line
         return entries, self.audit_log_closed
+
+    def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
+        """Keep a receipt of a commit if a failover may lose it."""
+        if durability.losable:
+            receipt = Receipt(
+                mark=mark,
+                entry=msgspec.structs.replace(entry, changes=()),
+                database=self.server.database,
+                system_identifier=self.server.system_identifier,
+                table=self.audit_log_file is None,
+                durability=durability,
+                at=time.time(),
+            )
+            self.receipts.add(receipt)
 
     def _origin(self) -> Origin:
         server = self.server
