@@ -117,7 +117,7 @@ _LATER = {
     "53100": "Its disk is full, so workers cannot write either. Free space, then check that the server has recovered.",
     "53200": "It is out of memory.",
 }
-_TEMPORARY = ("", "08", "53", "57", "58", "XX")  # classes of SQLSTATE after which a later attempt may succeed
+_TEMPORARY = ("08", "53", "57", "58", "XX")  # classes of SQLSTATE after which a later attempt may succeed
 _SHORT = {
     "53100": "Its disk is full, so workers cannot write either: free space (SQLSTATE 53100).",
     "53200": "It is out of memory, or max_locks_per_transaction is too low (SQLSTATE 53200).",
@@ -142,7 +142,7 @@ def connection_error(code: str, reason: str, target: str) -> DatabaseError:
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
             code=code,
         )
-    if not code.startswith(_TEMPORARY):
+    if code and not code.startswith(_TEMPORARY):
         return DatabaseError(
             f"{_capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
         )

@@ -207,6 +207,10 @@ class Transaction:
             if self._begin.startswith(READ):
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
+        except DeniedError as error:
+            if self._begin.startswith(READ) and (columns := await self._denied_columns(statement)):
+                raise DeniedError(error.line, columns, code=error.code) from error
+            raise
 
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.
@@ -229,6 +233,15 @@ class Transaction:
         self._load.rollbacks += 1
         await self.control(self._begin)
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
+
+    async def _denied_columns(self, denied: Statement) -> str:
+        """Return which columns the role may not read, or "". The server names only their table."""
+        await self.control("ROLLBACK")
+        self._load.rollbacks += 1
+        await self.control(self._begin)
+        rows = await self._rows(statement("denied_columns"), {"query": denied.text})
+        found = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
+        return f"The role may not read these columns: {found}." if found else ""
 
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
