@@ -263,7 +263,7 @@ def shown(path: Path) -> str:
 
 
 def _refuse_trust(source: TomlFile, settings: _Settings, doubt: str) -> None:
-    """Raise TomlError for the first setting that trusts somebody."""
+    """Raise TomlError for the first setting that trusts roles or folders."""
     why = f"is not obeyed, because {doubt}: chown it to yourself and chmod go-w"
     for name, context in settings.contexts.items():
         for setting in ("trusted_owners", "engines"):

@@ -731,7 +731,7 @@ class DryRun(Record):
 
 
 class Durability(StrEnum):
-    """What a failover can do to a committed change.
+    """Risk that a failover loses a committed change.
 
     ``local``: the server has no standby. ``synchronous``: a standby confirmed it. ``asynchronous``: standbys receive it
     after COMMIT. ``unconfirmed``: COMMIT should have waited for a standby, which did not confirm it.

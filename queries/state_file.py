@@ -51,7 +51,7 @@ def make_private(folder: Path) -> None:
 
 
 def insecure(status: os.stat_result) -> str:
-    """Return why a file may have been written by another user than this one and root, or ""."""
+    """Return why another user than root may have written a file, or ""."""
     if status.st_uid not in (os.geteuid(), 0):
         return f"it belongs to another user (uid {status.st_uid})"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

@@ -99,7 +99,7 @@ def planned(workspace: Workspace, reader: Reader, name: str, node: Node, documen
 
 
 async def checked(reader: Reader, node: Node, plan: Plan) -> Plan:
-    """Return the plan with a note if another session changed the node while the operator edited its text.
+    """Add a note to the plan if the node changed during the edit.
 
     The text guards an edit, so a change of the rest does not stop it. Raises DatabaseError.
     """

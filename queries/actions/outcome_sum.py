@@ -9,7 +9,7 @@ from queries.write.failover import Journal
 
 
 def least_certain(durabilities: Iterable[Durability | None]) -> Durability | None:
-    """Return the durability that a failover endangers most; None if nothing was committed."""
+    """Return the least certain durability; None if nothing was committed."""
     order = [*Durability]
     return max(filter(None, durabilities), key=order.index, default=None)
 

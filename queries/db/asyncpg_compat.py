@@ -40,7 +40,7 @@ def transport(connection: asyncpg.Connection[Any]) -> Transport:
 def ignore_abandoned_futures() -> None:
     """Keep asyncio from printing errors of the driver's own futures.
 
-    A connection that dies while a request is cancelled gives its error to a future that nobody waits for any more.
+    A connection that dies while a request is cancelled gives its error to a future that has no waiter any more.
     The request itself has ended with an error that is reported.
     """
     loop = asyncio.get_running_loop()

@@ -235,7 +235,10 @@ class Transaction:
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
     async def _denied_columns(self, denied: Statement) -> str:
-        """Return which columns the role may not read, or "". The server names only their table."""
+        """Return the columns that the role may not read, or "".
+
+        The server names only their table.
+        """
         await self.control("ROLLBACK")
         self._load.rollbacks += 1
         await self.control(self._begin)

@@ -150,7 +150,7 @@ class _Chain:
         self._newest: OrderedDict[str, Link] = OrderedDict()  # by head
         self._ids: dict[str, str] = {}  # heads of the same entries by id
         self._open: dict[str, _Open] = {}  # by head: entries that no entry follows, and that the next ones must follow
-        self._late: dict[str, Link] = {}  # those that were committed after so many others that none has to follow them
+        self._late: dict[str, Link] = {}  # those that were committed after FOLLOWED others, which need not follow them
         self._missing: dict[str, tuple[str, str]] = {}  # by id: head that was not found, and the entry that follows it
         self._problems: dict[tuple[str, str], Problem] = {}
         self._entries = self._older = self._hashed = 0

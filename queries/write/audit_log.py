@@ -226,7 +226,10 @@ async def bulk_entries(database: Database, bulk: str) -> tuple[AuditLogEntry, ..
 
 
 async def sequence(database: Database) -> Sequence | None:
-    """Read the sequence of the ids; None if this role may not read it. Raises DatabaseError."""
+    """Read the sequence of the ids.
+
+    None if this role may not read it. Raises DatabaseError.
+    """
     async with database.reading() as transaction:
         (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
         if not state["readable"]:

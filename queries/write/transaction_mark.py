@@ -24,7 +24,7 @@ class TransactionMark(Record):
 
     @property
     def durability(self) -> Durability:
-        """What a failover can do to the transaction after COMMIT has returned."""
+        """Risk that a failover loses it after COMMIT has returned."""
         if self.synchronous:
             return Durability.SYNCHRONOUS
         return Durability.ASYNCHRONOUS if self.standbys else Durability.LOCAL

@@ -1,4 +1,4 @@
-"""A one-shot ``do`` before a failover: what its result says, and what ``audit`` says afterwards."""
+"""Result of a ``do`` before a failover, and ``audit`` after it."""
 
 from __future__ import annotations
 

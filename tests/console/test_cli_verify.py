@@ -104,7 +104,7 @@ def test_a_proof_without_a_head_is_an_error(eternaltwin_demo: str, tmp_path: Pat
 
 
 def test_a_proof_that_the_shell_has_emptied_is_no_proof(eternaltwin_demo: str, tmp_path: Path) -> None:
-    """``unstick audit --verify --heads heads.txt > heads.txt``: the shell empties the file first."""
+    """The shell empties the file of the proof before unstick starts."""
     heads = tmp_path / "heads.txt"
     heads.write_text(verified(eternaltwin_demo, tmp_path).out)
     command = f"{sys.executable} -m console.cli.main audit --verify --heads heads.txt -d {eternaltwin_demo} > heads.txt"

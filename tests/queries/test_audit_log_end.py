@@ -1,7 +1,8 @@
-"""The end of the audit log: what its sequence shows, late commits, policies, and the local file's last line."""
+"""End of the audit log: sequence, late commits, policies, last line."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -278,7 +279,7 @@ async def test_a_line_follows_one_of_an_earlier_version(tmp_path: Path) -> None:
     path = tmp_path / "log"
     file = audit_log.File(path, lambda: ORIGIN)
     content = b'{"id":"1-1","at":1.0,"intended":true,"previous":[]}'
-    path.write_bytes(audit_log._sealed(content) + b"\n")
+    path.write_bytes(content[:-1] + b',"digest":"' + hashlib.sha256(content).hexdigest().encode() + b'"}' + b"\n")
     path.chmod(0o600)
     file.append(line(2), intended=True)
     verification = await audit_chain.verify("file", file.links())

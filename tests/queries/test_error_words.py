@@ -1,4 +1,4 @@
-"""Errors name what is missing: CONNECT, a column, a node; never the driver's own words."""
+"""Errors that name what is missing, without words of the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.queries.builders import dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer
 
 
-async def test_a_role_without_connect_is_told_so(server: PostgresServer, eternaltwin: str) -> None:
+async def test_a_role_without_connect_sees_that_it_is_missing(server: PostgresServer, eternaltwin: str) -> None:
     role, name = server.unique("role"), eternaltwin.rpartition("/")[2]
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
     refused = Database(server.dsn(name, user=role, password="x"))

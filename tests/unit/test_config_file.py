@@ -20,7 +20,7 @@ HARMLESS = 'theme = "night"\n[contexts.prod]\ncolor = "red"\n[engines.hers]\ntru
 
 @pytest.mark.parametrize("setting", TRUSTING)
 @pytest.mark.parametrize("mode", [0o666, 0o620, 0o602])
-def test_a_file_that_others_can_write_trusts_nobody(tmp_path: Path, setting: str, mode: int) -> None:
+def test_a_file_that_others_can_write_is_not_obeyed(tmp_path: Path, setting: str, mode: int) -> None:
     path = tmp_path / "config.toml"
     path.write_text(TRUSTING[setting])
     path.chmod(0o644)
@@ -36,7 +36,7 @@ def test_a_file_that_others_can_write_trusts_nobody(tmp_path: Path, setting: str
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_file_of_another_user_trusts_nobody(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_obeyed(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text(TRUSTING["trust"])
     os.chown(path, 65534, 65534)
