@@ -427,7 +427,8 @@ class Workspace:
         if not entries and self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not entries:
-            raise MissingError(f"The audit log has no {what}. `unstick audit` lists the entries.")
+            kind = MissingError if bulk_list.is_id(name) or audit_log.is_id(name) else UnknownIdError
+            raise kind(f"The audit log has no {what}. `unstick audit` lists the entries.")
         return entries
 
     async def _bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:

@@ -502,6 +502,11 @@ def _unknown(result: Result) -> Result:
     return msgspec.structs.replace(result, outcome=Outcome.UNKNOWN, why=why)
 
 
+def is_id(text: str) -> bool:
+    """Return True if a text has the form of an entry's id."""
+    return re.fullmatch("[0-9a-f-]{1,40}", text) is not None
+
+
 def entry_id() -> str:
     """Return a new id for an entry of the file, ordered by time."""
     return f"{time.time_ns():x}-{os.getpid():x}"
