@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,6 +18,7 @@ import msgspec
 from queries import duration, user_dirs
 from queries.db.redaction import redact
 from queries.safe_text import safe_text
+from queries.state_file import insecure
 from queries.suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     production: bool = False
     read_only: bool = False
     override_read_only: bool = False
+    local_log: bool = False
     engine: str = ""
     schema: str = ""
     trusted_owners: tuple[str, ...] = ()
@@ -61,6 +64,7 @@ class Context(_ContextSettings, frozen=True, kw_only=True):
     ``engine`` is the label of the engine whose tree is shown first. ``schema`` is the schema to use if several schemas
     hold the same engine. ``trusted_owners`` are roles whose tables are read although they may run code. ``images``: the
     audit log keeps the values that actions overwrite, so that they can be undone; false if these values are secret.
+    ``local_log``: change rows although the role may not write the audit log table; a local file gets the entries.
     ``engines`` are folders with engines, relative to the settings file.
     """
 
@@ -201,7 +205,12 @@ def load(given: str | None = None) -> Config:
     """
     path = path_of(given)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        # O_NONBLOCK, because opening a named pipe blocks until its other end is opened.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISFIFO(status.st_mode):
+                raise ConfigError(f"{shown(path)}: it cannot be read: it is a named pipe, not a file")
+            text = file.read().decode("utf-8-sig")
     except FileNotFoundError:
         if given:
             raise ConfigError(f"{shown(path)}: there is no such file") from None
@@ -211,19 +220,22 @@ def load(given: str | None = None) -> Config:
         raise ConfigError(f"{shown(path)}:{line}: it is not UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{shown(path)}: it cannot be read: {error.strerror}") from None
-    return parse(text, path)
+    return parse(text, path, insecure(status))
 
 
-def parse(text: str, path: Path) -> Config:
+def parse(text: str, path: Path, doubt: str = "") -> Config:
     """Return the settings in ``text``, the content of the file ``path``.
 
-    Raises ConfigError.
+    ``doubt``: why another user may have written it, or "". Raises ConfigError, also for a setting that runs code of
+    others and is in doubt.
     """
     from queries.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
 
     source = TomlFile(shown(path), text)
     try:
         settings = source.decode(_Settings)
+        if doubt:
+            _refuse_trust(source, settings, doubt)
         return Config(
             path=path,
             contexts={name: _context(source, name, context) for name, context in settings.contexts.items()},
@@ -248,6 +260,18 @@ def shown(path: Path) -> str:
     home = Path.home()
     inside = home != Path("/") and path.is_relative_to(home)
     return safe_text(f"~/{path.relative_to(home)}" if inside else str(path))
+
+
+def _refuse_trust(source: TomlFile, settings: _Settings, doubt: str) -> None:
+    """Raise TomlError for the first setting that trusts roles or folders."""
+    why = f"is not obeyed, because {doubt}: chown it to yourself and chmod go-w"
+    for name, context in settings.contexts.items():
+        for setting in ("trusted_owners", "engines"):
+            if getattr(context, setting):
+                raise source.error(("contexts", name, setting), why)
+    for name, engine in settings.engines.items():
+        if engine.trust:
+            raise source.error(("engines", name, "trust"), why)
 
 
 def _context(source: TomlFile, name: str, settings: _ContextSettings) -> Context:

@@ -10,6 +10,7 @@ import os
 import shlex
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -141,7 +142,10 @@ def _terminal() -> Iterator[Streams]:
 
 def _read(path: Path, limit: int) -> str:
     try:
-        with path.open("rb") as file:
+        # O_NONBLOCK, because opening a named pipe blocks until its other end is opened.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise EditorError("The edited file could not be read: the editor left something that is not a file.")
             data = file.read(limit + 1)
     except OSError as error:
         raise EditorError(f"The edited file could not be read: {error.strerror}.") from error

@@ -29,6 +29,7 @@ class Target(Record):
     trusted: tuple[str, ...] = ()  # roles whose objects may run code
     read_only: bool = False
     override_read_only: bool = False
+    local_log: bool = False  # change rows although the role may not write the audit log table
     ascii: bool = False
     json: bool = False
     interval: float = 2.0  # seconds between two refreshes
@@ -70,6 +71,7 @@ class Target(Record):
             trusted=context.trusted_owners,
             read_only=context.read_only or read_only,
             override_read_only=context.override_read_only,
+            local_log=context.local_log,
             outside=outside(self.config, context, self.engine_folders),
             words=(f"@{name}", *self.words[at : at + 2], *engine_words(self.engine_folders)),
         )
@@ -87,6 +89,7 @@ class Target(Record):
             context=self.name,
             read_only=self.read_only,
             override_read_only=self.override_read_only,
+            local_log=self.local_log,
             images=self.context is None or self.context.images,
             later=later,
             outside=self.outside,

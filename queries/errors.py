@@ -91,6 +91,10 @@ class ConflictError(DatabaseError):
     """
 
 
+class SequenceError(DatabaseError):
+    """The sequence of the audit log's ids was set back."""
+
+
 class ReadOnlyError(ConflictError):
     """The server accepts no changes because it is a standby."""
 
@@ -113,10 +117,15 @@ _LATER = {
     "53100": "Its disk is full, so workers cannot write either. Free space, then check that the server has recovered.",
     "53200": "It is out of memory.",
 }
+_TEMPORARY = ("08", "53", "57", "58", "XX")  # classes of SQLSTATE after which a later attempt may succeed
 _SHORT = {
     "53100": "Its disk is full, so workers cannot write either: free space (SQLSTATE 53100).",
     "53200": "It is out of memory, or max_locks_per_transaction is too low (SQLSTATE 53200).",
 }
+SEQUENCE = (
+    "The audit log cannot be written: its sequence was set back, and the next id is that of an old entry.",
+    "The owner of the table corrects it with `unstick init`.",
+)
 _SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
@@ -127,6 +136,16 @@ def connection_error(code: str, reason: str, target: str) -> DatabaseError:
         return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
         return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+    if code == "42501":
+        return DeniedError(
+            f"{_capital(server_at(target))} refuses this role: {reason}.",
+            "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
+            code=code,
+        )
+    if code and not code.startswith(_TEMPORARY):
+        return DatabaseError(
+            f"{_capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
+        )
     return UnreachableError(
         f"{_capital(server_at(target))} refuses connections now: {reason}.",
         _LATER.get(code, "It may be starting, stopping or full."),

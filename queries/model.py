@@ -730,11 +730,30 @@ class DryRun(Record):
     edit: Edit | None = None  # of an action with an edited text
 
 
+class Durability(StrEnum):
+    """Risk that a failover loses a committed change.
+
+    ``local``: the server has no standby. ``synchronous``: a standby confirmed it. ``asynchronous``: standbys receive it
+    after COMMIT. ``unconfirmed``: COMMIT should have waited for a standby, which did not confirm it.
+    """
+
+    LOCAL = "local"
+    SYNCHRONOUS = "synchronous"
+    ASYNCHRONOUS = "asynchronous"
+    UNCONFIRMED = "unconfirmed"
+
+    @property
+    def losable(self) -> bool:
+        """Return True if a failover may lose the change."""
+        return self in (Durability.ASYNCHRONOUS, Durability.UNCONFIRMED)
+
+
 class Outcomes(Record):
     """Outcomes of a commit.
 
     ``xid`` is the transaction's id as text; None if nothing was written. ``logged``: number of changed nodes whose rows
-    are in the audit log, but not in ``changes``.
+    are in the audit log, but not in ``changes``. ``durability``: of the least certain transaction, None if nothing was
+    committed.
     """
 
     results: tuple[Result, ...]
@@ -745,6 +764,7 @@ class Outcomes(Record):
     entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
     bulk: str = ""  # id of the bulk, which its entries have
     logged: int = 0
+    durability: Durability | None = None
 
 
 class CohortReport(Record):

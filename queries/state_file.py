@@ -19,7 +19,7 @@ def open_private(path: Path, flags: int) -> int:
     that is read or overwritten.
     """
     if flags & os.O_CREAT:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
     above = f"the folder {path.parent}"
     folder = _opened(str(path.parent), os.O_RDONLY | os.O_DIRECTORY, None, above)
     try:
@@ -38,6 +38,25 @@ def open_private(path: Path, flags: int) -> int:
         os.close(file)
         raise
     return file
+
+
+def make_private(folder: Path) -> None:
+    """Create a missing folder and its missing parents (0700). Raises OSError.
+
+    ``mkdir(parents=True)`` gives the parents the mode of the umask.
+    """
+    if not folder.parent.exists():
+        make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def insecure(status: os.stat_result) -> str:
+    """Return why another user than root may have written a file, or ""."""
+    if status.st_uid not in (os.geteuid(), 0):
+        return f"it belongs to another user (uid {status.st_uid})"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"it can be written by other users (mode {status.st_mode & 0o777:o})"
+    return ""
 
 
 def _opened(name: str, flags: int, folder: int | None, what: str) -> int:

@@ -30,7 +30,17 @@ from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LockedError, LostError
-from queries.model import AuditLogEntry, Changes, ChangeSource, Finding, Findings, Incident, Origin, split_id
+from queries.model import (
+    AuditLogEntry,
+    Changes,
+    ChangeSource,
+    Durability,
+    Finding,
+    Findings,
+    Incident,
+    Origin,
+    split_id,
+)
 from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
@@ -39,13 +49,24 @@ from queries.read.server_findings import ServerFindings
 from queries.write import audit_chain, audit_log, bulk_list
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
+from queries.write.receipts import Receipt, Receipts
+from queries.write.transaction_mark import TransactionMark
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
+NO_INSERT = "The role {role} may not write the audit log, because it has no INSERT on the table unstick.audit_log"
+LOCAL_LOG = (
+    "{why}. The owner of the table grants what is missing with `unstick init --operator {role}`."
+    " --local-log changes rows anyway, and writes the entries to a file of this user"
+)
 NO_REDRIVE = "a redrive needs the audit log table, and the right to write and read it: `unstick init` creates it"
 OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what a redrive needs"
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
+)
+_POLICIES = (
+    "Row-level policies on unstick.audit_log or unstick.audit_images may hide entries from the role {role}, so nothing"
+    " is said of them. A superuser, a role with BYPASSRLS or the owner sees all."
 )
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
@@ -68,6 +89,10 @@ class UnknownIdError(DatabaseError):
     """An id that matches no engine here, or several. str() lists the known ones."""
 
 
+class MissingError(UnknownIdError):
+    """An id that is well formed, and names nothing here."""
+
+
 class Workspace:
     """Database with its engines. Create it with `open`, end it with `close`."""
 
@@ -84,6 +109,7 @@ class Workspace:
         images: bool,
         file: Path | None,
         later: bool,
+        local_log: bool,
     ) -> None:
         self.database = database
         self.read_only = read_only
@@ -94,11 +120,13 @@ class Workspace:
         self.expected = expected(self._known)
         self._file = audit_log.File(file, self._origin)
         self.audit_log_file: audit_log.File | None = self._file
+        self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
         self.audit_log_readable = False
         self.no_images = ""  # why no images of changed rows are kept, or ""
         self.no_redrive = NO_REDRIVE  # why no redrive can be recorded, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
+        self.receipts = Receipts(self._file.path.parent)
         self.server_findings = ServerFindings(database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._hashed = self._has_images = False
@@ -111,6 +139,7 @@ class Workspace:
         self._trusted = trusted
         self.keeps_values = images  # False: the audit log has no value of a changed row
         self._later = later
+        self._local_log = local_log
 
     @classmethod
     async def open(
@@ -126,6 +155,7 @@ class Workspace:
         images: bool = True,
         file: Path | None = None,
         later: bool = False,
+        local_log: bool = False,
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
     ) -> Workspace:
@@ -140,6 +170,7 @@ class Workspace:
         database.
         ``images``: keep images of changed rows, which an undo needs.
         ``later``: recognise the variant of an engine at its first read, not now.
+        ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
         ``outside``: engines outside of the package, in addition to its own.
         ``patience``: factor of all time limits of statements.
         A database without engines is no error; ``declined`` and ``expected`` give the reasons.
@@ -155,6 +186,7 @@ class Workspace:
             images=images,
             file=file,
             later=later,
+            local_log=local_log,
         )
         try:
             await workspace.detect()
@@ -198,15 +230,22 @@ class Workspace:
             await reader.variant.recognise()
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
-        self.audit_log_readable = state.readable and not doubt
+        self.audit_log_readable = state.readable and not doubt and not state.policies
+        self.no_audit_log = ""
+        if state.exists and self.audit_log_file is not None and not self._local_log:
+            why = f"the table unstick.audit_log is not used: {doubt}" if doubt else NO_INSERT
+            self.no_audit_log = LOCAL_LOG.format(why=why.format(role=self.server.role), role=self.server.role)
         self.no_images = ""
         if not self.keeps_values:
             self.no_images = NO_IMAGES
+        elif self.audit_log_file is None and state.policies:
+            self.no_images = _POLICIES.format(role=self.server.role)
         elif self.audit_log_file is None and not (state.images and self.audit_log_readable):
             self.no_images = NO_TABLE
-        closed = (
-            f"The table unstick.audit_log is not used: {doubt}." if doubt else _CLOSED.format(role=self.server.role)
-        )
+        if doubt:
+            closed = f"The table unstick.audit_log is not used: {doubt}."
+        else:
+            closed = (_POLICIES if state.readable else _CLOSED).format(role=self.server.role)
         self._hashed, self._has_images = state.hashed, state.images
         self.no_redrive = "" if self.audit_log_file is None and self.audit_log_readable else NO_REDRIVE
         if not self.no_redrive and not (state.redrive and state.images):
@@ -274,6 +313,8 @@ class Workspace:
         an earlier chunk of the same bulk asked; its answer counts for TRUST_KEPT if only trusted roles can create
         triggers on these tables. Raises DatabaseError.
         """
+        if self.no_audit_log:
+            return self.no_audit_log
         asked_for = (reader, action.name, action.privileges)
         if again and self._safe.get(asked_for, -math.inf) > time.monotonic() - TRUST_KEPT:
             return ""
@@ -386,7 +427,8 @@ class Workspace:
         if not entries and self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not entries:
-            raise UnknownIdError(f"The audit log has no {what}. `unstick audit` lists the entries.")
+            kind = MissingError if bulk_list.is_id(name) or audit_log.is_id(name) else UnknownIdError
+            raise kind(f"The audit log has no {what}. `unstick audit` lists the entries.")
         return entries
 
     async def _bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:
@@ -428,7 +470,9 @@ class Workspace:
             return await audit_chain.verify(str(self._file.path), self._file.links(), known)
         if not self._hashed:
             raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
-        return await audit_chain.verify(audit_log.TABLE, audit_log.links(self.database, images=self._has_images), known)
+        sequence = await audit_log.sequence(self.database)  # before the entries: later ones only add to them
+        links = audit_log.links(self.database, images=self._has_images)
+        return await audit_chain.verify(audit_log.TABLE, links, known, sequence)
 
     async def changed(self, since: float | None = None, cursor: str | None = None, page: int = 200) -> Changes:
         """Read what the engines and the operators changed lately, newest first.
@@ -488,6 +532,20 @@ class Workspace:
         except DatabaseError as error:
             return (), error.line
         return entries, self.audit_log_closed
+
+    def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
+        """Keep a receipt of a commit if a failover may lose it."""
+        if durability.losable:
+            receipt = Receipt(
+                mark=mark,
+                entry=msgspec.structs.replace(entry, changes=()),
+                database=self.server.database,
+                system_identifier=self.server.system_identifier,
+                table=self.audit_log_file is None,
+                durability=durability,
+                at=time.time(),
+            )
+            self.receipts.add(receipt)
 
     def _origin(self) -> Origin:
         server = self.server

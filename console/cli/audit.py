@@ -11,18 +11,25 @@ from click import UsageError
 from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text import export
+from console.text import export, formatting
 from console.text.pages.audit_entry import entry_page, summary
+from console.text.pages.audit_entry import target as where
 from console.text.pages.lines import BLANK
 from console.text.spans import UNLIMITED, Spans
 from queries import duration
-from queries.model import AuditLogEntry, Outcome, Record
+from queries.model import AuditLogEntry, Durability, Outcome, Record
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_chain, bulk_list
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter
+from queries.write.receipts import LOST, Receipt
 
 LIMIT = 50
+_NO_HEAD = "--heads: the file has no head. A head is id:hash, as --verify prints it."
+_EMPTY = (
+    "--heads: the file is empty, so it proves nothing. A shell empties a file before unstick starts"
+    " if the output goes to it: write the new heads to another file."
+)
 
 
 class Entries(Record):
@@ -32,6 +39,7 @@ class Entries(Record):
     cursor: str | None
     place: str  # "table", or the path of the local file
     unreadable: str = ""  # why the entries of the table are missing
+    receipts: tuple[Receipt, ...] = ()  # commits of this machine that a failover has lost, or may lose
 
 
 async def one(target: Target, name: str) -> int:
@@ -87,14 +95,14 @@ async def audit_log(
     return int(bool(closed))
 
 
-async def verify(target: Target, text: str) -> int:
+async def verify(target: Target, text: str | None) -> int:
     """Verify the hash chain. Return the exit code.
 
-    ``text`` has the heads of an earlier verification.
+    ``text`` has the heads of an earlier verification; None if none were given.
     """
-    known = audit_chain.heads_in(text)
-    if text.strip() and not known:
-        raise UsageError("--heads: the file has no head. A head is id:hash, as --verify prints it.")
+    known = () if text is None else audit_chain.heads_in(text)
+    if text is not None and not known:
+        raise UsageError(_NO_HEAD if text.strip() else _EMPTY)
     async with opened(target, empty=True) as workspace:
         found = await workspace.verify_audit_log(known)
     output_for(target).answer(found, lambda: _verification(found, len(known)))
@@ -104,6 +112,8 @@ async def verify(target: Target, text: str) -> int:
 def _verification(found: Verification, known: int) -> Iterator[Spans | str]:
     what = "entries" if found.place == TABLE else f"lines of {found.place}"
     yield f"{found.hashed} of {found.entries} {what} have a hash."
+    if found.unreadable:
+        yield f"{found.unreadable} lines are no entries: a disk or the machine failed, or they were overwritten."
     if found.older:
         yield f"{found.older} are older than the hashes. Nothing proves them."
     if known:
@@ -150,14 +160,28 @@ async def _list(
 ) -> None:
     entries, cursor = await workspace.audit_entries(after, limit, about, wanted)
     place, closed = workspace.audit_log_place, workspace.audit_log_closed
-    answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed)
+    receipts = await workspace.receipts.settle(workspace.database)
+    answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
+    say(*map(_receipt, receipts))
     if not (closed or entries):
         some = wanted != Filter(changes=wanted.changes)
         about_it = f" about {about}" if about else ""
         say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:
         say(f"There are more: --after {cursor}")
+
+
+def _receipt(receipt: Receipt) -> str:
+    """Return what is known of a commit that a failover has lost, or may lose."""
+    entry = receipt.entry
+    what = f"{entry.action} of {where(entry)} at {formatting.instant(entry.at)} (transaction {receipt.mark.xid})"
+    if receipt.fate == LOST:
+        return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
+    standbys = receipt.mark.synchronous or formatting.NONE
+    if receipt.durability is Durability.UNCONFIRMED:
+        return f"Not confirmed by a synchronous standby ({standbys}): {what}. A failover may lose it."
+    return f"Unknown: {what} was committed before a failover. This server cannot tell if it still has it."
 
 
 def _show(target: Target, answer: Entries, node_id: str | None) -> None:

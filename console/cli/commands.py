@@ -103,6 +103,13 @@ def _shared(*, main: bool) -> list[click.Parameter]:
             help="Allow changes although default_transaction_read_only is on.",
             **rest,
         ),
+        click.Option(
+            ["--local-log"],
+            is_flag=True,
+            default=None,
+            help="Allow changes although this role may not write the audit log table. A local file gets the entries.",
+            **rest,
+        ),
         click.Option(["--ascii"], is_flag=True, default=None, help="Use ASCII characters only.", **rest),
         click.Option(["--interval"], metavar="SECONDS", help="Time between two refreshes of the console.", **rest),
     ]
@@ -591,7 +598,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
     if verify:
         if options.without_target(id) or any(value is not None for value in settings.values()):
             raise click.UsageError("--verify checks all entries: give no ID and no condition.")
-        return _run(options, lambda target: command.verify(target, known.read() if known else ""))
+        return _run(options, lambda target: command.verify(target, None if known is None else known.read()))
     if known is not None:
         raise click.UsageError("--heads is only for --verify.")
     name = next(iter(options.exactly(None, "ID", id)), None)

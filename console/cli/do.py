@@ -29,7 +29,7 @@ from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import plan_versions
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
+from queries.model import DryRun, Durability, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -38,6 +38,12 @@ from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
 SKIPPED, UNKNOWN, EMPTY = 3, 5, 6  # exit codes
+CERTAIN = {
+    Durability.ASYNCHRONOUS: "Certain on this server. Standbys receive the change after COMMIT: a failover before that"
+    " loses it. `unstick audit` on this machine then says so.",
+    Durability.UNCONFIRMED: "Committed on this server, but no synchronous standby has confirmed it: a failover may lose"
+    " it. `unstick audit` on this machine then says so.",
+}
 
 
 class CommitEnd(Record):
@@ -217,8 +223,11 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         entries=done.entries,
         bulk=end.bulk,
         logged=done.logged,
+        durability=done.durability,
     )
     _print(target, outcomes)
+    if done.durability is not None and done.durability.losable:
+        say(CERTAIN[done.durability])
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):

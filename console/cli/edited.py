@@ -11,7 +11,7 @@ import click
 from console import editor
 from console.cli import prompts
 from console.cli.output import say
-from queries.actions.edit import TextError, planned, shown
+from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
 from queries.errors import DatabaseError
 from queries.model import Node, a_kind
@@ -55,7 +55,7 @@ async def edited_plan(
     while True:
         text = _typed(text) if input is None else _given(input)
         try:
-            return planned(workspace, reader, name, node, document, text)
+            return await checked(reader, node, planned(workspace, reader, name, node, document, text))
         except TextError as error:
             if input is not None or not error.again or not sys.stdin.isatty():
                 raise

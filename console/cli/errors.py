@@ -20,7 +20,7 @@ from queries.db.redaction import HIDDEN, redact, redact_message, secrets
 from queries.safe_text import safe_text
 from queries.state_file import open_private
 
-FAILED, USAGE, INTERRUPTED = 1, 2, 130
+FAILED, USAGE, MISSING, INTERRUPTED = 1, 2, 3, 130
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
@@ -59,8 +59,10 @@ def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
     from queries.contract.engine import BrokenEngineError
     from queries.errors import DatabaseError
-    from queries.workspace import UnknownIdError
+    from queries.workspace import MissingError, UnknownIdError
 
+    if isinstance(error, MissingError):
+        return MISSING
     if isinstance(error, ConfigError | UnknownIdError):
         return USAGE
     return FAILED if isinstance(error, DatabaseError | BrokenEngineError) else None

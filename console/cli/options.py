@@ -20,6 +20,7 @@ class CliOptions:
         self.engines: tuple[str, ...] = ()
         self.read_only = False
         self.override_read_only = False
+        self.local_log = False
         self.ascii = False
         self.interval: str | None = None
 

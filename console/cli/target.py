@@ -63,6 +63,7 @@ def resolve(options: CliOptions) -> Target:
         trusted=(*defaults.trusted_owners, *options.trust),
         read_only=options.read_only or defaults.read_only,
         override_read_only=options.override_read_only or defaults.override_read_only,
+        local_log=options.local_log or defaults.local_log,
         ascii=options.ascii or config.ascii,
         json=options.json,
         interval=config.interval if options.interval is None else _interval(options.interval),
@@ -81,6 +82,8 @@ def _words(options: CliOptions, folders: Iterable[Path]) -> Iterator[str]:
             yield from (name, value)
     for role in options.trust:
         yield from ("--trust", role)
+    if options.local_log:
+        yield "--local-log"
     yield from engine_words(folders)
 
 

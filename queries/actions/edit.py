@@ -98,6 +98,19 @@ def planned(workspace: Workspace, reader: Reader, name: str, node: Node, documen
     )
 
 
+async def checked(reader: Reader, node: Node, plan: Plan) -> Plan:
+    """Add a note to the plan if the node changed during the edit.
+
+    The text guards an edit, so a change of the rest does not stop it. Raises DatabaseError.
+    """
+    now = next(iter((await reader.nodes([node.id])).nodes), None)
+    if plan.edit is None or now is None or now.version == node.version:
+        return plan
+    states = f": it was {node.status}, it is {now.status}" if now.status != node.status else ""
+    note = f"Another session changed this {node.kind} while its text was edited{states}. The dry run shows the row now."
+    return msgspec.structs.replace(plan, edit=msgspec.structs.replace(plan.edit, notes=(note, *plan.edit.notes)))
+
+
 def _is_json(text: str) -> bool:
     try:
         parse(text)

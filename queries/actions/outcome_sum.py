@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from queries.model import Outcomes, Result, RowChange
+from collections.abc import Iterable
+
+from queries.model import Durability, Outcomes, Result, RowChange
 from queries.write.failover import Journal
+
+
+def least_certain(durabilities: Iterable[Durability | None]) -> Durability | None:
+    """Return the least certain durability; None if nothing was committed."""
+    order = [*Durability]
+    return max(filter(None, durabilities), key=order.index, default=None)
 
 
 class OutcomeSum:
@@ -20,6 +28,7 @@ class OutcomeSum:
         self.for_now: list[str] = []
         self.entries: list[str] = []
         self.logged = 0
+        self.durability: Durability | None = None
         self.audit_log: str | None = None
         self._journal = journal
         self._start = len(journal.corrected)
@@ -32,6 +41,7 @@ class OutcomeSum:
         self.for_now += chunk.for_now
         self.entries += chunk.entries
         self.logged += chunk.logged
+        self.durability = least_certain([self.durability, chunk.durability])
         self.audit_log = chunk.audit_log or self.audit_log
 
     def correct(self) -> int:
@@ -54,4 +64,5 @@ class OutcomeSum:
             for_now=tuple(self.for_now),
             entries=tuple(self.entries),
             logged=self.logged,
+            durability=self.durability,
         )

@@ -29,7 +29,7 @@ import msgspec
 
 from queries.actions import signals
 from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
-from queries.actions.outcome_sum import OutcomeSum
+from queries.actions.outcome_sum import OutcomeSum, least_certain
 from queries.actions.plan import Plan, current_reader, plan_versions, recorded
 from queries.contract.engine import Engine
 from queries.contract.server_spec import LABEL
@@ -48,7 +48,7 @@ from queries.errors import (
     TableLockedError,
     UnreachableError,
 )
-from queries.model import BULK, AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result, Undo, titled
+from queries.model import BULK, AuditLogEntry, DryRun, Durability, Outcome, Outcomes, Owner, Result, Undo, titled
 from queries.workspace import Workspace
 from queries.write import audit_log, blast_radius, commit_status, failover, redrive_log, transaction_mark, undo
 from queries.write import bulk_list as bulk_lists
@@ -70,12 +70,16 @@ CHUNK = 500
 LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
 NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
+_FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 UNCHANGED = "Nothing was changed."
 RECALLED = "committed before the console ended (transaction {xid})"
-UNREPLICATED = "committed on this server, but not confirmed by a synchronous standby: a failover may lose it"
+UNREPLICATED = (
+    "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
+    "failover may lose it"
+)
 UNANSWERED = (
-    "committed on this server, but the answer was lost, so confirmation by a synchronous standby is unknown: "
-    "a failover may lose it"
+    "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
+    "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
 UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 
@@ -347,6 +351,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
         audit_log=workspace.audit_log_place if xids else None,
         entries=tuple(p.entry_id for p in parts if p.xid and p.entry_id),
         for_now=tuple(i for p in parts for i in p.for_now),
+        durability=least_certain(p.durability for p in parts),
         logged=sum(len(p.live) for p in parts if p.xid and isinstance(p, BulkTransaction)),
     )
     unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
@@ -392,7 +397,7 @@ async def _attempt(
     except DatabaseError as error:
         if _narrows(error) and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
-        if not commit and not _narrows(error):
+        if not commit and not (_narrows(error) or error.code.startswith(_FULL)):
             raise
         action_transaction = unchanged(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
         if isinstance(error, LostError | UnreachableError | ReadOnlyError):
@@ -471,13 +476,13 @@ async def _transact(
             action_transaction.skip_all(_outcome(request, error), error.line)
             append_outcome(file, request, action_transaction, entry)
             raise
-        caveat = UNREPLICATED if transaction.unreplicated else ""
+        caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
         gone = commit_status.DEADLINE if request.bulk_list is None else commit_status.GONE
         found = await commit_status.wait_for_status(
             database, mark, action_transaction, entry, table=file is None, gone=gone
         )
-        status, caveat = found.status, UNANSWERED if found.synchronous else ""
+        status, caveat = found.status, UNANSWERED.format(standbys=mark.synchronous) if found.synchronous else ""
     if status != commit_status.ABORTED:
         done = Committed(mark, action_transaction, entry, table=file is None, sent=sent, answered=time.monotonic())
         done.settled = status == commit_status.COMMITTED
@@ -486,6 +491,8 @@ async def _transact(
         workspace.journal.add(done)
     if status == commit_status.COMMITTED:
         action_transaction.xid, action_transaction.caveat = mark.xid, caveat
+        action_transaction.durability = Durability.UNCONFIRMED if caveat else mark.durability
+        workspace.keep_receipt(mark, entry, action_transaction.durability)
     elif status == commit_status.ABORTED:
         action_transaction.retry = {i: action_transaction.given[i] for i in action_transaction.live}
         action_transaction.skip_all(Outcome.REFUSED, commit_status.ROLLED_BACK)

@@ -28,7 +28,7 @@ from queries.model import (
 )
 from queries.read.dead_letters import digest, fold
 from queries.read.reader import Reader
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import MissingError, Workspace
 from queries.write import audit_log, redrive_log
 from queries.write.redrive_log import Fence
 
@@ -271,7 +271,7 @@ async def load(workspace: Workspace, name: str) -> Run:
         raise DatabaseError(f"{workspace.no_redrive}.")
     begun = await redrive_log.read(workspace.database, name)
     if begun is None:
-        raise UnknownIdError(f"There is no redrive {name}. `unstick redrive --list` lists them.")
+        raise MissingError(f"There is no redrive {name}. `unstick redrive --list` lists them.")
     reader = next(
         (
             each

@@ -206,6 +206,8 @@ def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, v
     role = workspace.server.role
     if why := "this console is read-only" if workspace.read_only else workspace.database.why_read_only():
         return Outcome.REFUSED, why
+    if workspace.no_audit_log:
+        return Outcome.REFUSED, workspace.no_audit_log
     if row is None:
         return Outcome.GONE, GONE
     if row["started"] is None:

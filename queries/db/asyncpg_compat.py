@@ -6,11 +6,12 @@ any other. After an upgrade, compare `Connection._copy_out` and `Connection._tra
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import Transport
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-if TYPE_CHECKING:
-    import asyncpg
+import asyncpg
 
 CHECKED = "0.32"
 
@@ -34,3 +35,22 @@ def transport(connection: asyncpg.Connection[Any]) -> Transport:
     """Return the connection's transport, which knows its socket and TLS session."""
     found: Transport = connection._transport
     return found
+
+
+def ignore_abandoned_futures() -> None:
+    """Keep asyncio from printing errors of the driver's own futures.
+
+    A connection that dies while a request is cancelled gives its error to a future that has no waiter any more.
+    The request itself has ended with an error that is reported.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.get_exception_handler() is None:
+        loop.set_exception_handler(_on_loop_error)
+
+
+def _on_loop_error(loop: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    abandoned = type(context.get("future")) is not asyncio.Task and "task" not in context
+    ours = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError)
+    if "future" in context and abandoned and isinstance(context.get("exception"), ours):
+        return
+    loop.default_exception_handler(dict(context))

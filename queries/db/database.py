@@ -80,6 +80,8 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
                 f"No answer from {errors.server_at(redact(connecting))} in time.", errors.CHECK
             ) from error
         raise LostError("The server stopped answering.", "The connection was closed.") from error
+    except asyncpg.InternalClientError as error:  # it reached its own time limit in the middle of a message
+        raise LostError("The server stopped answering.", "The connection was closed.") from error
     except _LOST as error:
         if connecting is not None:
             raise errors.UnreachableError(
@@ -95,6 +97,8 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Sta
         reason = f"{fault.message} ({fault.file}:{fault.line})"
     if connecting is not None:
         return errors.connection_error(code, reason, redact(connecting))
+    if code == "23505" and (error.schema_name, error.table_name) == ("unstick", "audit_log"):
+        return errors.SequenceError(*errors.SEQUENCE, code=code)
     found = errors.statement_error(code, reason, error.constraint_name or "")
     found.position = int(error.position or 0)
     return found
@@ -203,6 +207,10 @@ class Transaction:
             if self._begin.startswith(READ):
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
+        except DeniedError as error:
+            if self._begin.startswith(READ) and (columns := await self._denied_columns(statement)):
+                raise DeniedError(error.line, columns, code=error.code) from error
+            raise
 
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.
@@ -225,6 +233,18 @@ class Transaction:
         self._load.rollbacks += 1
         await self.control(self._begin)
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
+
+    async def _denied_columns(self, denied: Statement) -> str:
+        """Return the columns that the role may not read, or "".
+
+        The server names only their table.
+        """
+        await self.control("ROLLBACK")
+        self._load.rollbacks += 1
+        await self.control(self._begin)
+        rows = await self._rows(statement("denied_columns"), {"query": denied.text})
+        found = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
+        return f"The role may not read these columns: {found}." if found else ""
 
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
@@ -592,6 +612,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
             statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
             server_settings={"application_name": APPLICATION},
         )
+    asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:
         connection.terminate()

@@ -16,7 +16,7 @@ from queries.propose.proposal import HELD, WAITING, Change, Proposal, State, nam
 from queries.propose.toml_text import Inline, written
 from queries.psql_text import bound, identifier, literal
 from queries.safe_text import safe_text
-from queries.state_file import open_private
+from queries.state_file import make_private, open_private
 
 TEMPLATES = Path(__file__).parent / "templates"
 PROPOSED = (
@@ -69,7 +69,7 @@ def save(files: Mapping[str, str], folder: Path) -> None:
 
     Raises OSError, also if the folder exists.
     """
-    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder.parent)
     folder.mkdir(mode=0o700)
     for name, text in files.items():
         with os.fdopen(

@@ -83,5 +83,12 @@ CREATE INDEX IF NOT EXISTS audit_log_bulk_idx ON unstick.audit_log ((arguments -
 
 CREATE INDEX IF NOT EXISTS audit_log_results_idx ON unstick.audit_log USING gin (results jsonb_path_ops);
 
+-- A restored dump or a manual change may have set the sequence of ids back. The next entry would have the id of an old one.
+DO $$
+BEGIN
+  PERFORM setval('unstick.audit_log_id_seq', max(l.id)) FROM unstick.audit_log l
+   HAVING max(l.id) > (SELECT s.last_value FROM unstick.audit_log_id_seq s);
+END $$;
+
 COMMENT ON TABLE unstick.audit_log IS 'Actions of operators through unstick; append-only for operators.';
 COMMENT ON TABLE unstick.audit_images IS 'Exact values that actions overwrote or deleted, for unstick undo; append-only for operators.';

@@ -1,6 +1,6 @@
 -- This transaction's id and start time, and the server's `life` and `history`. With them the console finds out the outcome
 -- of a COMMIT whose answer was lost. `life` changes at a crash, because the server then resets its statistics. `history`
--- changes at a promotion. If the role may not read it (see server.sql), it is a random value, equal to no other.
+-- changes at a promotion. `synchronous` names the standbys that COMMIT waits for. If the role may not read it (see server.sql), it is a random value, equal to no other.
 SELECT pg_current_xact_id()::text AS xid, extract(epoch FROM now())::float8 AS at,
        pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
        coalesce(CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
@@ -8,4 +8,7 @@ SELECT pg_current_xact_id()::text AS xid, extract(epoch FROM now())::float8 AS a
                   AND has_function_privilege('pg_control_recovery()', 'EXECUTE')
              THEN (SELECT word FROM ts_stat($$
                     SELECT array_to_tsvector(ARRAY[s.system_identifier || '/' || greatest(c.timeline_id, r.min_recovery_end_timeline)])
-                      FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r$$)) END, gen_random_uuid()::text) AS history
+                      FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r$$)) END, gen_random_uuid()::text) AS history,
+       CASE WHEN current_setting('synchronous_commit') NOT IN ('off', 'local') THEN current_setting('synchronous_standby_names') ELSE '' END
+         AS synchronous,
+       (SELECT count(*) FROM pg_stat_get_wal_senders() AS w WHERE w.state IS DISTINCT FROM 'backup')::int AS standbys

@@ -28,7 +28,7 @@ from queries.errors import (
     SlowError,
     table_locks,
 )
-from queries.model import AuditLogEntry, Outcome, Owner, Record, Result, RowChange, Verdict, titled
+from queries.model import AuditLogEntry, Durability, Outcome, Owner, Record, Result, RowChange, Verdict, titled
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
@@ -119,6 +119,7 @@ class ActionTransaction:
         self.touched: tuple[str, ...] = ()  # ids that the change reached
         self.retry: dict[str, str] = {}  # ids and versions that did not change because the server was lost
         self.unsettled: Committed | None = None  # COMMIT was sent, and the server could not report the outcome
+        self.durability: Durability | None = None  # None: not committed
         self.caveat = ""  # reason noted with each changed node
         self.notes: dict[str, tuple[str, str]] = {}  # reason and detail by changed node, if there is no caveat
         self.xid: str | None = None

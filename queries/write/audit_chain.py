@@ -12,10 +12,13 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncIterable, Iterable
 
+import msgspec
+
 from queries.model import Record
 
 FOLLOWED = 50  # newest entries that an entry must follow; the writer looks at 100
 KEPT = 1000  # newest entries that are kept in memory; no entry follows an older one
+CRASH_IDS = 32  # ids that a sequence may skip at a crash or a failover: it writes them to the WAL in advance
 CLOCK = 60.0  # seconds that the clocks of a server and of its standby may differ
 
 INTENT = ".intent"  # after the id of a line of the local file that was written before COMMIT
@@ -61,10 +64,22 @@ class Link(Record):
         return f"{self.id}:{self.recorded}"
 
 
+class Sequence(Record):
+    """The sequence of the table's ids, read before the entries.
+
+    ``last``: the last id that it gave. ``exact`` is False if it may have skipped ids at a crash or a failover.
+    ``writers``: transactions that may have written an entry and have not ended.
+    """
+
+    last: int
+    exact: bool
+    writers: int
+
+
 class Problem(Record):
     """Sign of tampering at the entry ``id``.
 
-    ``code``: changed, removed, reordered, inserted, no_hash or backdated.
+    ``code``: changed, removed, reordered, inserted, no_hash, backdated, cut_end, sequence or unreadable.
     """
 
     code: str
@@ -75,22 +90,20 @@ class Problem(Record):
 class Verification(Record):
     """Result of a verification.
 
-    ``entries``: in the log, or lines of the local file; ``older``: of them those from before the first hash. ``heads``:
-    the entries that no other follows, each as id:hash. They prove all entries before them. ``known``: number of given
-    heads that were found.
+    ``entries``: in the log, or lines of the local file; ``hashed``: of them those with a hash; ``older``: those from
+    before the first hash. ``unreadable``: lines of the local file that are no entries. ``heads``: the entries that no
+    other follows, each as id:hash. They prove all entries before them. ``known``: number of given heads that were
+    found.
     """
 
     place: str
     entries: int
+    hashed: int
     older: int
     heads: tuple[str, ...]
     known: int
     problems: tuple[Problem, ...]
-
-    @property
-    def hashed(self) -> int:
-        """Number of entries from the first hash on."""
-        return self.entries - self.older
+    unreadable: int = 0
 
 
 def heads_in(text: str) -> tuple[str, ...]:
@@ -98,12 +111,34 @@ def heads_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{m[1]}:{m[2]}" for m in HEAD.finditer(text)))
 
 
-async def verify(place: str, links: AsyncIterable[Link], known: Iterable[str] = ()) -> Verification:
-    """Verify all entries, oldest first. ``known``: heads that were exported earlier."""
+async def verify(
+    place: str, links: AsyncIterable[Link | None], known: Iterable[str] = (), sequence: Sequence | None = None
+) -> Verification:
+    """Verify all entries, oldest first.
+
+    ``links``: None is a line that is no entry. ``known``: heads that were exported earlier. ``sequence``: of the ids,
+    None if there is none or if this role may not read it.
+    """
     chain = _Chain(known)
     async for link in links:
-        chain.add(link)
+        if link is None:
+            chain.add_unreadable()
+        else:
+            chain.add(link)
+    if sequence is not None:
+        chain.compare(sequence)
     return chain.result(place)
+
+
+class _Open(msgspec.Struct):
+    """An entry that no other follows yet, with its number.
+
+    ``running``: the last later writer knew its transaction, which had not ended.
+    """
+
+    link: Link
+    number: int
+    running: bool = False
 
 
 class _Chain:
@@ -114,14 +149,37 @@ class _Chain:
         self._named = {head.partition(":")[0]: False for head in self._known}  # ids; True: the entry exists
         self._newest: OrderedDict[str, Link] = OrderedDict()  # by head
         self._ids: dict[str, str] = {}  # heads of the same entries by id
-        self._open: dict[str, int] = {}  # heads that no entry follows, with the number of the entry
+        self._open: dict[str, _Open] = {}  # by head: entries that no entry follows, and that the next ones must follow
+        self._late: dict[str, Link] = {}  # those that were committed after FOLLOWED others, which need not follow them
         self._missing: dict[str, tuple[str, str]] = {}  # by id: head that was not found, and the entry that follows it
         self._problems: dict[tuple[str, str], Problem] = {}
-        self._entries = self._older = 0
+        self._entries = self._older = self._hashed = 0
+        self._unreadable = self._trailing = 0
+        self._last = ""  # id of the last entry
+
+    def add_unreadable(self) -> None:
+        """Count a line that is no entry."""
+        self._unreadable += 1
+        self._trailing += 1
+
+    def compare(self, sequence: Sequence) -> None:
+        """Compare the newest id with those that the sequence gave."""
+        newest = int(self._last or 0)
+        missing = sequence.last - newest
+        if missing < 0:
+            why = f"the next id is {sequence.last + 1}, so it was set back: `unstick init` sets it to the newest entry"
+            self._report("sequence", self._last, why)
+        elif missing > sequence.writers and (sequence.exact or missing > CRASH_IDS):
+            first = newest + 1
+            ids = f"{first}" if missing == 1 else f"{first} to {sequence.last}"
+            given = "no entry has it" if missing == 1 else "no entry has them"
+            why = f"the server gave the ids {ids}, and {given}: the newest were removed, or were rolled back"
+            self._report("cut_end", str(first), why)
 
     def add(self, link: Link) -> None:
         """Check an entry against those before it."""
         self._entries += 1
+        self._last = link.id
         if link.id in self._named:
             self._named[link.id] = True
         if link.head in self._known:
@@ -140,10 +198,12 @@ class _Chain:
             else:
                 self._report("no_hash", link.id, "it has no hash, but an older entry has one")
         else:
+            self._hashed += 1
+            self._trailing = 0  # the hash of the line before proves that no line was replaced in between
             if link.recorded != link.digest:
                 self._report("changed", link.id, "its content does not match its hash")
             self._follow(link)
-            self._open[link.head] = self._entries
+            self._open[link.head] = _Open(link, self._entries)
         if len(self._newest) > KEPT:
             head, old = self._newest.popitem(last=False)
             if self._ids.get(old.id) == head:
@@ -157,13 +217,22 @@ class _Chain:
                 self._report("changed", entry, "an exported head has another hash of it")
             else:
                 self._report("removed", entry, "an exported head names it; a failover may also have lost it")
+        if self._trailing:
+            why = (
+                "the last line is no entry"
+                if self._trailing == 1
+                else f"the last {self._trailing} lines are no entries"
+            )
+            self._report("unreadable", self._last, f"{why}: an entry was overwritten, or a disk or the machine failed")
         return Verification(
             place=place,
             entries=self._entries,
+            hashed=self._hashed,
             older=self._older,
-            heads=tuple(self._open),
+            heads=(*self._late, *self._open),
             known=sum(self._known.values()),
             problems=tuple(self._problems.values()),
+            unreadable=self._unreadable,
         )
 
     def _follow(self, link: Link) -> None:
@@ -181,16 +250,21 @@ class _Chain:
                     self._report("removed", entry, f"entry {link.id} follows it; older ones may be missing, too")
                 continue
             self._open.pop(head, None)
+            self._late.pop(head, None)
             if link.seen is not None and before.at > link.at + CLOCK:  # lines of the file have several servers' times
                 self._report("backdated", link.id, f"its time is before that of entry {before.id}, which it follows")
-        for head, number in list(self._open.items()):
-            before = self._newest.get(head)
-            late = before is None or self._entries - number > FOLLOWED
-            if late or before is None or link.seen is None or link.seen.shows(before.xid):
+        for head, each in list(self._open.items()):
+            seen, other = link.seen, each.link
+            late = self._entries - each.number > FOLLOWED
+            if late and each.running:
+                # Its transaction ended after FOLLOWED later entries were written, so it may be out of their sight.
+                self._late[head] = self._open.pop(head).link
+            elif late or seen is None or seen.shows(other.xid):
                 del self._open[head]
                 if complete:  # else a missing entry may have followed it
-                    entry = head.partition(":")[0]
-                    self._report("inserted", entry, f"entry {link.id} was written later and does not follow it")
+                    self._report("inserted", other.id, f"entry {link.id} was written later and does not follow it")
+            else:
+                each.running = other.xid in seen.running
 
     def _report(self, code: str, entry: str, why: str) -> None:
         self._problems.setdefault((code, entry), Problem(code=code, id=entry, why=why))

@@ -9,6 +9,7 @@ import fcntl
 import getpass
 import hashlib
 import os
+import re
 import socket
 import string
 import time
@@ -27,16 +28,20 @@ from queries.model import AuditLogEntry, Origin, Outcome, Record, Result, RowCha
 from queries.safe_text import safe_sql
 from queries.state_file import open_private
 from queries.statement import sql_text
-from queries.write.audit_chain import INTENT, Link, Snapshot
+from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
 from queries.write.images import Images
 
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
-TAIL = 1 << 12  # ... to find its last line
+TAIL = 1 << 12  # bytes at its end that have the head of its last line
 OF_BULK = 50  # entries of a bulk that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 PATIENCE = 0.5  # seconds to wait for another process that is appending to the local file
 _DIGEST = b',"digest":"'  # the last field of a line of the local file
+# The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
+_HEAD = re.compile(
+    rb'"intended":(true|false),"id":"([0-9a-f-]{1,40})","previous":\[[^]\\]{0,200}\],"digest":"([0-9a-f]{64})"\}\n\Z'
+)
 
 
 class _Line(Record):
@@ -70,6 +75,7 @@ class State(Record):
     """State of the audit log table.
 
     ``images``: the table of images can be written and read. ``redrive``: an index finds the entries of a redrive.
+    ``policies``: row-level policies hide entries or images from this role.
     """
 
     exists: bool
@@ -78,6 +84,7 @@ class State(Record):
     hashed: bool
     images: bool
     redrive: bool
+    policies: bool
 
 
 class Filter(Record):
@@ -218,6 +225,19 @@ async def bulk_entries(database: Database, bulk: str) -> tuple[AuditLogEntry, ..
             return tuple(found)
 
 
+async def sequence(database: Database) -> Sequence | None:
+    """Read the sequence of the ids.
+
+    None if this role may not read it. Raises DatabaseError.
+    """
+    async with database.reading() as transaction:
+        (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
+        if not state["readable"]:
+            return None
+        (row,) = await transaction.rows(statement("audit_log_sequence"), {})
+    return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
+
+
 async def links(database: Database, *, images: bool) -> AsyncIterator[Link]:
     """Yield the hash chain of the table, oldest first. Raises DatabaseError.
 
@@ -309,16 +329,18 @@ class File:
 
         Raises DatabaseError if the file cannot be written; the caller must then change nothing.
         """
-        fields = {**_plain(entry), "origin": self._origin(), "intended": intended}
+        fields = {**_plain(entry), "origin": self._origin()}
         if images is not None:
             fields["images"] = zlib.compress(msgspec.json.encode(images))
+        del fields["id"]  # it goes to the end: the next writer reads the end of a line, whatever its length
+        fields |= {"intended": intended, "id": entry.id}
         try:
             with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
                 with _alone(file.fileno()):
                     end = file.seek(0, os.SEEK_END)
                     # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
                     incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
-                    line = _sealed(msgspec.json.encode({**fields, "previous": self._heads()})) + b"\n"
+                    line = _sealed(msgspec.json.encode({**fields, "previous": _heads(file.fileno(), end)})) + b"\n"
                     _write(file.fileno(), b"\n" + line if incomplete else line)
                 os.fsync(file.fileno())
         except OSError as error:
@@ -354,20 +376,15 @@ class File:
             if wanted.matches(entry):
                 yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
 
-    def _heads(self) -> list[str]:
-        """Return the head that the next line follows: the last intact line with a hash."""
-        return next(([link.head] for line in self._lines(TAIL) if (link := _link(line)) and link.recorded), [])
-
-    async def links(self) -> AsyncIterator[Link]:
+    async def links(self) -> AsyncIterator[Link | None]:
         """Yield the hash chain of the lines of all databases, oldest first.
 
-        Raises DatabaseError.
+        None is a line that is no entry. Raises DatabaseError.
         """
         try:
             with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
                 for line in file:
-                    if link := _link(line.rstrip(b"\n")):
-                        yield link
+                    yield _link(line.rstrip(b"\n"))
         except FileNotFoundError:
             return
         except OSError as error:
@@ -385,26 +402,46 @@ class File:
                     return msgspec.json.decode(zlib.decompress(base64.b64decode(fields["images"])), type=Images)
         return None
 
-    def _lines(self, block: int = BLOCK) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[bytes]:
         """Yield the lines of the file, the last first.
 
-        Holds one ``block`` of the file and one line.
+        Holds one BLOCK of the file and one line.
         """
         try:
             with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
-                left, tail = file.seek(0, os.SEEK_END), b""
-                while left:
-                    size = min(block, left)
-                    left -= size
-                    file.seek(left)
-                    first, *lines = (file.read(size) + tail).split(b"\n")
-                    yield from reversed(lines)
-                    tail = first
-                yield tail
+                yield from _backwards(file.fileno(), file.seek(0, os.SEEK_END))
         except FileNotFoundError:
             return
         except OSError as error:
             raise self._unreadable(error) from error
+
+
+def _backwards(descriptor: int, end: int) -> Iterator[bytes]:
+    """Yield the lines of a file before the byte ``end``, the last first."""
+    parts: list[bytes] = []  # of the first line that is not complete yet, the last part first
+    while end:
+        size = min(BLOCK, end)
+        end -= size
+        first, *lines = os.pread(descriptor, size, end).split(b"\n")
+        if lines:
+            yield lines.pop() + b"".join(reversed(parts))
+            yield from reversed(lines)
+            parts = []
+        parts.append(first)
+    yield b"".join(reversed(parts))
+
+
+def _heads(descriptor: int, end: int) -> list[str]:
+    """Return the head that the next line follows: the last intact line with a hash.
+
+    Reads the end of the file. Only after an incomplete line or one of an earlier version it reads more.
+    """
+    size = min(TAIL, end)
+    if found := _HEAD.search(os.pread(descriptor, size, end - size)):
+        intended, name, digest = (part.decode() for part in found.groups())
+        return [f"{name}{INTENT if intended == 'true' else ''}:{digest}"]
+    lines = _backwards(descriptor, end)
+    return next(([link.head] for line in lines if (link := _link(line)) and link.recorded), [])
 
 
 @contextlib.contextmanager
@@ -463,6 +500,11 @@ def _unknown(result: Result) -> Result:
         return result
     why = "no outcome was recorded: the console or its disk failed during COMMIT"
     return msgspec.structs.replace(result, outcome=Outcome.UNKNOWN, why=why)
+
+
+def is_id(text: str) -> bool:
+    """Return True if a text has the form of an entry's id."""
+    return re.fullmatch("[0-9a-f-]{1,40}", text) is not None
 
 
 def entry_id() -> str:

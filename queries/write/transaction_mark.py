@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
-from queries.model import Record
+from queries.model import Durability, Record
 
 
 class TransactionMark(Record):
     """Transaction id and the identity of the server that assigned it.
 
     ``life`` changes with a crash, a restart or another server. ``history`` changes with a failover (new timeline).
+    ``synchronous``: the setting that names the standbys which COMMIT waits for, "" if it waits for none. ``standbys``:
+    number of sessions that stream the WAL.
     """
 
     xid: str
     life: str
     history: str
     at: float  # start of the transaction, by the server's clock
+    synchronous: str = ""
+    standbys: int = 0
+
+    @property
+    def durability(self) -> Durability:
+        """Risk that a failover loses it after COMMIT has returned."""
+        if self.synchronous:
+            return Durability.SYNCHRONOUS
+        return Durability.ASYNCHRONOUS if self.standbys else Durability.LOCAL
 
 
 async def read_mark(transaction: Transaction) -> TransactionMark:

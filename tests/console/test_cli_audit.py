@@ -193,9 +193,9 @@ def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str
     found = unstick("audit", "b0000000a", "--json", dsn=eternaltwin).json["entries"]
     assert [(e["id"], e["changes"]) for e in found] == [("3", []), ("2", [])]
     assert len(unstick("audit", "b0000000a", dsn=eternaltwin).out.splitlines()) == 2
-    for wrong in ("9", "b0000000c", "no", "¹"):
+    for wrong, code in (("9", 3), ("b0000000c", 3), ("no", 2), ("¹", 2)):
         refused = unstick("audit", wrong, dsn=eternaltwin)
-        assert (refused.code, refused.out) == (2, "")
+        assert (refused.code, refused.out) == (code, "")
         assert "`unstick audit` lists the entries" in refused.err
     assert unstick("audit", "1", "--since", "1h", dsn=eternaltwin).code == 2
     assert unstick("audit", "1", "--format", "csv", dsn=eternaltwin).code == 2

@@ -44,7 +44,7 @@ def test_entries_are_those_of_the_database_that_is_open(
     copy = server.fresh("eternaltwin", filled=True)  # the same ids: the demo's data are made from the same seed
     try:
         assert entries(copy, tmp_path) == []
-        assert unstick("audit", str(own["id"]), dsn=copy, home=tmp_path).code == 2
+        assert unstick("audit", str(own["id"]), dsn=copy, home=tmp_path).code == 3
         assert entries(copy, tmp_path, node) == []
         assert "What was done" not in unstick("show", node, dsn=copy, home=tmp_path).out
         act(copy, tmp_path)

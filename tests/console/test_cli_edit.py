@@ -177,3 +177,22 @@ def test_a_command_that_is_terminated_leaves_no_file(queue: str, add: Add, edito
     assert done.returncode == -signal.SIGTERM
     assert fetch(queue, CONTENT) == [('{"job": "send-notification", "recipient": "x4711"}',)]
     assert all(not Path(path).parent.exists() for _, _, path in editor.seen)
+
+
+def test_a_row_that_was_touched_while_the_editor_was_open_is_mentioned(
+    queue: str, add: Add, editor: Editor, tmp_path: Path
+) -> None:
+    node = add()
+    touch = (
+        "import asyncio, asyncpg\n"
+        "async def touch():\n"
+        f"    connection = await asyncpg.connect({queue!r})\n"
+        "    await connection.execute(\"UPDATE queued_job SET creation_time = creation_time - interval '1 h'\")\n"
+        "    await connection.close()\n"
+        "asyncio.run(touch())\n"
+    )
+    rewrite = "path.write_text(text.replace('x4711', 'x4712'))\n"
+    untouched = edit(queue, node, "--edit", "--dry-run", home=tmp_path, **editor(rewrite))
+    assert "changed this job while" not in untouched.out
+    touched = edit(queue, node, "--edit", "--dry-run", home=tmp_path, **editor(rewrite + touch))
+    assert "changed this job while its text was edited" in " ".join(touched.out.split()), touched

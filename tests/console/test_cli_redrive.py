@@ -301,7 +301,7 @@ def test_usage(queue: Queue, words: tuple[str, ...]) -> None:
 
 def test_an_unknown_group_or_redrive(queue: Queue) -> None:
     assert queue.redrive("--group", "agent_jobs/dead:00000000", "--yes", *REASON).code == 6
-    assert queue.redrive("77", "--resume", "--yes").code == 2
+    assert queue.redrive("77", "--resume", "--yes").code == 3
 
 
 def test_without_the_audit_log_table_there_is_no_redrive(queue: Queue, server: PostgresServer) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from queries.write import audit_log
 from queries.write.audit_chain import heads_in
-from tests.command import Answer, unstick
+from tests.command import Answer, environment, unstick
 from tests.console.test_cli_audit_file import act
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
@@ -40,9 +42,10 @@ def test_an_exported_head_shows_what_was_removed_later(
         server.sql("DELETE FROM unstick.audit_log WHERE id > 1", eternaltwin_demo)
     else:
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
-    assert verified(eternaltwin_demo, tmp_path).code == 0
+    shown_by_the_server = ["cut_end"] if place == "table" else []
+    assert verified(eternaltwin_demo, tmp_path).code == len(shown_by_the_server)
     gone = verified(eternaltwin_demo, tmp_path, "--heads", str(heads), "--json")
-    assert (gone.code, [p["code"] for p in gone.json["problems"]]) == (1, ["removed"])
+    assert (gone.code, [p["code"] for p in gone.json["problems"]]) == (1, [*shown_by_the_server, "removed"])
 
 
 def test_a_change_is_named_in_the_text(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
@@ -89,3 +92,51 @@ def test_a_table_without_hashes_is_not_verified(server: PostgresServer, eternalt
 )
 def test_wrong_words(database: str, words: tuple[str, ...]) -> None:
     assert unstick("audit", *words, dsn=database).code == 2
+
+
+@pytest.mark.parametrize("content", ["", "\n \n", "no head\n"])
+def test_a_proof_without_a_head_is_an_error(eternaltwin_demo: str, tmp_path: Path, content: str) -> None:
+    heads = tmp_path / "heads.txt"
+    heads.write_text(content)
+    answer = verified(eternaltwin_demo, tmp_path, "--heads", str(heads))
+    assert (answer.code, answer.out) == (2, "")
+    assert "--heads" in answer.err
+    assert verified(eternaltwin_demo, tmp_path, "--heads", str(tmp_path / "missing")).code == 2
+
+
+def test_a_proof_that_the_shell_has_emptied_is_no_proof(eternaltwin_demo: str, tmp_path: Path) -> None:
+    """The shell empties the file of the proof before unstick starts."""
+    heads = tmp_path / "heads.txt"
+    heads.write_text(verified(eternaltwin_demo, tmp_path).out)
+    command = f"{sys.executable} -m console.cli.main audit --verify --heads heads.txt -d {eternaltwin_demo} > heads.txt"
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert "write the new heads to another file" in done.stderr
+
+
+def test_an_entry_without_a_hash_is_not_counted_as_hashed(
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin_demo)
+    for _ in range(3):
+        act(eternaltwin_demo, tmp_path)
+    server.sql("UPDATE unstick.audit_log SET digest = NULL WHERE id = 2", eternaltwin_demo)
+    answer = verified(eternaltwin_demo, tmp_path)
+    assert answer.code == 1
+    assert answer.out.startswith("2 of 3 entries have a hash.\n")
+
+
+def test_a_last_line_that_is_no_entry_is_a_problem(eternaltwin_demo: str, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
+    act(eternaltwin_demo, tmp_path)
+    intact = path.read_bytes()
+    for junk in (b'{"id": "half a li', b"\0" * 4096, b"junk\n" * 3, b'{"id": 7}\n'):
+        path.write_bytes(intact + junk)
+        answer = verified(eternaltwin_demo, tmp_path)
+        assert answer.code == 1, junk
+        assert "unreadable" in answer.out
+        act(eternaltwin_demo, tmp_path)
+        answer = verified(eternaltwin_demo, tmp_path, "--json")
+        assert (answer.code, answer.json["unreadable"]) == (0, junk.count(b"\n") or 1), "the next line proves the rest"

@@ -249,12 +249,14 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     await workspace.close()
 
 
-async def test_a_table_that_may_not_be_written_leaves_the_file(
+async def test_a_table_that_may_not_be_written_leaves_the_file_if_the_operator_asks_for_it(
     eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, role: str, tmp_path: Path
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin)
-    workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
+    workspace = await opened(as_role(server, eternaltwin, role), tmp_path, local_log=True)
     assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
+    task = eternaltwin_db.id(await eternaltwin_db.task())
+    assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
     server.sql(audit_log.grants(role), eternaltwin)
     await workspace.detect()
     assert workspace.audit_log_place == "table"

@@ -23,6 +23,8 @@ from tests.servers import PostgresServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
 NODES = 200
+UNANSWERED = perform.UNANSWERED.format(standbys="missing")
+UNREPLICATED = perform.UNREPLICATED.format(standbys="missing")
 
 
 async def filled(dsn: str, *, table: bool, nodes: int = NODES) -> list[str]:
@@ -214,9 +216,9 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
         ):
             pass
     outcomes = await waking
-    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNREPLICATED)
+    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNREPLICATED)
     ((entry,), _) = await workspace.audit_entries()
-    assert [r.why for r in entry.results] == [perform.UNREPLICATED]
+    assert [r.why for r in entry.results] == [UNREPLICATED]
     await workspace.close()
 
 
@@ -229,7 +231,7 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
     outcomes = await perform.commit(workspace, dry_run, OPERATOR)
-    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, perform.UNANSWERED)
+    assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()
 

@@ -236,6 +236,11 @@ async def test_an_audit_log_of_a_stranger_is_not_used(
     assert workspace.audit_log_file is not None
     assert role in workspace.audit_log_closed
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
+    assert role in why(outcomes, eternaltwin_db.id(task))
+    await workspace.close()
+    workspace = await opened(eternaltwin, tmp_path, local_log=True)
+    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
     assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 0
     await workspace.close()

@@ -58,3 +58,14 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, what: str) -> None:
     for flags in FLAGS:
         with pytest.raises(OSError, match="another user"):
             os.close(open_private(path, flags))
+
+
+def test_all_missing_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
+    """A bulk makes the state folder and its own in one step."""
+    before = os.umask(0o002)
+    try:
+        os.close(open_private(tmp_path / "state" / "unstick" / "bulks" / "file", WRITE))
+    finally:
+        os.umask(before)
+    for folder in ("state", "state/unstick", "state/unstick/bulks"):
+        assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700

@@ -14,7 +14,7 @@ from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.screens.refused import RefusedScreen
 from console.tui.widgets.line_view import LineView
-from queries.actions.edit import TextError, planned, shown
+from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
 from queries.errors import DatabaseError
 from queries.read import documents
@@ -40,7 +40,7 @@ async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
             async with workspace.database.at_rest():
                 given = _edited(page, given)
             try:
-                made = planned(workspace, reader, plan.name, node, document, given)
+                made = await checked(reader, node, planned(workspace, reader, plan.name, node, document, given))
                 return msgspec.structs.replace(made, key=plan.key)
             except TextError as error:
                 if not error.again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
