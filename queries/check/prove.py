@@ -23,6 +23,7 @@ from queries.contract.folder import Folder, read
 from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
 from queries.contract.short_forms import EngineToml
+from queries.contract.sql_calls import engine_faults
 from queries.errors import DatabaseError, Fault
 from queries.model import Node
 from queries.read.reader import Reader
@@ -52,6 +53,8 @@ class Loaded:
         try:
             self.folder = read(path, private=private and not self.packaged)
             self.engine = parsed(self.folder, path.name)
+            own = path.name not in {engine.name for engine in builtin()}
+            faults = engine_faults(self.engine) if own else ()
         except (BrokenEngineError, EngineFileError) as error:
             faults = tuple(error.faults)
         except OSError as error:
@@ -62,6 +65,11 @@ class Loaded:
             faults = (*faults, Fault(str(path), 1, 1, why.partition(": ")[2]))
         number = len(self.folder.files) if self.folder else 0
         self.check = Check(name="files", number=number, faults=faults)
+
+    @property
+    def questions(self) -> Check:
+        """The check that no question of a proposal is open."""
+        return Check(name="questions", faults=self.folder.questions if self.folder else ())
 
     @property
     def toml(self) -> TomlFile:
