@@ -24,6 +24,7 @@ FOLDER = Path(__file__).parent / "sql"
 MOST_WORDS = 40  # a column with more different words is no status
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 _LITERAL = re.compile(r"E?'((?:[^']|'')*)'")
+_NUMBER = re.compile(r"\(?'?(-?\d+)'?\)?(?:::\w+)?(?=[,)\]])")
 _CHOICES = re.compile(r"= ANY\b|\)? = \(?E?'")  # of a CHECK that lists the allowed words
 _OTHER = re.compile(r"<>|!=|!?~|[<>]=?|\b(?:NOT|AND|LIKE|length|lower|upper)\b")
 
@@ -60,8 +61,13 @@ class Column(Record):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Words that an enum type or a CHECK constraint allows, or none."""
-        return self.labels or next(filter(None, map(_allowed, self.checks)), ())
+        """Words or numbers that an enum type or a CHECK constraint allows, or none."""
+        return self.labels or next(filter(None, map(_numbers if self.number else _allowed, self.checks)), ())
+
+    @property
+    def number(self) -> bool:
+        """True if its values are whole numbers."""
+        return self.builtin and self.type in ("int2", "int4", "int8")
 
 
 class Trigger(Record):
@@ -157,6 +163,17 @@ def _allowed(check: str) -> tuple[str, ...]:
     if not _CHOICES.search(without) or _OTHER.search(without):
         return ()
     return tuple(dict.fromkeys(_unescaped(match) for match in _LITERAL.finditer(check)))
+
+
+def _numbers(check: str) -> tuple[str, ...]:
+    """Return the numbers that a CHECK constraint lists or bounds, or none."""
+    plain = _NUMBER.sub(r"\1", check)
+    if listed := re.fullmatch(r"CHECK \(\(.+ = ANY \(ARRAY\[([-0-9, ]+)\]\)\)\)", plain):
+        return tuple(listed[1].split(", "))
+    if bounds := re.fullmatch(r"CHECK \(\(\((.+) >= (-?\d+)\) AND \(\1 <= (-?\d+)\)\)\)", plain):
+        between = range(int(bounds[2]), int(bounds[3]) + 1)
+        return tuple(map(str, between)) if len(between) <= MOST_WORDS else ()
+    return ()
 
 
 def _unescaped(match: re.Match[str]) -> str:
