@@ -53,11 +53,15 @@ def multiply(engine: Engine, schema: str, tables: Iterable[str], rows: int) -> s
 
     Not each engine has foreign keys, so the kinds tell which columns refer to a parent.
     """
+    return script("multiply", schema=schema, tables=array(tables), references=references(engine), rows=str(rows))
+
+
+def references(engine: Engine) -> str:
+    """Return the columns that refer to a parent, as the kinds name them, in JSON."""
     kinds = {kind.name: kind for kind in engine.spec.kinds}
     below = ((kind, kinds[kind.below or kind.name]) for kind in kinds.values() if kind.parent)
     found = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
-    references = msgspec.json.encode(found).decode()
-    return script("multiply", schema=schema, tables=array(tables), references=references, rows=str(rows))
+    return msgspec.json.encode(found).decode()
 
 
 async def _create(lab: Lab, database: str, schema: str, ddl: str) -> None:

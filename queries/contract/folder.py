@@ -49,7 +49,10 @@ class Folder(Record):
 
     @property
     def questions(self) -> tuple[Fault, ...]:
-        """Open questions of a proposal: lines of ``engine.toml`` that begin with ``# ASK``."""
+        """Open questions of a proposal.
+
+        They are lines of ``engine.toml`` that begin with ``# ASK``.
+        """
         rows = enumerate(self.files.get(TOML, "").splitlines(), 1)
         message = "an open question: answer it here, and remove its lines"
         return tuple(Fault(self.shown(TOML), n, 1, message) for n, row in rows if re.match(r"\s*#\s*ASK\b", row))

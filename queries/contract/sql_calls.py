@@ -44,7 +44,10 @@ class Allowed(Record, forbid_unknown_fields=True):
 
 
 class Token(Record):
-    """A part of a statement's text. ``word``: a name in lower case if it has no quotes, else the name."""
+    """A part of a statement's text.
+
+    ``word``: a name without quotes in lower case, else the name.
+    """
 
     kind: str
     text: str
@@ -97,7 +100,7 @@ def call_faults(
 
 
 def _wrong(text: str, types: Collection[str], own: Collection[str], *, action: bool) -> Iterator[tuple[int, str]]:
-    tokens = _tokens(text)
+    tokens = tokens_of(text)
     first = next((t for t in tokens if t.text != "("), None)
     if first is None or first.word not in (_FIRST | _WRITES if action else _FIRST):
         words = "SELECT, WITH or VALUES" + (", INSERT, UPDATE, DELETE or MERGE" if action else "")
@@ -179,7 +182,7 @@ def _is_no_function(tokens: list[Token], n: int, end: int, chain: list[str]) -> 
 
 
 def _is_query(tokens: list[Token], opening: int) -> bool:
-    """Return True if ``(columns) AS (SELECT`` follows, so that the name is one of WITH."""
+    """Return True if the name is one of WITH: ``(columns) AS (SELECT`` follows."""
     depth = 0
     for n in range(opening, len(tokens)):
         depth += {"(": 1, ")": -1}.get(tokens[n].text, 0)
@@ -190,7 +193,7 @@ def _is_query(tokens: list[Token], opening: int) -> bool:
     return False
 
 
-def _tokens(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[Token]:
     """Return the tokens of a text without spaces and line comments."""
     found = []
     for match in _TOKEN.finditer(text):

@@ -331,7 +331,7 @@ def test_a_proposal_passes_the_check(server: PostgresServer, database: str, home
 
 
 def test_the_values_of_a_number_are_asked_about(server: PostgresServer, database: str, home: Path) -> None:
-    """Nothing is said of its rows, and no action is for them, until each value has a phase."""
+    """Until each value has a phase there are no findings and no actions."""
     fill(server, "numbers", database)
     server.sql(
         "ALTER TABLE deliveries DROP CONSTRAINT deliveries_state_check; UPDATE deliveries SET state = 7", database

@@ -1,4 +1,4 @@
-"""Functions that an engine outside of the package may call, as the server describes them."""
+"""Allowed functions, as the server describes them."""
 
 from __future__ import annotations
 
