@@ -34,6 +34,7 @@ KNOWN = {
         "wake: no node of the fixture": "no job of the demo is delayed",
     },
     "solid_queue": {
+        "pause: a row whose other columns": "a queue that is not paused has no row",
         "wake: it waits for rows": "a semaphore, which a job holds for a moment; lock_timeout ends the wait",
     },
     "tasker": {
