@@ -47,6 +47,17 @@ class Tried(msgspec.Struct):
         changed = {node_id: version or self.changed[node_id]}
         return Tried(action=self.action, changed=changed, arguments=self.arguments)
 
+    def request(self, reader: Reader) -> Request:
+        """Return the request of a transaction that is rolled back."""
+        return Request(
+            reader=reader,
+            action=self.action,
+            reason=REASON,
+            arguments=self.arguments,
+            operator=audit_log.operator(),
+            no_images=REASON,
+        )
+
 
 class CheckedTransaction(ActionTransaction):
     """A transaction of an action, step by step."""
@@ -248,14 +259,7 @@ class ActionCheck:
     @contextlib.asynccontextmanager
     async def _open(self, tried: Tried) -> AsyncIterator[tuple[Transaction, CheckedTransaction]]:
         """Begin a transaction of the action, which is rolled back."""
-        request = Request(
-            reader=self.reader,
-            action=tried.action,
-            reason=REASON,
-            arguments=tried.arguments,
-            operator=audit_log.operator(),
-            no_images=REASON,
-        )
+        request = tried.request(self.reader)
         async with self.workspace.database.writing(self.reader.found.action_schema) as transaction:
             yield transaction, CheckedTransaction(request, tried.changed)
 

@@ -115,7 +115,7 @@ async def prove(
         engine = reader.engine
         async for check in _read(reader, toml, lab, outside, names):
             yield check
-        if {ACTIONS, UNDO, PRIVILEGES} & set(names):
+        if {ACTIONS, UNDO, PRIVILEGES, PLANS} & set(names):
             running = ActionCheck(workspace, other, reader, await _nodes(reader), toml)
             found, tried = await running.run(), running.tried
             if ACTIONS in names:
@@ -129,7 +129,7 @@ async def prove(
     if INDEXES in names:
         yield await check_indexes(lab, engine, outside, toml)
     if PLANS in names:
-        yield await check_plans(lab, engine, outside, toml, rows or plans.ROWS)
+        yield await check_plans(lab, engine, outside, toml, rows or plans.ROWS, tried)
 
 
 async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> AsyncIterator[Check]:

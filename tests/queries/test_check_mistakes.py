@@ -34,6 +34,7 @@ CREATE TRIGGER touch BEFORE UPDATE ON work_items FOR EACH ROW WHEN (OLD.state = 
 
 
 AFTER = "(w.task, -w.id) > (split_part(:cursor, '|', 1), -split_part(:cursor, '|', 2)::int8)"
+ALL_ROWS = 'WITH a AS (SELECT max(tries) AS n FROM :"schema".work_items)'
 GUARD = "WHERE w.id = substr(seen.id, 6)::int8 AND w.xmin::text = seen.version AND w.state = 'failed'"
 LARGE = 150_000  # rows of a large table: more than the server reads without an index
 
@@ -158,6 +159,9 @@ MISTAKES = [
     Mistake("large tables", ROOTS, "ORDER BY w.id DESC", "ORDER BY w.task, w.id DESC", "SELECT", "no index bounds it",
             more=((ROOTS, "w.id::text AS cursor", "w.task || '|' || w.id AS cursor"),
                   (ROOTS, "w.id < :cursor::text::int8", AFTER))),
+    Mistake("large tables", RETRY, ":change\nUPDATE", f":change\n{ALL_ROWS}\nUPDATE", "WITH a",
+            "to change one node: no index bounds it",
+            more=((RETRY, "FROM unnest(:ids, :versions) AS", "FROM a, unnest(:ids, :versions) AS"),)),
     Mistake("proposed indexes", TOML, "(state <> 'done'::text)", "state <> 'failed'", "[needs.item_by_state]",
             "not recognised once it is made"),
 ]  # fmt: skip
