@@ -146,7 +146,7 @@ async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> Asyn
 async def _read(
     reader: Reader, toml: TomlFile, lab: Lab, outside: tuple[Engine, ...], names: Collection[str]
 ) -> AsyncIterator[Check]:
-    """Yield the checks that only read. Those without faults are repeated with more rows."""
+    """Yield the checks that only read, repeated with more rows if there is no fault."""
     many = ""
     for name in (name for name in READING if name in names):
         found = await READING[name](reader, toml)
@@ -159,7 +159,7 @@ async def _read(
 
 
 async def _crowded(lab: Lab, first: ActionCheck, outside: tuple[Engine, ...], toml: TomlFile, found: Check) -> Check:
-    """Return the check of the actions with that of nodes to which all other rows refer."""
+    """Return the check of the actions, tried again with many rows below each node."""
     reader, database = first.reader, await lab.filled()
     names = {"schema": reader.found.schema, "references": plans.references(reader.engine)}
 

@@ -80,7 +80,7 @@ MISTAKES = [
     Mistake(FILES, ROOTS, "SELECT", "\\ir parts/root.sql\nSELECT", "\\ir", "not a file of this folder"),
     Mistake(FILES, TOML, 'code = "taken_too_long"', 'code = "taken_to_long"', "-- Items", "nothing uses", FINDING),
     # statements as the server describes them
-    Mistake(COLUMNS, ROOTS, "SELECT 'item:'", "SELCT 'item:'", "SELCT", "syntax error"),
+    Mistake(COLUMNS, ROOTS, " WHERE w.parent_id", " WHER w.parent_id", "WHER w", "syntax error"),
     Mistake(COLUMNS, NODES, "w.state AS status", "w.status AS status", "w.status", "does not exist"),
     Mistake(COLUMNS, NODES, "extract(epoch FROM w.taken_at)::float8", "w.taken_at", "SELECT", "is timestamptz"),
     Mistake(COLUMNS, NODES, "w.task AS title", "w.task AS titel", "SELECT", "title (text) is missing"),
