@@ -51,6 +51,8 @@ async def check(target: Target, folder: Path, *, here: bool) -> int:
 async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterator[Check]:
     if loaded.engine is None or loaded.check.faults:
         return
+    if loaded.questions.faults:
+        yield loaded.questions
     missing = [file for file in (SCHEMA, FIXTURE) if not loaded.script(file)]
     if missing:
         at = loaded.toml.name.replace("engine.toml", missing[0])

@@ -71,6 +71,8 @@ def _missing(reader: Reader, statement: Statement) -> str:
         need = reader.engine.spec.needs[name]
         if need.functions or need.relation or need.column:
             return need.relation or need.column or ", ".join(need.functions)
+        if need.table in reader.engine.spec.recognise.optional and need.table not in reader.found.relations:
+            return need.table
     return ""
 
 

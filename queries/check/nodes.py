@@ -6,10 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
 from queries.check.report import Check, Notebook, first
+from queries.check.scripts import query
+from queries.contract.allowed_words import allowed_words
+from queries.contract.defaults import ENDED
 from queries.contract.phases import phases_of
 from queries.contract.references import evidence_names
 from queries.errors import DatabaseError, LostError
-from queries.model import Node, Page, Phase
+from queries.model import Finding, Node, Page, Phase
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from queries.statement import Statement
@@ -17,7 +20,10 @@ from queries.strict_toml import TomlFile
 
 MOST = 400  # nodes that are looked at
 FEW = 40  # rows that are read one by one
+MANY_ROWS = 130  # rows of each table in a database that has more than the fixture: keys with one, two and three digits
 PARENTS = 20  # of each kind, whose children are read
+
+TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")  # of a node
 
 Read = Callable[[str | None, int], Awaitable[Page]]
 
@@ -48,11 +54,48 @@ async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
         nodes = await known_nodes(reader)
         notes.number = len(nodes)
         await _check_rows(reader, nodes, notes)
+        await _check_zone(reader, nodes, notes)
+        await _check_declared(reader, toml, notes)
         for which, read in (("roots", reader.roots), ("live", reader.live)):
             await _check_ids(reader, which, notes)
             await _check_pages(_of(reader, which), read, notes)
         await _check_children(reader, nodes, notes)
         await _check_lookups(reader, nodes, notes)
+    except LostError:
+        raise
+    except DatabaseError as error:
+        notes.error(None, error)
+    return notes.check()
+
+
+async def check_many_nodes(reader: Reader, toml: TomlFile) -> Check:
+    """Check the pages of a database with more rows than a fixture. Raises LostError."""
+    notes = Notebook("nodes and pages", toml, reader.found.schema)
+    try:
+        nodes = await known_nodes(reader)
+        for which, read in (("roots", reader.roots), ("live", reader.live)):
+            await _check_pages(_of(reader, which), read, notes, few=MANY_ROWS)
+        await _check_children(reader, nodes, notes, few=MANY_ROWS, most=3)
+    except LostError:
+        raise
+    except DatabaseError as error:
+        notes.error(None, error)
+    return notes.check()
+
+
+async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
+    """Check that findings of one node are those of no other, with many rows.
+
+    Raises LostError.
+    """
+    notes = Notebook("findings and dead letters", toml, reader.found.schema)
+    try:
+        seen: set[str] = set()
+        for finding in (await reader.findings()).found:
+            if finding.code not in seen:
+                seen.add(finding.code)
+                await _check_alone(reader, finding, notes)
+        await _check_dead(reader, notes, few=MANY_ROWS)
     except LostError:
         raise
     except DatabaseError as error:
@@ -97,6 +140,8 @@ async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
             notes.fault(at, f"{local}: the status {node.status!r} is not declared")
         elif node.status is not None and phases and node.phase not in phases[node.status]:
             notes.fault(at, f"{local}: the status {node.status!r} is not declared with the phase {node.phase}")
+        if node.phase in ENDED and node.due_at is not None:
+            notes.fault(at, f"{local}: it is {node.phase} and has a due_at: no worker will take it")
         if node.parent_id and node.parent_id not in there:
             notes.fault(at, f"{local}: its parent {reader.local(node.parent_id)} does not exist")
 
@@ -109,13 +154,63 @@ async def _check_ids(reader: Reader, which: str, notes: Notebook) -> None:
     async with reader.database.reading() as transaction:
         rows = await transaction.rows(at, reader.variant.parameters(cursor=None, page=100))
     ids = [row["id"] for row in rows if row["id"] is not None]
+    _check_once(at, ids, notes)
     there = {reader.local(node.id) for node in (await reader.nodes(ids)).nodes}
     for local in ids:
         if local not in there:
             notes.fault(at, f"it returns {local!r}, for which nodes.sql has no row; an id is kind:key")
 
 
-async def _check_pages(at: Statement | None, read: Read, notes: Notebook, of: str = "") -> list[Node]:
+def _check_once(at: Statement, ids: Sequence[str], notes: Notebook) -> None:
+    """Note ids that a statement returns twice."""
+    for local in dict.fromkeys(local for local in ids if ids.count(local) > 1):
+        notes.fault(at, f"it returns {local!r} {ids.count(local)} times: an id may be there once")
+
+
+async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
+    """Read the nodes in two time zones: their times are moments, so they are the same.
+
+    Also check that no id is returned twice.
+    """
+    local = [reader.local(i) for i in nodes]
+    for at in reader.engine.statements.get("nodes", ()):
+        of_kind = [i for i in local if at.is_for(i.partition(":")[0])]
+        if not of_kind or not at.needs <= reader.found.met_needs:
+            continue
+        values = reader.variant.parameters(ids=of_kind, places=[None] * len(of_kind))
+        read = []
+        for zone in ("UTC", "Asia/Kathmandu"):  # no whole hours
+            async with reader.database.reading() as transaction:
+                await transaction.control(f"SET LOCAL TimeZone = '{zone}'")
+                read.append({row["id"]: row for row in await transaction.rows(at, values)})
+                _check_once(at, [row["id"] for row in await transaction.rows(at, values)], notes)
+        for id_, row in read[0].items():
+            other = read[1].get(id_, row)
+            moved = [name for name in TIMES if row.get(name) != other.get(name)]
+            if moved:
+                message = f"{id_}: {', '.join(moved)} depends on the time zone of the session: a cast loses the zone"
+                notes.fault(at, message)
+                break
+
+
+async def _check_declared(reader: Reader, toml: TomlFile, notes: Notebook) -> None:
+    """Check that each status that the tables allow is declared."""
+    declared = {status.native for status in reader.engine.spec.statuses}
+    async with reader.database.reading() as transaction:
+        names = sorted(reader.found.relations)
+        rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.found.schema})
+    for row in rows:
+        words = row["labels"] or allowed_words(row["checks"], number=row["number"])
+        known = declared.intersection(words)
+        if len(known) < 2 or 2 * len(known) < len(declared):
+            continue  # it is another column
+        for word in words:
+            if word not in declared:
+                message = f"{row['table']}.{row['column']} may be {word!r}, which is not one of the statuses"
+                notes.setting(("statuses",), message)
+
+
+async def _check_pages(at: Statement | None, read: Read, notes: Notebook, of: str = "", few: int = FEW) -> list[Node]:
     """Check that pages of 1, 7 and 100 rows are the same list. Return the list."""
     whole = await _pages(read, 100, MOST)
     ids = [node.id for node in whole]
@@ -123,8 +218,10 @@ async def _check_pages(at: Statement | None, read: Read, notes: Notebook, of: st
         twice = next(each for each in ids if ids.count(each) > 1)
         notes.fault(at, f"{of}{twice} is on two pages: the cursor and the order do not agree")
     for size in (1, 7):
-        some = [node.id for node in await _pages(read, size, FEW)]
-        if some[:FEW] != ids[: len(some[:FEW])] or len(some) < min(FEW, len(ids)):
+        if size == 1 and few > FEW:
+            continue  # the page of 7 goes as far with fewer statements
+        some = [node.id for node in await _pages(read, size, few)]
+        if some[:few] != ids[: len(some[:few])] or len(some) < min(few, len(ids)):
             notes.fault(at, f"{of}pages of {size} and of 100 differ: the cursor and the order do not agree")
     return whole
 
@@ -141,17 +238,19 @@ async def _pages(read: Read, size: int, most: int) -> list[Node]:
     return found
 
 
-async def _check_children(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
+async def _check_children(
+    reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = FEW, most: int = PARENTS
+) -> None:
     for kind in filter(lambda kind: kind.children, reader.engine.spec.kinds):
         at = _of(reader, "children", kind.name)
         of_kind = [node for node in nodes.values() if node.kind == kind.name]
-        for node in of_kind[:PARENTS]:
+        for node in of_kind[:most]:
 
             async def read(cursor: str | None, size: int, node: Node = node) -> Page:
                 return await reader.children(node.id, cursor, size, allow_scan=True)
 
             of = f"children of {reader.local(node.id)}: "
-            for child in await _check_pages(at, read, notes, of):
+            for child in await _check_pages(at, read, notes, of, few):
                 if child.parent_id not in (None, node.id):
                     notes.fault(at, f"{of}{reader.local(child.id)} says that its parent is another node")
         if not of_kind:
@@ -197,17 +296,23 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
                 notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
         if not (await reader.nodes([finding.node_id])).nodes:
             notes.fault(at, f"{local} is no node")
-        alone = await reader.findings([finding.node_id])
-        same = [each for each in alone.found if each.code == finding.code]
-        if not same:
-            notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
-        elif any(each.node_id != finding.node_id for each in same):
-            notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
+        await _check_alone(reader, finding, notes)
     for _ in range(2):
         await reader.sample()
 
 
-async def _check_dead(reader: Reader, notes: Notebook) -> None:
+async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> None:
+    """Check that a finding is the same if it is read for its node only."""
+    at, local = _of(reader, f"findings/{finding.code}"), reader.local(finding.node_id)
+    alone = await reader.findings([finding.node_id])
+    same = [each for each in alone.found if each.code == finding.code]
+    if not same:
+        notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
+    elif any(each.node_id != finding.node_id for each in same):
+        notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
+
+
+async def _check_dead(reader: Reader, notes: Notebook, few: int = FEW) -> None:
     """Check the order of dead letters, and that they are the same by id."""
     at = _of(reader, "dead")
     if at is None or reader.variant.select("dead") is None:
@@ -220,7 +325,7 @@ async def _check_dead(reader: Reader, notes: Notebook) -> None:
         some = await reader.dead(cursor, size)
         return Page(nodes=tuple(each.node for each in some.dead_letters), at=some.at, cursor=some.cursor)
 
-    await _check_pages(at, read, notes)
+    await _check_pages(at, read, notes, few=few)
     for one, two in pairwise(dead):
         if one.severity < two.severity:
             notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")

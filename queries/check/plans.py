@@ -5,21 +5,24 @@ The rows of the fixture are multiplied. With the indexes that the needs propose,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from queries.check.actions import Tried
 from queries.check.lab import Lab
 from queries.check.report import Check, Notebook
-from queries.check.scripts import script
+from queries.check.scripts import query, script
 from queries.contract.defaults import OF_EXPRESSION
 from queries.contract.engine import Engine
+from queries.db.database import Transaction
 from queries.errors import DatabaseError, LostError
 from queries.psql_text import array
 from queries.read.reader import PAGE, Reader
 from queries.statement import Statement
 from queries.strict_toml import TomlFile
+from queries.write.action_transaction import ActionTransaction, Request
 
 ROWS = 1_000_000  # of each table
 SHARE = 10  # a statement that reads more than this part of the rows is not bounded
@@ -28,8 +31,30 @@ SCANS = {"Relation Name", "Index Name"}  # of a node that reads a table; one abo
 EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT JSON) "
 
 
-async def check_plans(lab: Lab, engine: Engine, outside: tuple[Engine, ...], toml: TomlFile, rows: int) -> Check:
-    """Run each automatic statement on large tables."""
+class CountingTransaction(ActionTransaction):
+    """A transaction of an action that counts rows read without an index."""
+
+    def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
+        super().__init__(request, versions)
+        self.read: list[tuple[Statement, int]] = []
+
+    async def _sent(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
+        (before,) = await transaction.rows(query("rows_read"), {})
+        rows = await super()._sent(transaction, part)
+        (after,) = await transaction.rows(query("rows_read"), {})
+        self.read.append((part, after["n"] - before["n"]))
+        return rows
+
+
+async def check_plans(
+    lab: Lab,
+    engine: Engine,
+    outside: tuple[Engine, ...],
+    toml: TomlFile,
+    rows: int,
+    tried: Sequence[Tried] = (),
+) -> Check:
+    """Run each automatic statement, and each action on one node, on large tables."""
     notes = Notebook("large tables", toml)
     database = await lab.filled()
     try:
@@ -41,6 +66,13 @@ async def check_plans(lab: Lab, engine: Engine, outside: tuple[Engine, ...], tom
         await lab.run(database, script("vacuum"))
         async with lab.opened(database, outside) as workspace:
             await _check(workspace.engines[engine.name], rows, notes)
+            for each in tried:
+                try:
+                    await _check_action(workspace.engines[engine.name], each, rows, notes)
+                except LostError:
+                    raise
+                except DatabaseError as error:
+                    notes.note(f"{each.action.name} was not tried with many rows: {error.line}")
     except LostError:
         raise
     except DatabaseError as error:
@@ -53,11 +85,15 @@ def multiply(engine: Engine, schema: str, tables: Iterable[str], rows: int) -> s
 
     Not each engine has foreign keys, so the kinds tell which columns refer to a parent.
     """
+    return script("multiply", schema=schema, tables=array(tables), references=references(engine), rows=str(rows))
+
+
+def references(engine: Engine) -> str:
+    """Return the columns that refer to a parent, as the kinds name them, in JSON."""
     kinds = {kind.name: kind for kind in engine.spec.kinds}
     below = ((kind, kinds[kind.below or kind.name]) for kind in kinds.values() if kind.parent)
     found = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
-    references = msgspec.json.encode(found).decode()
-    return script("multiply", schema=schema, tables=array(tables), references=references, rows=str(rows))
+    return msgspec.json.encode(found).decode()
 
 
 async def _create(lab: Lab, database: str, schema: str, ddl: str) -> None:
@@ -99,6 +135,24 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 continue
             if read > rows // SHARE:
                 notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
+
+
+async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook) -> None:
+    """Run an action on one node, and count what each of its statements reads."""
+    nodes = (await reader.nodes([next(iter(tried.changed))])).nodes
+    for node in nodes:
+        one = tried.of(node.id, node.version)
+        request = one.request(reader)
+        async with reader.database.writing(reader.found.action_schema) as transaction:
+            # Copies may all be of one parent, and the server then reads the table whole although an index is there.
+            await transaction.control("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
+            running = CountingTransaction(request, one.changed)
+            await running.run(transaction, None)
+        notes.number += 1
+        for part, read in running.read:
+            if read > rows // SHARE:
+                message = f"it reads {read:,} rows of a table with {rows:,} to change one node: no index bounds it"
+                notes.fault(part, f"{tried.action.name}: {message}")
 
 
 def _unmet(reader: Reader, name: str) -> str:

@@ -11,11 +11,19 @@ from queries.check import plans
 from queries.check.actions import ActionCheck, Tried
 from queries.check.columns import check_columns
 from queries.check.lab import Lab
-from queries.check.nodes import check_findings, check_nodes, known_nodes
+from queries.check.nodes import (
+    MANY_ROWS,
+    check_findings,
+    check_many_findings,
+    check_many_nodes,
+    check_nodes,
+    known_nodes,
+)
 from queries.check.plans import check_plans
 from queries.check.privileges import check_privileges
 from queries.check.recognition import check_indexes, check_recognition
 from queries.check.report import Check, Notebook
+from queries.check.scripts import script
 from queries.check.undoing import check_undo
 from queries.contract.builtin import builtin, builtin_folder
 from queries.contract.engine import BrokenEngineError, Engine
@@ -23,6 +31,7 @@ from queries.contract.folder import Folder, read
 from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
 from queries.contract.short_forms import EngineToml
+from queries.contract.sql_calls import engine_faults
 from queries.errors import DatabaseError, Fault
 from queries.model import Node
 from queries.read.reader import Reader
@@ -35,6 +44,7 @@ COLUMNS, NODES, FINDINGS = "columns and types", "nodes and pages", "findings and
 ACTIONS, UNDO, PRIVILEGES = "actions", "commit and undo", "privileges"
 RECOGNITION, INDEXES, PLANS = "recognition", "proposed indexes", "large tables"
 NAMES = (COLUMNS, NODES, FINDINGS, ACTIONS, UNDO, PRIVILEGES, RECOGNITION, INDEXES, PLANS)
+MANY = {NODES: check_many_nodes, FINDINGS: check_many_findings}  # on a server for checks, with more rows
 READING = {COLUMNS: check_columns, NODES: check_nodes, FINDINGS: check_findings}  # on a real database, too
 
 
@@ -52,6 +62,8 @@ class Loaded:
         try:
             self.folder = read(path, private=private and not self.packaged)
             self.engine = parsed(self.folder, path.name)
+            own = path.name not in {engine.name for engine in builtin()}
+            faults = engine_faults(self.engine) if own else ()
         except (BrokenEngineError, EngineFileError) as error:
             faults = tuple(error.faults)
         except OSError as error:
@@ -62,6 +74,11 @@ class Loaded:
             faults = (*faults, Fault(str(path), 1, 1, why.partition(": ")[2]))
         number = len(self.folder.files) if self.folder else 0
         self.check = Check(name="files", number=number, faults=faults)
+
+    @property
+    def questions(self) -> Check:
+        """The check that no question of a proposal is open."""
+        return Check(name="questions", faults=self.folder.questions if self.folder else ())
 
     @property
     def toml(self) -> TomlFile:
@@ -96,14 +113,13 @@ async def prove(
             yield _failed(RECOGNITION, toml, f"the engine is not found in its own schema.sql: {why}")
             return
         engine = reader.engine
-        for name, check in READING.items():
-            if name in names:
-                yield await check(reader, toml)
-        if {ACTIONS, UNDO, PRIVILEGES} & set(names):
+        async for check in _read(reader, toml, lab, outside, names):
+            yield check
+        if {ACTIONS, UNDO, PRIVILEGES, PLANS} & set(names):
             running = ActionCheck(workspace, other, reader, await _nodes(reader), toml)
             found, tried = await running.run(), running.tried
             if ACTIONS in names:
-                yield found
+                yield found if found.faults else await _crowded(lab, running, outside, toml, found)
     if UNDO in names:
         yield await check_undo(lab, engine, outside, tried, toml)
     if PRIVILEGES in names:
@@ -113,7 +129,7 @@ async def prove(
     if INDEXES in names:
         yield await check_indexes(lab, engine, outside, toml)
     if PLANS in names:
-        yield await check_plans(lab, engine, outside, toml, rows or plans.ROWS)
+        yield await check_plans(lab, engine, outside, toml, rows or plans.ROWS, tried)
 
 
 async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> AsyncIterator[Check]:
@@ -125,6 +141,45 @@ async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> Asyn
     for reader in readers:
         for check in READING.values():
             yield msgspec.structs.replace(await check(reader, toml), engine=reader.label)
+
+
+async def _read(
+    reader: Reader, toml: TomlFile, lab: Lab, outside: tuple[Engine, ...], names: Collection[str]
+) -> AsyncIterator[Check]:
+    """Yield the checks that only read, repeated with more rows if there is no fault."""
+    many = ""
+    for name in (name for name in READING if name in names):
+        found = await READING[name](reader, toml)
+        if name in MANY and not found.faults:
+            many = many or await _multiplied(lab, reader)
+            async with lab.opened(many, outside) as workspace:
+                more = await MANY[name](workspace.engines[reader.label], toml)
+            found = msgspec.structs.replace(found, faults=more.faults)
+        yield found
+
+
+async def _crowded(lab: Lab, first: ActionCheck, outside: tuple[Engine, ...], toml: TomlFile, found: Check) -> Check:
+    """Return the check of the actions, tried again with many rows below each node."""
+    reader, database = first.reader, await lab.filled()
+    names = {"schema": reader.found.schema, "references": plans.references(reader.engine)}
+
+    async def crowd(table: str, place: str) -> None:
+        await lab.run(database, script("crowd", table=table, place=place, **names))
+
+    async with lab.opened(database, outside) as workspace:
+        running = ActionCheck(workspace, workspace, workspace.engines[reader.label], {}, toml)
+        running.tried, running.excess = first.tried, first.excess
+        await running.crowded(crowd)
+    more = running.notes.check()
+    return msgspec.structs.replace(found, faults=more.faults, notes=(*found.notes, *more.notes))
+
+
+async def _multiplied(lab: Lab, reader: Reader) -> str:
+    """Return the name of a new database with more rows. Raises DatabaseError."""
+    database = await lab.filled()
+    found = reader.found
+    await lab.run(database, plans.multiply(found.engine, found.schema, found.relations, MANY_ROWS))
+    return database
 
 
 async def _nodes(reader: Reader) -> dict[str, Node]:

@@ -6,6 +6,7 @@ What is parsed is then what the digest covers, even if the files change meanwhil
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +22,7 @@ TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow fro
 SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
 LARGEST = 1 << 20  # bytes of one file
 # Part of the digest: increase when `check` proves more or a derived statement changes. Folders are then checked again.
-CONTRACT = "3"
+CONTRACT = "4"
 
 
 class Folder(Record):
@@ -45,6 +46,16 @@ class Folder(Record):
     def shown(self, file: str) -> str:
         """Return the path of a file, for messages."""
         return f"{self.path}/{file}"
+
+    @property
+    def questions(self) -> tuple[Fault, ...]:
+        """Open questions of a proposal.
+
+        They are lines of ``engine.toml`` that begin with ``# ASK``.
+        """
+        rows = enumerate(self.files.get(TOML, "").splitlines(), 1)
+        message = "an open question: answer it here, and remove its lines"
+        return tuple(Fault(self.shown(TOML), n, 1, message) for n, row in rows if re.match(r"\s*#\s*ASK\b", row))
 
     def sql(self, file: str) -> SqlText:
         """Return a file's text with its parts. Raises EngineFileError."""

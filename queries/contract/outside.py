@@ -17,12 +17,16 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import NAME, TOML, read
 from queries.contract.server_spec import LABEL
+from queries.contract.sql_calls import engine_faults
 from queries.errors import Fault
 from queries.model import Record
 from queries.safe_text import safe_text
 from queries.statement import EngineFileError
 
 UNPROVEN = "the engine is not of unstick, and has not passed `unstick engine check {path}` as it is now"
+OPEN = (
+    "{n} of the questions in {path}/engine.toml (# ASK) are open: answer them, and then `unstick engine check {path}`"
+)
 PROPOSE = "For a table of your own: `unstick engine new TABLE` proposes an engine."
 
 
@@ -105,7 +109,12 @@ def load(path: Path, *, trusted: bool = False) -> Engine:
     except OSError as error:
         raise BrokenEngineError(path.name, Fault(str(error.filename or path), 1, 1, str(error.strerror))) from error
     engine = parsed(folder, path.name)
-    unproven = "" if trusted or proven.passed(folder.digest) else UNPROVEN.format(path=path)
+    passed = trusted or proven.passed(folder.digest)
+    if not passed and (faults := engine_faults(engine)):
+        raise BrokenEngineError(path.name, *faults)
+    unproven = "" if passed else UNPROVEN.format(path=path)
+    if folder.questions:  # also of a trusted folder: what is not answered cannot be trusted
+        unproven = OPEN.format(n=len(folder.questions), path=path)
     return msgspec.structs.replace(engine, origin=str(path), unproven=unproven)
 
 

@@ -5,12 +5,12 @@ Nothing is written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from queries.contract.allowed_words import MOST_WORDS, allowed_words
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database
@@ -21,11 +21,7 @@ from queries.psql_text import bound, sql_name
 from queries.statement import parse_statement, sql_text
 
 FOLDER = Path(__file__).parent / "sql"
-MOST_WORDS = 40  # a column with more different words is no status
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
-_LITERAL = re.compile(r"E?'((?:[^']|'')*)'")
-_CHOICES = re.compile(r"= ANY\b|\)? = \(?E?'")  # of a CHECK that lists the allowed words
-_OTHER = re.compile(r"<>|!=|!?~|[<>]=?|\b(?:NOT|AND|LIKE|length|lower|upper)\b")
 
 
 class NoProposalError(DatabaseError):
@@ -60,8 +56,13 @@ class Column(Record):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Words that an enum type or a CHECK constraint allows, or none."""
-        return self.labels or next(filter(None, map(_allowed, self.checks)), ())
+        """Words or numbers that an enum type or a CHECK constraint allows, or none."""
+        return self.labels or allowed_words(self.checks, number=self.number)
+
+    @property
+    def number(self) -> bool:
+        """True if its values are whole numbers."""
+        return self.builtin and self.type in ("int2", "int4", "int8")
 
 
 class Trigger(Record):
@@ -149,16 +150,3 @@ async def read_words(database: Database, table: Table, column: str, key: str) ->
     except SlowError:
         return ()
     return tuple(row["word"] for row in rows) if len(rows) <= MOST_WORDS else ()
-
-
-def _allowed(check: str) -> tuple[str, ...]:
-    """Return the words that a CHECK constraint lists, or none."""
-    without = _LITERAL.sub("''", check)
-    if not _CHOICES.search(without) or _OTHER.search(without):
-        return ()
-    return tuple(dict.fromkeys(_unescaped(match) for match in _LITERAL.finditer(check)))
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    text = match[1].replace("''", "'")
-    return text.replace("\\\\", "\\") if match[0].startswith("E") else text

@@ -27,7 +27,13 @@ OVER = ("failed", "finished")  # roles of the times at which a worker was done w
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
 _TIMES = ("due", "finished", "failed", "created", *SIGNS)
-_DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::")
+_DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
+_PLURALS = (
+    ("(?<=series|pecies)$", ""),
+    ("(?<=[^aeiou_])ies$", "y"),
+    ("(?<=ss|sh|ch|.x|zz)es$", ""),
+    ("(?<=[^s])s$", ""),
+)
 
 
 class Role(Record, forbid_unknown_fields=True):
@@ -219,7 +225,7 @@ class Proposal(Record):
     def default_word(self) -> str:
         """The status of a new row, or ""."""
         match = _DEFAULT_WORD.match(self.roles["status"].default) if "status" in self.roles else None
-        return match[1].replace("''", "'") if match else ""
+        return (match[1] or match[2] or "").replace("''", "'") if match else ""
 
     @property
     def sign(self) -> str:
@@ -245,7 +251,8 @@ async def propose(database: Database, table: Table, name: str) -> Proposal:
     status = roles.get("status")
     if status is None or status.words:
         return proposal_of(table, name, status.words if status else ())
-    return proposal_of(table, name, await read_words(database, table, status.name, key.name), sampled=True)
+    words = await read_words(database, table, status.name, key.name)
+    return proposal_of(table, name, sorted(words, key=int) if status.number else words, sampled=True)
 
 
 def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool = False) -> Proposal:
@@ -280,7 +287,10 @@ def engine_name(table: str) -> str:
 
 def _kind(table: str) -> str:
     name = engine_name(table)
-    name = name[:-1] if re.search(r"[^s]s$", name) else name
+    for plural, one in _PLURALS:
+        if re.search(plural, name):
+            name = re.sub(plural, one, name)
+            break
     return name if re.fullmatch(NAME, name) else "task"
 
 
@@ -456,19 +466,37 @@ def _beside(table: Beside) -> str:
 def _about_states(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
     if "status" not in base.roles:
         yield "no_words" if base.sampled else "no_status", (", ".join(state.word for state in base.states),)
+    elif base.roles["status"].number:
+        status = base.roles["status"]
+        yield "number_status", (status.name, status.type, ", ".join(state.word for state in base.states))
     elif base.sampled:
         yield "free_text", ()
+    read = "status" in base.roles or not base.sampled
+    if read and (others := [f"{column.name} ({column.type})" for column in _other_statuses(base)]):
+        yield "other_status", (", ".join(others),)
     if guessed := [f"{state.word} = {state.phase}" for state in base.states if state.guessed]:
         yield "guessed_words", (", ".join(guessed),)
     if base.taken:
         yield "lock_alone", (base.taken,)
-    if unknown := base.of(Phase.UNKNOWN):
+    unknown = base.of(Phase.UNKNOWN)
+    if unknown and not base.roles["status"].number:
         yield "unknown_words", (", ".join(state.word for state in unknown),)
     first, ready = base.ready, base.of(Phase.READY)
     if first and len(ready) > 1 and first.word != base.default_word:
         yield "ready_word", (", ".join([first.word, *(state.word for state in ready if state != first)]),)
     if "status" in base.roles:
         yield ("cancel" if base.of(Phase.CANCELLED) else "no_cancelled"), ()
+
+
+def _other_statuses(base: Proposal) -> Iterator[Column]:
+    """Yield columns without a role that look like a status, or are true or false."""
+    used = {base.key.name, *(column.name for column in base.roles.values())}
+    statuses = [role for role in names().roles if role.name == "status"]
+    for column in base.table.columns:
+        flag = column.builtin and column.type == "bool"
+        free = column.name not in used and not column.generated
+        if free and (flag or any(_fits(column, role, base.key) for role in statuses)):
+            yield column
 
 
 def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -12,6 +12,7 @@ from queries.contract.spec import Explains, FindingSpec
 from queries.model import Finding, Incident, Record, Symptom, split_id
 from queries.read import sentence
 from queries.read.dead_letters import fold
+from queries.read.sentence import plural
 
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
@@ -192,9 +193,9 @@ def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, n: int
     """Return the sentence of an incident with several nodes."""
     if spec.incident:
         return sentence.fill(spec.incident, {**first.evidence, "n": n})
-    kind = split_id(first.node_id)[1].replace("_", " ")
+    kinds = plural(split_id(first.node_id)[1].replace("_", " "))
     named = ", ".join(filter(None, values))
-    return f"{n} {kind}s" + (f": {named}." if named else f". The first: {first.sentence}")
+    return f"{n} {kinds}" + (f", {spec.title}: {named}." if named else f". The first: {first.sentence}")
 
 
 def _symptoms(explained: list[Finding]) -> Iterator[Symptom]:

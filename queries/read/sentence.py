@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,3 +36,10 @@ def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
     Values are written as they are.
     """
     return _Formatter().vformat(text, (), evidence)
+
+
+def plural(word: str) -> str:
+    """Return the plural of a noun, such as the name of a kind."""
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search(r"(?:s|x|z|sh|ch)$", word) else f"{word}s"

@@ -177,6 +177,14 @@ SHAPES = [
         {"wake", "retry", "release", "cancel"},
         {"overdue", "dead_letters"},
     ),
+    Shape(
+        "numbers",
+        "deliveries",
+        {str(number): {"unknown"} for number in range(5)},
+        ["number_status", "other_status", "lock_alone", "no_cancelled", "stale"],
+        set(),
+        set(),
+    ),
     Shape("ended", "archive", {"done": {"done"}}, ["free_text", "no_cancelled"], set(), set()),
 ]
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=[shape.file for shape in SHAPES])
@@ -205,6 +213,12 @@ def proposed(shape: Shape, server: PostgresServer, dsn: str, home: Path) -> Path
     answer = unstick("engine", "new", shape.table, dsn=dsn, home=home)
     assert answer.code == 0, answer.err
     return place(home, shape.engine)
+
+
+def answered(folder: Path) -> None:
+    """Remove the questions of a proposal."""
+    path = folder / "engine.toml"
+    path.write_text(re.sub(r"(?m)\A(?:#.*\n)+", "", path.read_text()))
 
 
 def viewer(server: PostgresServer, dsn: str) -> str:
@@ -311,9 +325,44 @@ def stuck(dsn: str, home: Path) -> set[str]:
 @each_shape
 def test_a_proposal_passes_the_check(server: PostgresServer, database: str, home: Path, shape: Shape) -> None:
     folder = proposed(shape, server, database, home)
+    answered(folder)
     answer = unstick("engine", "check", str(folder), "-d", database, "--json", home=home)
     assert [fault for check in answer.json["checks"] for fault in check["faults"]] == []
     assert answer.code == 0
+
+
+def test_the_values_of_a_number_are_asked_about(server: PostgresServer, database: str, home: Path) -> None:
+    """Until each value has a phase there are no findings and no actions."""
+    fill(server, "numbers", database)
+    server.sql(
+        "ALTER TABLE deliveries DROP CONSTRAINT deliveries_state_check; UPDATE deliveries SET state = 7", database
+    )
+    answer = unstick("engine", "new", "deliveries", "--json", dsn=database, home=home)
+    (asked,) = (each["text"] for each in answer.json["questions"] if each["code"] == "number_status")
+    assert asked.startswith("Is state (int2) the status? Which phase have its values: 7?")
+    assert stuck(database, home) == set()
+    tree = unstick("tree", "--json", dsn=database, home=home).json["nodes"]
+    assert {(node["kind"], node["status"], node["phase"]) for node in tree} == {("delivery", "7", "unknown")}
+
+
+def test_open_questions_keep_the_actions_off(server: PostgresServer, database: str, home: Path) -> None:
+    """Neither a check nor the operator's trust is an answer."""
+    shape = SHAPES[0]
+    folder = proposed(shape, server, database, home)
+    (home / "config" / "unstick" / "config.toml").write_text(f"engines.{shape.engine}.trust = true\n")
+    (engine,) = unstick("engines", "--json", dsn=database, home=home).json["engines"]
+    assert f"{len(shape.questions)} of the questions in {folder}/engine.toml (# ASK) are open" in engine["unproven"]
+    assert {each["available"] for each in engine["actions"]} == {False}
+    (folder / "schema.sql").unlink()  # what comes after is slow
+    answer = unstick("engine", "check", str(folder), "--json", home=home)
+    faults = next(check["faults"] for check in answer.json["checks"] if check["name"] == "questions")
+    assert (answer.code, len(faults)) == (1, len(shape.questions))
+    rows = (folder / "engine.toml").read_text().splitlines()
+    assert all(rows[line - 1].startswith("# ASK") for _, line, *_ in faults)
+    answered(folder)
+    (engine,) = unstick("engines", "--json", dsn=database, home=home).json["engines"]
+    assert engine["unproven"] == ""
+    assert {each["available"] for each in engine["actions"]} == {True}
 
 
 @each_shape

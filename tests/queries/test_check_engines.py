@@ -34,6 +34,10 @@ KNOWN = {
         "resume: no node of the fixture": "no job of the demo is paused",
         "wake: no node of the fixture": "no job of the demo is delayed",
     },
+    "solid_queue": {
+        "pause: a row whose other columns": "a queue that is not paused has no row",
+        "wake: it waits for rows": "a semaphore, which a job holds for a moment; lock_timeout ends the wait",
+    },
     "tasker": {
         "archive: a second session is not kept": "the tables of messages have names that are known at run time only",
         "archive: the server inserted": "the archive of a queue is not a table of the engine",

@@ -235,3 +235,16 @@ async def test_an_action_that_loses_its_own_section_is_found(
     (found,) = await checks(server, folder, tmp_path, (prove.ACTIONS,))
     assert bool(found.faults) == bool(says), faults([found])
     assert not says or any("note: " in fault and says in fault for fault in faults([found])), faults([found])
+
+
+async def test_a_table_that_an_engine_may_lack_is_noted(server: PostgresServer, tmp_path: Path) -> None:
+    """Oban for Elixir has no table of producers."""
+    loaded = Loaded(builtin_folder("oban"))
+    assert loaded.engine is not None
+    lab = Lab(server, tmp_path, f"{loaded.script(SCHEMA)};\nDROP TABLE oban_producers CASCADE", "")
+    try:
+        async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.COLUMNS, prove.NODES, prove.INDEXES)):
+            assert check.faults == ()
+            assert check.name != prove.COLUMNS or any("oban_producers is not there" in note for note in check.notes)
+    finally:
+        await lab.close()

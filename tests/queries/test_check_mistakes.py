@@ -34,6 +34,8 @@ CREATE TRIGGER touch BEFORE UPDATE ON work_items FOR EACH ROW WHEN (OLD.state = 
 
 
 AFTER = "(w.task, -w.id) > (split_part(:cursor, '|', 1), -split_part(:cursor, '|', 2)::int8)"
+ALL_ROWS = 'WITH a AS (SELECT max(tries) AS n FROM :"schema".work_items)'
+GUARD = "WHERE w.id = substr(seen.id, 6)::int8 AND w.xmin::text = seen.version AND w.state = 'failed'"
 LARGE = 150_000  # rows of a large table: more than the server reads without an index
 
 
@@ -78,7 +80,7 @@ MISTAKES = [
     Mistake(FILES, ROOTS, "SELECT", "\\ir parts/root.sql\nSELECT", "\\ir", "not a file of this folder"),
     Mistake(FILES, TOML, 'code = "taken_too_long"', 'code = "taken_to_long"', "-- Items", "nothing uses", FINDING),
     # statements as the server describes them
-    Mistake(COLUMNS, ROOTS, "SELECT 'item:'", "SELCT 'item:'", "SELCT", "syntax error"),
+    Mistake(COLUMNS, ROOTS, " WHERE w.parent_id", " WHER w.parent_id", "WHER w", "syntax error"),
     Mistake(COLUMNS, NODES, "w.state AS status", "w.status AS status", "w.status", "does not exist"),
     Mistake(COLUMNS, NODES, "extract(epoch FROM w.taken_at)::float8", "w.taken_at", "SELECT", "is timestamptz"),
     Mistake(COLUMNS, NODES, "w.task AS title", "w.task AS titel", "SELECT", "title (text) is missing"),
@@ -116,6 +118,39 @@ MISTAKES = [
             more=(("fixture.sql", "'failed'", "'done'"),)),
     Mistake(UNDO, "schema.sql", ");\n", f");\n{TOUCH}", "UPDATE", "an undo leaves item:", RETRY),
     Mistake(RIGHTS, "schema.sql", ");\n", f");\n{CALL}", "UPDATE", "do not suffice", RELEASE),
+    Mistake(ACTIONS, RETRY, "   FOR UPDATE SKIP LOCKED", "   FOR UPDATE", "   FOR UPDATE", "it waits for rows"),
+    Mistake(ACTIONS, RETRY, " ORDER BY w.id\n   FOR", "   FOR", "SELECT", "it locks rows in no order"),
+    Mistake(ACTIONS, RETRY, " ORDER BY w.id\n   FOR", " ORDER BY w.id DESC\n   FOR", "SELECT",
+            "opposite order of release"),
+    Mistake(ACTIONS, RETRY, GUARD,
+            f"{GUARD} OR w.parent_id = substr(seen.id, 6)::int8", "SELECT", "if other rows refer to it"),
+    Mistake(ACTIONS, RETRY, GUARD,
+            f"{GUARD} OR w.id <> substr(seen.id, 6)::int8 AND w.state = 'failed'", "SELECT", "rows of work_items, and"),
+    Mistake(ACTIONS, RETRY, "SET state = 'todo'", "SET state = 'again'", "UPDATE",
+            "status 'again', which is not declared",
+            more=(("schema.sql", "'failed', 'done')", "'failed', 'done', 'again', 'other')"),
+                  ("schema.sql", "CHECK (state IN", "CHECK (length(state) > 0 OR state IN"))),
+    Mistake(ACTIONS, NODES, "w.xmin::text AS version", "w.state AS version", "SELECT", "has the same version", RETRY,
+            more=((RETRY, "w.xmin::text AS version", "w.state AS version"),
+                  (RETRY, "w.xmin::text = seen.version", "w.state = seen.version"),
+                  (RELEASE, "w.xmin::text AS version", "w.state AS version"),
+                  (RELEASE, "w.xmin::text = seen.version", "w.state = seen.version"))),
+    Mistake(PAGES, ROOTS, "w.id < :cursor::text::int8", "w.id::text < :cursor", "SELECT", "cursor and the order"),
+    Mistake(PAGES, ROOTS, "work_items w\n", "work_items w CROSS JOIN unnest(ARRAY[1, 2]) AS u\n",
+            "SELECT", "2 times: an id may be there once"),
+    Mistake(PAGES, NODES, "work_items w\n", "work_items w CROSS JOIN unnest(ARRAY[1, 2]) AS u\n",
+            "SELECT", "2 times: an id may be there once"),
+    Mistake(PAGES, NODES, "extract(epoch FROM w.taken_at)", "extract(epoch FROM w.taken_at::timestamp)", "SELECT",
+            "heartbeat_at depends on the time zone"),
+    Mistake(PAGES, "schema.sql", "'failed', 'done')", "'failed', 'done', 'lost')", "[[statuses]]",
+            "may be 'lost'", TOML),
+    Mistake(PAGES, NODES, "CASE WHEN w.state = 'todo' THEN extract(epoch FROM w.due)::float8 END",
+            "extract(epoch FROM w.due)::float8", "SELECT", "has a due_at"),
+    Mistake(FOUND, FINDING, ":ids IS NULL OR w.id = ANY (ARRAY(",
+            ":ids IS NULL OR w.id <> ALL (ARRAY(SELECT 0)) OR w.id = ANY (ARRAY(",
+            "SELECT", "other nodes are returned"),
+    Mistake(FILES, FINDING, "w.taken_at < now()", "pg_sleep(1) IS NOT NULL AND w.taken_at < now()", "pg_sleep",
+            "pg_sleep() is not one"),
     # recognition
     Mistake("recognition", "schema.sql", "CREATE TABLE work_items", "CREATE TABLE public.work_items", "# homemade",
             "makes its tables in public", TOML,
@@ -124,6 +159,9 @@ MISTAKES = [
     Mistake("large tables", ROOTS, "ORDER BY w.id DESC", "ORDER BY w.task, w.id DESC", "SELECT", "no index bounds it",
             more=((ROOTS, "w.id::text AS cursor", "w.task || '|' || w.id AS cursor"),
                   (ROOTS, "w.id < :cursor::text::int8", AFTER))),
+    Mistake("large tables", RETRY, ":change\nUPDATE", f":change\n{ALL_ROWS}\nUPDATE", "WITH a",
+            "to change one node: no index bounds it",
+            more=((RETRY, "FROM unnest(:ids, :versions) AS", "FROM a, unnest(:ids, :versions) AS"),)),
     Mistake("proposed indexes", TOML, "(state <> 'done'::text)", "state <> 'failed'", "[needs.item_by_state]",
             "not recognised once it is made"),
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from console.text.pages.lines import BLANK, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
 from queries.model import Finding, Incident, Proof
+from queries.read.sentence import plural
 from queries.safe_text import safe_text
 
 SHOWN = 5  # nodes of an incident that are listed
@@ -49,7 +50,7 @@ def size(incident: Incident) -> str:
         return ""
     kinds = {f.node_id.partition("/")[2].partition(":")[0] for f in (*incident.findings, *incident.explained)}
     kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
-    return f"{incident.n}{'+' if incident.capped else ''} {kind}{'' if incident.n == 1 else 's'}"
+    return f"{incident.n}{'+' if incident.capped else ''} {kind if incident.n == 1 else plural(kind)}"
 
 
 def symptoms(incident: Incident) -> str:

@@ -1,6 +1,7 @@
 -- Failed jobs, oldest first.
 -- cursor: id of the last execution of the previous page, or NULL
 -- Indexes: solid_queue_failed_executions_pkey, and the one on job_id.
+SELECT d.* FROM (
 SELECT 'job:' || f.job_id AS id, f.id::text AS cursor, 5::int8 AS severity, extract(epoch FROM f.created_at)::float8 AS since,
        j.class_name::text AS cause,
 \ir parts/error.sql
@@ -17,5 +18,6 @@ SELECT 'job:' || f.job_id, f.id::text, 5, extract(epoch FROM f.created_at)::floa
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id
  WHERE f.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
    AND (:cursor IS NULL OR f.id > :cursor::text::int8)
- ORDER BY 4, 1
+) AS d
+ ORDER BY d.cursor::int8
  LIMIT :page
