@@ -70,7 +70,7 @@ def test_the_demo_leaves_nothing_when_stopped_during_the_start(
     assert "Traceback" not in terminal.text
 
 
-@pytest.mark.parametrize("ignored", most_in_proof([(), (signal.SIGHUP,)]), ids=["hangup", "nohup"])
+@pytest.mark.parametrize("ignored", most_in_proof([(), (signal.SIGHUP,)], unpacked=False), ids=["hangup", "nohup"])
 def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
         terminal.wait_for(*READY)
