@@ -49,8 +49,8 @@ READ_LOCK_TIMEOUT = 0.2
 LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0  # seconds, for a whole writing transaction: the longest time that it may hold row locks
 IDLE_TIMEOUT = 10.0
-# Settings on which the text of a value depends, and the meaning of a text, as pg_dump sets them: a role, a database or a
-# pooler's connection may have others.
+# Settings on which the text of a value depends, and the meaning of a text, as pg_dump sets them. A role, a database or
+# a pooler's connection may have others.
 SPELLING = {
     "TimeZone": "UTC",
     "DateStyle": "ISO",

@@ -157,7 +157,7 @@ class UndoTransaction(ActionTransaction):
         self._now = await self._texts.read(transaction, {p: place for p, (place, _) in found.items() if place})
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
-            verdict = _verdict(row, *found[place], self._now.get(place))
+            verdict = _verdict(row, *found[place], self._now.get(place)) if place in found else None
             for node_id in row.ids if verdict is not None else ():
                 if verdict is not None:
                     changed.setdefault(node_id, verdict)
