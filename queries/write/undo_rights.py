@@ -20,10 +20,11 @@ ALTERED = "the entry or its images were changed after they were written (`unstic
 ELSEWHERE = "the entry is about {engine} in the schema {schema}, not about this engine"
 FOREIGN = "no action of {engine} {does} {name}, so the entry does not come from an action"
 UNKNOWN_ROLE = "the role {author}, which wrote the entry, does not exist any more, so its privileges are unknown"
-LACKS = "{author} may have written the entry, and lacks {what}: an undo makes no change that its writer could not make"
-POLICIES = (
-    "row-level policies of {what} decide which rows {author}, who may have written the entry, can change: "
-    "only {author} can undo it"
+LACKS = "{author} wrote the entry and lacks {what}: an undo makes no change that its writer could not make"
+POLICIES = "row-level policies of {what} decide which rows {author}, who wrote the entry, can change: only {author} can undo it"
+NAMES_OTHERS = (
+    "{author} can write any role into the audit log, so the entry may be from {author}, who cannot change {what}: "
+    "check who has INSERT or UPDATE on unstick.audit_log"
 )
 
 
@@ -71,9 +72,12 @@ async def author_doubts(
     hidden = tuple(dict.fromkeys(row["what"] for row in rows if row["sort"] == "policies"))
     changed = {table.table for table in stored.images.tables}
     forms = {"missing": UNKNOWN_ROLE, "lacks": LACKS, "policies": POLICIES}
-    whys = [row for row in rows if row["sort"] != "policies" or row["what"] in changed]
-    why = next((forms[row["sort"]].format(author=row["author"], what=row["what"]) for row in whys), "")
-    return why, hidden
+    for row in rows:
+        if row["sort"] != "policies" or row["what"] in changed:
+            form = forms[row["sort"]] if row["author"] == stored.role else NAMES_OTHERS
+            what = row["what"] if form is not NAMES_OTHERS else row["what"].rpartition(" ")[2]
+            return form.format(author=row["author"], what=what), hidden
+    return "", hidden
 
 
 def _needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:

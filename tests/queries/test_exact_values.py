@@ -1,4 +1,4 @@
-"""Values of all types come back exactly, whatever settings a role or a database has."""
+"""Exact values after an undo, under any settings of a role or database."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_setting_has_a_hostile_value() -> None:
 async def test_values_of_all_types_come_back(
     server: PostgresServer, eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path, kept: str
 ) -> None:
-    """A role or a database has hostile settings, or they are set between the action and its undo."""
+    """Set hostile settings for a role, for a database, or after the action."""
     server.sql(audit_log.ddl(), eternaltwin)
     role, database = server.unique("r"), urlsplit(eternaltwin).path.strip("/")
     server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")

@@ -1,4 +1,4 @@
-"""Undo of entries that do not come from an action, and of entries whose writer had fewer privileges."""
+"""Undo of entries that are forged, or whose writer has fewer privileges."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ async def images_of(eternaltwin_db: EternaltwinDb, entry: str) -> dict[str, Any]
 
 async def image(eternaltwin_db: EternaltwinDb, table: str, node: str, before: dict[str, str]) -> dict[str, Any]:
     """Return the images of the one row of a table that an entry would have changed."""
-    columns, digest, xmin = await eternaltwin_db.connection.fetchrow(  # type: ignore[misc]
-        f"SELECT (SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute"
-        f" WHERE attrelid = '{table}'::regclass AND attnum > 0), left(md5(ARRAY[t.id::text, t.admin::text]::text), 16), t.xmin::text FROM {table} t"
-    )
+    named = f"SELECT array_agg(attname::text ORDER BY attnum) FROM pg_attribute WHERE attrelid = '{table}'::regclass"
+    columns = await eternaltwin_db.value(f"{named} AND attnum > 0")
+    written = f"SELECT left(md5(ARRAY[t.id::text, t.admin::text]::text), 16) || ' ' || t.xmin FROM {table} t"
+    digest, _, xmin = (await eternaltwin_db.value(written)).partition(" ")
     row = [node.partition("/")[2], ["1"], before, digest, xmin]
     return {"tables": [{"table": table, "key": ["id"], "columns": columns, "others": [], "rows": [row]}]}
 
@@ -146,7 +146,8 @@ async def test_an_undo_makes_only_changes_that_the_writer_could_make(
     assert outcomes_of(dry_run) == {node: Outcome.CHANGED if fine else Outcome.REFUSED}, dry_run.results
     assert ("postgres" if case == "named" else mallory.role) in dry_run.undoes
     words = {"column": "task.kind", "delete_row": "DELETE on task", "policies": "policies of task"}
-    assert words.get(case, "" if fine else f"{mallory.role} may have written") in why(dry_run, node)
+    words |= {"privileges": f"{mallory.role} wrote the entry", "named": f"{mallory.role} can write any role"}
+    assert words.get(case, "") in why(dry_run, node)
     await perform.commit(workspace, dry_run, OPERATOR)
     assert await eternaltwin_db.value(STATUS) == ("Blocked" if fine else "Complete")
 
