@@ -21,7 +21,10 @@ ELSEWHERE = "the entry is about {engine} in the schema {schema}, not about this 
 FOREIGN = "no action of {engine} {does} {name}, so the entry does not come from an action"
 UNKNOWN_ROLE = "the role {author}, which wrote the entry, does not exist any more, so its privileges are unknown"
 LACKS = "{author} wrote the entry and lacks {what}: an undo makes no change that its writer could not make"
-POLICIES = "row-level policies of {what} decide which rows {author}, who wrote the entry, can change: only {author} can undo it"
+POLICIES = (
+    "row-level policies of {what} decide which rows {author}, who wrote the entry, can change: "
+    "only {author} can undo it"
+)
 NAMES_OTHERS = (
     "{author} can write any role into the audit log, so the entry may be from {author}, who cannot change {what}: "
     "check who has INSERT or UPDATE on unstick.audit_log"
