@@ -728,6 +728,7 @@ class DryRun(Record):
     # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
     waited: bool = False
     edit: Edit | None = None  # of an action with an edited text
+    undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
 
 
 class Durability(StrEnum):

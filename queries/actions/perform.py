@@ -128,6 +128,7 @@ async def dry_run(
         blast_radius=await blast_radius.settled(current_reader(workspace, plan.label), measured) if measured else None,
         irreversible={i: why for part in parts for i, why in part.irreversible.items()},
         edit=plan.edit,
+        undoes=plan.undoes,
     )
 
 
@@ -377,12 +378,10 @@ async def _attempt(
         return await _attempt(workspace, request, versions, commit=commit, until=until)
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
-        missed = {i: versions[i] for i in error.missed}
-        outcome, why = Outcome.STALE, "it changed during the statement"
-        if request.reader.found.policies:  # another writer is unlikely: the row was locked at its version
-            outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
-        stale = unchanged(request, missed, outcome, why)
-        return [stale, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
+        return [
+            *_missed(request, versions, error),
+            *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else []),
+        ]
     except TableLockedError as error:
         return [unchanged(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
@@ -404,6 +403,16 @@ async def _attempt(
             action_transaction.retry = versions
         return [action_transaction]
     return [action_transaction]
+
+
+def _missed(request: Request, versions: Mapping[str, str], error: GuardMissedError) -> Iterator[ActionTransaction]:
+    """Yield a transaction for each reason why nodes were not reached."""
+    outcome, why = Outcome.STALE, "it changed during the statement"
+    if request.reader.found.policies:  # another writer is unlikely: the row was locked at its version
+        outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
+    reasons = {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
+    for reason in dict.fromkeys(reasons.values()):
+        yield unchanged(request, {i: versions[i] for i in error.missed if reasons[i] == reason}, *reason)
 
 
 def _kind(workspace: Workspace, request: Request) -> type[ActionTransaction]:

@@ -33,6 +33,7 @@ class Plan(Record):
     operator selected the nodes on a screen. ``skipped``: selected nodes that are not in ``versions``, with the reason.
     ``key``: the key that was pressed. ``titles``: of the nodes, for the audit log. ``arguments``: fixed, without
     those that the operator enters. ``edit``: of an action with an edited text.
+    ``undoes``: of an undo, the action that it undoes and the roles that did it.
     """
 
     label: str
@@ -46,6 +47,7 @@ class Plan(Record):
     titles: dict[str, str] = {}
     arguments: dict[str, Any] = {}
     edit: Edit | None = None
+    undoes: str = ""
 
     @property
     def action(self) -> Action:

@@ -42,7 +42,9 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     versions, titles = {i: done[i][0] for i in wanted}, {i: done[i][1] for i in wanted if done[i][1]}
     plan = plan_versions(workspace, reader.label, undo.NAME, versions, titles)
     named = {"entry": entries[0].id} if len(entries) == 1 else {BULK: entries[0].bulk}
-    return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named)
+    roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})
+    undoes = f"{entries[0].action} of the {what}, by the role {', '.join(roles)}"
+    return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named, undoes=undoes)
 
 
 def _reader(workspace: Workspace, entry: AuditLogEntry) -> Reader:

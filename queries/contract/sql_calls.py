@@ -16,7 +16,6 @@ from queries.errors import Fault
 from queries.model import Record
 from queries.psql_text import named
 from queries.statement import Statement, locate
-from queries.strict_toml import TomlFile
 
 SERVER = "pg_catalog"
 _TOKEN = re.compile(
@@ -58,6 +57,8 @@ class Token(Record):
 @cache
 def allowed() -> Allowed:
     """Return the functions that a folder may call."""
+    from queries.strict_toml import TomlFile  # a command that reads no folder of its own does not need it
+
     path = Path(__file__).parent / "allowed_functions.toml"
     return TomlFile(str(path), path.read_text("utf-8")).decode(Allowed)
 

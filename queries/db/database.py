@@ -49,7 +49,21 @@ READ_LOCK_TIMEOUT = 0.2
 LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0  # seconds, for a whole writing transaction: the longest time that it may hold row locks
 IDLE_TIMEOUT = 10.0
-SPELLING = {"TimeZone": "UTC", "DateStyle": "ISO", "IntervalStyle": "postgres"}
+# Settings on which the text of a value depends, and the meaning of a text, as pg_dump sets them. A role, a database or
+# a pooler's connection may have others.
+SPELLING = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "3",  # fewer digits round numbers
+    "bytea_output": "hex",
+    "array_nulls": "on",
+    "lc_monetary": "C",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "xmloption": "content",
+    "quote_all_identifiers": "off",
+}
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
@@ -656,7 +670,7 @@ def _search_path(schema: str = "") -> str:
 
 def _begin(mode: str, settings: Mapping[str, float], schema: str = "") -> str:
     commands = [mode, _search_path(schema), "SET LOCAL jit = off"]
-    # Cursors and copies of rows hold dates and intervals as text. A pooler's connection may have another spelling set.
+    # Cursors, copies and images of rows hold values as text.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]
     return "; ".join(commands)

@@ -83,11 +83,14 @@ class Request(Record):
 
 
 class GuardMissedError(DatabaseError):
-    """The change did not reach every locked node; the transaction is rolled back."""
+    """The change did not reach every locked node; the transaction is rolled back.
 
-    def __init__(self, missed: Sequence[str]) -> None:
+    ``whys``: the reason by node, as far as it is known.
+    """
+
+    def __init__(self, missed: Sequence[str], whys: Mapping[str, str] | None = None) -> None:
         super().__init__("The change did not reach every node.")
-        self.missed = missed
+        self.missed, self.whys = missed, whys or {}
 
 
 class ImagesError(ConflictError):

@@ -29,7 +29,7 @@ from queries.safe_text import safe_sql
 from queries.state_file import open_private
 from queries.statement import sql_text
 from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
-from queries.write.images import Images
+from queries.write.images import Images, StoredImages
 
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
@@ -393,13 +393,15 @@ class File:
     def _unreadable(self, error: OSError) -> DatabaseError:
         return DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.")
 
-    def images(self, entry: str) -> Images | None:
+    def images(self, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""
         for line in self._lines():
             with contextlib.suppress(msgspec.MsgspecError, ValueError, KeyError, zlib.error):
                 fields = msgspec.json.decode(line)
                 if fields["id"] == entry and "images" in fields:
-                    return msgspec.json.decode(zlib.decompress(base64.b64decode(fields["images"])), type=Images)
+                    text, link = zlib.decompress(base64.b64decode(fields["images"])), _link(line)
+                    intact = link is not None and link.recorded == link.digest
+                    return StoredImages.of(fields["role"], fields["engine"], fields["schema"], text, intact=intact)
         return None
 
     def _lines(self) -> Iterator[bytes]:

@@ -63,6 +63,28 @@ class Images(Record):
     incomplete: dict[str, str] = {}
 
 
+class StoredImages(Record):
+    """Images as an entry keeps them, and what the server recorded of the entry.
+
+    ``role``: the role that wrote the entry. ``intact``: entry and images have the hashes with which they were written.
+    """
+
+    role: str
+    engine: str
+    schema: str
+    images: Images
+    intact: bool
+
+    @classmethod
+    def of(cls, role: str, engine: str, schema: str, text: str | bytes, *, intact: bool) -> StoredImages:
+        """Decode images. Images that cannot be decoded are not intact."""
+        try:
+            images = msgspec.json.decode(text, type=Images)
+        except msgspec.MsgspecError:
+            images, intact = Images(), False
+        return cls(role=role, engine=engine, schema=schema, images=images, intact=intact)
+
+
 class Layout(Record):
     """Columns of a table, as ``image_columns.sql`` returns them."""
 
@@ -310,7 +332,10 @@ def _unknown(table: str, layout: Layout | None) -> str:
     return f"the table {table} has no primary key"
 
 
-async def load(transaction: Transaction, entry: str) -> Images | None:
+async def load(transaction: Transaction, entry: str) -> StoredImages | None:
     """Read the images of an entry of the table. Raises DatabaseError."""
     rows: Sequence[Mapping[str, Any]] = await transaction.rows(statement("audit_images"), {"id": entry})
-    return msgspec.json.decode(rows[0]["images"], type=Images) if rows else None
+    if not rows:
+        return None
+    row = rows[0]
+    return StoredImages.of(row["role"], row["engine"], row["schema"], row["images"], intact=row["intact"])

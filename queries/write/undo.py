@@ -18,7 +18,7 @@ from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LostError, table_locks
 from queries.model import Outcome, Phase, Record, Result, Risk, Support, Undo
 from queries.statement import Statement
-from queries.write import audit_log, images
+from queries.write import audit_log, images, undo_rights
 from queries.write.action_transaction import HELD, ActionTransaction, GuardMissedError, Request, Rows
 from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
 
@@ -39,14 +39,17 @@ ACTION = Action(
 NO_IMAGES = "irreversible: no images of its rows were kept"
 INCOMPLETE = "image incomplete: {}"
 COLUMNS = "irreversible: the columns of {} have changed since"
+KEY = "irreversible: the primary key of {} has changed since"
+NOT_BACK = "{} is not as before, because of a trigger, a rule or a row-level policy of the table"
+HIDDEN = "policies on {} may hide rows that are not back"
 
 
 class Parts(Record):
     """Parts of the statements for one table, as ``undo_columns.sql`` returns them."""
 
     name: str
-    match: str
-    sort: str
+    match: str | None  # None: the table has no primary key
+    sort: str | None
     sets: str | None
     names: str
     values: str
@@ -82,6 +85,7 @@ class UndoTransaction(ActionTransaction):
         self._added: dict[Place, Kept] = {}  # rows that compensate
         self._texts = ImageReader(self.reader.database, "", ())
         self._now: dict[Place, RowText] = {}
+        self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
 
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read the images of the entry, from the local ``file`` or the table.
@@ -93,6 +97,17 @@ class UndoTransaction(ActionTransaction):
             raise DatabaseError(
                 f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
             )
+        why = undo_rights.why_foreign(self.reader, found)
+        if not why:
+            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=file is None)
+            why, self._hidden_from_author = doubts
+        if why:
+            self.skip_all(Outcome.REFUSED, why)
+            return
+        await self._learn(transaction, found.images)
+
+    async def _learn(self, transaction: Transaction, found: Images) -> None:
+        """Keep images, and read the columns of their tables. Raises DatabaseError."""
         self._images = found
         names = [t.table for t in found.tables]
         words = [f"{word} {name}" for name in names for word in _words(found, name, self._append_only)]
@@ -118,7 +133,7 @@ class UndoTransaction(ActionTransaction):
         ]
         values = {"schema": detected.schema, "args": msgspec.json.encode(asked).decode()}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
-        self._parts = {p.name: p for p in _parents_first(parts)}
+        self._parts = {p.name: p for p in _parents_first(parts) if p.match}
         await self._texts.learn(transaction, self._parts, again=True)
         self._image_reader = None if self._no_images else self._texts
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
@@ -142,7 +157,7 @@ class UndoTransaction(ActionTransaction):
         self._now = await self._texts.read(transaction, {p: place for p, (place, _) in found.items() if place})
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
-            verdict = _verdict(row, *found[place], self._now.get(place))
+            verdict = _verdict(row, *found[place], self._now.get(place)) if place in found else None
             for node_id in row.ids if verdict is not None else ():
                 if verdict is not None:
                     changed.setdefault(node_id, verdict)
@@ -160,20 +175,21 @@ class UndoTransaction(ActionTransaction):
     def _skip_unrestorable(self) -> None:
         """Skip nodes without complete images, or with other columns by now."""
         imaged = {i for row in self._kept.values() for i in row.ids}
+        layouts = self._texts.layouts
         altered = {
-            t.table
+            t.table: KEY if t.table not in self._parts or t.key != layouts[t.table].key else COLUMNS
             for t in self._images.tables
-            if t.table not in self._parts or not _same_columns(t, self._texts.layouts[t.table])
+            if t.table not in self._parts or not _same_columns(t, layouts[t.table])
         }
         for node_id in list(self.live):
             local = self.reader.local(node_id)
-            tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered)
+            tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered.keys())
             if local in self._images.incomplete:
                 self.skip(node_id, Outcome.REFUSED, INCOMPLETE.format(self._images.incomplete[local]))
             elif node_id not in imaged:
                 self.skip(node_id, Outcome.REFUSED, NO_IMAGES)
             elif tables:
-                self.skip(node_id, Outcome.REFUSED, COLUMNS.format(tables[0]))
+                self.skip(node_id, Outcome.REFUSED, altered[tables[0]].format(tables[0]))
 
     async def _skip_refused(self, transaction: Transaction) -> None:
         """Skip nodes to whose state the engine cannot lead back."""
@@ -222,7 +238,7 @@ class UndoTransaction(ActionTransaction):
 
     def _statement(self, name: str, table: str, **more: str) -> Statement:
         parts = self._parts[table]
-        own = {"match": parts.match, "sort": parts.sort, "names": parts.names, "values": parts.values}
+        own = {"match": parts.match or "false", "sort": parts.sort or "", "names": parts.names, "values": parts.values}
         return images.filled(name, self._texts.layouts[table], **own, sets=parts.sets or "", **more)
 
     async def _reasons(
@@ -325,40 +341,54 @@ class UndoTransaction(ActionTransaction):
         self._places = {place: at for place, (at, _) in found.items() if at}
         now = self._row_texts = await self._texts.read(transaction, self._places)
         copied = self._rows_of(now)
-        self._check_restored(now)
+        if images_:  # after the change; without images, a commit whose answer was lost is looked at
+            self._check_restored(now)
         return copied
 
     def _check_restored(self, now: Mapping[Place, RowText]) -> None:
         """Note columns that differ from the images.
 
-        Raises GuardMissedError for rows that were not changed.
+        Raises GuardMissedError for nodes of which a row or a value did not come back.
         """
-        missed: list[str] = []
+        missed: dict[str, str] = {}
         for place, row in self._kept.items():
-            if not self._concerned(place):
+            if not self._concerned(place) or row.table in self._append_only:
                 continue
             text, was = now.get(place), self._now.get(place)
-            restored = text is not None if row.image.before is not None else text is None
-            if not restored or (text is not None and was is not None and text.xmin == was.xmin):
-                if row.table not in self._append_only:
-                    missed += [i for i in row.ids if i in self.live]
-                continue
-            if row.table in self._append_only or text is None:
-                continue
-            layout = self._texts.layouts[row.table]
-            for n, column in enumerate(layout.columns):
-                before = row.image.before or {}
-                if layout.generated[n]:
-                    continue
-                value = images.value(layout, text, n)
-                expected = images.value(layout, was, n) if was is not None and column not in before else before[column]
-                if value != expected:
-                    name = f"{row.table}.{column}"
-                    self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected)}")
+            what = f"the row of {row.table}"
+            if (text is None) is (row.image.before is None):
+                what = "" if text is None else self._compare(row, text, was)
+            for node_id in row.ids if what else ():
+                missed.setdefault(node_id, NOT_BACK.format(what))
+        if missed:
+            raise GuardMissedError(list(missed), missed)
         for row in self._added.values():
             self._note(row.ids, f"{row.table} has a new row")
-        if missed and not self.touched:
-            raise GuardMissedError(missed)
+        hidden = sorted({*self._hidden_from_author, *self.reader.found.policies})
+        if hidden:
+            self._note(self.live, HIDDEN.format(", ".join(hidden)))
+
+    def _compare(self, row: Kept, text: RowText, was: RowText | None) -> str:
+        """Note columns that differ from the image. Return what kept its value, or ""."""
+        if was is not None and text.xmin == was.xmin:
+            return f"the row of {row.table}"
+        layout, before = self._texts.layouts[row.table], row.image.before or {}
+        for n, column in enumerate(layout.columns):
+            if layout.generated[n]:
+                continue
+            value, name = images.value(layout, text, n), f"{row.table}.{column}"
+            old = None if was is None else images.value(layout, was, n)
+            expected = old if was is not None and column not in before else before.get(column)
+            if value == expected:
+                continue
+            if was is not None and value == old:
+                return name
+            self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected)}")
+        return ""
+
+    @property
+    def _policy_caveat(self) -> str:
+        return ""  # HIDDEN is noted beside the other notes
 
     def _note(self, ids: Iterable[str], what: str, detail: str = "") -> None:
         for node_id in ids:
@@ -382,7 +412,7 @@ class UndoTransaction(ActionTransaction):
 
 
 def _same_columns(kept: TableImages, layout: Layout) -> bool:
-    return (kept.columns, kept.others) == (layout.columns, layout.others)
+    return (kept.key, kept.columns, kept.others) == (layout.key, layout.columns, layout.others)
 
 
 def _words(kept: Images, table: str, append_only: Iterable[str]) -> Iterable[str]:

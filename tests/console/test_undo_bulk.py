@@ -78,7 +78,7 @@ def test_some_nodes_of_a_bulk_are_undone(eternaltwin: str, bulk: str, tmp_path: 
     assert (some.code, [r["id"] for r in some.json["results"]]) == (0, ids)
     assert fetch(eternaltwin, STATUSES) == [("Available", NODES - 2), ("Blocked", 2)]
     other = unstick("undo", "b00000000", "-r", "oops", "--yes", dsn=eternaltwin, home=tmp_path)
-    assert other.code == 2
+    assert other.code == 3
     assert fetch(eternaltwin, STATUSES) == [("Available", NODES - 2), ("Blocked", 2)]
 
 

@@ -11,6 +11,7 @@ from queries.check import prove
 from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from tests.queries.builders import opened
+from tests.queries.test_check_engines import KNOWN
 from tests.servers import FOLDERS, PostgresServer
 
 # engine, form -> pattern and replacement in its schema.sql and fixture.sql, and the engine's label
@@ -52,7 +53,8 @@ async def test_another_form_passes(server: PostgresServer, tmp_path: Path, name:
     lab = Lab(server, tmp_path, *scripts(name, form))
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, (part,)):
-            assert [str(fault) for fault in check.faults] == []
+            known = (*KNOWN.get(name, ()),)
+            assert [str(fault) for fault in check.faults if not fault.message.startswith(known)] == []
             assert check.number
     finally:
         await lab.close()

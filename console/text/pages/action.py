@@ -70,7 +70,8 @@ def dry_run_page(
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
     verdict: Spans = [(f"Will change {count_nodes(changed, dry_run.versions)}", f"bold {_ink(changed)}")]
-    lines: list[Spans] = [[*verdict, ("  ·  skipped: ", ""), *tally(others)] if others else verdict]
+    lines = wrapped(f"Undoes: {dry_run.undoes}", cells, "bold", 0) if dry_run.undoes else []
+    lines.append([*verdict, ("  ·  skipped: ", ""), *tally(others)] if others else verdict)
     lines += [line for action in actions for line in effect(action, cells)]
     lines.append(BLANK)
     seen = sum(result.id in dry_run.versions for result in dry_run.results)

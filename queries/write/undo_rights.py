@@ -1,0 +1,101 @@
+"""Check what an audit log entry asks an undo to change, before it runs.
+
+An operator with few privileges may write entries, and a colleague with more may undo them. So an undo makes only
+changes that the engine's actions make, and that the writer of the entry could make with its own privileges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.db.database import Transaction
+from queries.db.shared_sql import statement
+from queries.read.reader import Reader
+from queries.write.images import StoredImages, TableImages
+
+ALTERED = "the entry or its images were changed after they were written (`unstick audit --verify`)"
+ELSEWHERE = "the entry is about {engine} in the schema {schema}, not about this engine"
+FOREIGN = "no action of {engine} {does} {name}, so the entry does not come from an action"
+UNKNOWN_ROLE = "the role {author}, which wrote the entry, does not exist any more, so its privileges are unknown"
+LACKS = "{author} wrote the entry and lacks {what}: an undo makes no change that its writer could not make"
+POLICIES = (
+    "row-level policies of {what} decide which rows {author}, who wrote the entry, can change: "
+    "only {author} can undo it"
+)
+NAMES_OTHERS = (
+    "{author} can write any role into the audit log, so the entry may be from {author}, who cannot change {what}: "
+    "check who has INSERT or UPDATE on unstick.audit_log"
+)
+
+
+def why_foreign(reader: Reader, stored: StoredImages) -> str:
+    """Return why no action of the engine wrote these images, or ""."""
+    if not stored.intact:
+        return ALTERED
+    name = reader.engine.name
+    if (stored.engine.partition("@")[0], stored.schema) != (name, reader.found.schema):
+        return ELSEWHERE.format(engine=stored.engine, schema=stored.schema)
+    spec = reader.engine.spec
+    columns: dict[str, set[str]] = {}
+    for full in (*(c for action in spec.actions for c in action.overwrites), *spec.undo.counters):
+        owner, _, column = full.partition(".")
+        columns.setdefault(owner, set()).add(column)
+    for table in stored.images.tables:
+        own = columns.get(table.table, set())
+        if table.table not in reader.found.relations or not (own or table.table in spec.undo.append_only):
+            return FOREIGN.format(engine=name, does="changes", name=table.table)
+        if table.table in spec.undo.append_only or "*" in own:
+            continue
+        if any(row.before is None or row.after is None for row in table.rows):
+            return FOREIGN.format(engine=name, does="inserts or deletes rows of", name=table.table)
+        others = {column for row in table.rows for column in row.before or ()} - own
+        if others:
+            return FOREIGN.format(engine=name, does="changes", name=f"{table.table}.{min(others)}")
+    return ""
+
+
+async def author_doubts(
+    transaction: Transaction, reader: Reader, stored: StoredImages, *, in_table: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return why the writer of an entry could not make the changes of its undo, or "".
+
+    Also return the tables of which policies may have hidden rows from the writer. Raises DatabaseError.
+    """
+    needs = list(_needs(reader, stored.images.tables))
+    args = {"author": stored.role, "in_table": in_table, "needs": needs}
+    values = {
+        "schema": reader.found.schema,
+        "query": sorted(reader.found.relations),
+        "args": msgspec.json.encode(args).decode(),
+    }
+    rows: Sequence[Any] = await transaction.rows(statement("undo_author"), values)
+    hidden = tuple(dict.fromkeys(row["what"] for row in rows if row["sort"] == "policies"))
+    changed = {table.table for table in stored.images.tables}
+    forms = {"missing": UNKNOWN_ROLE, "lacks": LACKS, "policies": POLICIES}
+    for row in rows:
+        if row["sort"] != "policies" or row["what"] in changed:
+            form = forms[row["sort"]] if row["author"] == stored.role else NAMES_OTHERS
+            what = row["what"] if form is not NAMES_OTHERS else row["what"].rpartition(" ")[2]
+            return form.format(author=row["author"], what=what), hidden
+    return "", hidden
+
+
+def _needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:
+    """Yield the privileges that restoring the rows of tables uses."""
+    undo = reader.engine.spec.undo
+    for table in tables:
+        name = table.table
+        if name in undo.append_only:
+            yield {"table": name, "word": "INSERT", "column": None}
+            continue
+        counters = {c.partition(".")[2] for c in undo.counters if c.partition(".")[0] == name}
+        updated = {c for row in table.rows if row.after is not None for c in row.before or ()}
+        if any(row.before is not None and row.after is not None for row in table.rows):
+            yield from ({"table": name, "word": "UPDATE", "column": c} for c in sorted(updated | counters))
+        if any(row.after is None for row in table.rows):
+            yield from ({"table": name, "word": "INSERT", "column": c} for c in table.columns)
+        if any(row.before is None for row in table.rows):
+            yield {"table": name, "word": "DELETE", "column": None}
