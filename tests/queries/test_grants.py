@@ -208,7 +208,7 @@ async def test_the_printed_statements_of_a_viewer_alone_run(
         (reader,) = workspace.engines.values()
         assert reader.found.denied == ()
         await reader.roots()
-        table = f"{quoted(reader.found.schema)}.{quoted(reader.found.relations[0])}"
+        table = f"{quoted(reader.found.schema)}.{quoted(next(iter(reader.found.relations)))}"
         with pytest.raises(Exception, match="permission denied"):
             server.sql(f"DELETE FROM {table}", dsn)
     finally:
