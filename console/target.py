@@ -35,7 +35,7 @@ class Target(Record):
     interval: float = 2.0  # seconds between two refreshes
     engine_folders: tuple[Path, ...] = ()  # folders with engines, in addition to those of the settings
     outside: OutsideEngines = NONE  # engines outside of the package
-    words: tuple[str, ...] = ()  # of the command line, which select this database; passwords are hidden
+    words: tuple[str, ...] = ()  # of the command line, which select this database, without passwords
 
     def __repr__(self) -> str:
         return f"Target(dsn={redact(self.dsn)!r}, context={self.name!r})"

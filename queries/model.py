@@ -534,6 +534,7 @@ class Detail(Record):
     sections: tuple[Section, ...] = ()
     findings: tuple[Finding, ...] = ()
     children: Page | None = None
+    skipped_findings: tuple[SkippedFinding, ...] = ()  # those that could not be looked for
 
 
 class Verdict(StrEnum):

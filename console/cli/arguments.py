@@ -13,6 +13,8 @@ from queries.suggest import suggest
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
+CONFIRM = "confirm"  # name of an argument that repeats a value of the node
+
 
 def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
     """Return the error for an unknown action, with the nearest and all known names."""
@@ -21,8 +23,8 @@ def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
     )
 
 
-def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, Any]:
-    """Parse ``name=value`` words.
+def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: bool = False) -> dict[str, Any]:
+    """Parse ``name=value`` words. A dry run (``preview``) does not require a confirmation.
 
     Raises UsageError for an unknown, missing or malformed argument.
     """
@@ -43,7 +45,7 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str]) -> dict[str, 
     for name, argument in known.items():
         if name not in values and argument.default:
             values[name] = _value(argument, argument.default)
-        if argument.required and values.get(name) in (None, ""):
+        if argument.required and values.get(name) in (None, "") and not (preview and name == CONFIRM):
             raise click.UsageError(f"--arg {name}=... is required: {argument.title}.")
     return values
 

@@ -89,7 +89,7 @@ async def do(
             return await _signal(target, workspace, action, nodes, str(reason), preview, yes, confirm)
         reader = _reader(workspace, nodes)
         variants = _variants(reader, action, nodes)
-        given = arguments_of(variants, arguments)
+        given = arguments_of(variants, arguments, preview=preview)
         found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
         gone = [_gone(reader, i) for i in nodes if i not in found]

@@ -44,7 +44,7 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
         for reader in readers:
             findings += await found.read(reader, sampled=sample is not None)
             say(*access_warnings(workspace, reader))
-        server = await workspace.server_problems(findings)
+        server = await workspace.server_problems(findings, found.unread)
         found.findings(LABEL, server_spec().findings, server, ())
     output_for(target).lines(exposition(found.families()))
     return int(bool(found.unreadable))
@@ -70,6 +70,7 @@ class Metrics:
             samples=[],
         )
         self.unreadable: list[str] = []
+        self.unread: dict[str, str] = {}  # why the findings of an engine could not be read, by label
 
     def families(self) -> tuple[Metric, ...]:
         """Return all metrics."""
@@ -96,10 +97,12 @@ class Metrics:
         found: tuple[Finding, ...] = reader.watched()
         try:
             part = await reader.findings(page=MOST)
+            self.unread |= {label: part.unread} if part.unread else {}
         except LostError:
             raise
         except DatabaseError as error:
             self.failed({label: error.line})
+            self.unread[label] = error.line
             skipped = tuple(SkippedFinding(engine=label, code=spec.code, why=error.line) for spec in specs)
             part = Findings(found=(), at=0.0, skipped_findings=skipped)
         self.findings(label, specs, part, found, sampled=sampled)

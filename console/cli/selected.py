@@ -78,7 +78,8 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
 
 async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
     """Return the nodes of an incident as it is now, and its suggested arguments."""
-    answer, _ = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
+    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
+    say(*notes)
     found = next((incident for incident in answer.incidents if incident.key == key), None)
     if found is None:
         raise DatabaseError(

@@ -38,20 +38,23 @@ async def stuck(
 
         async def once() -> int:
             seconds = 0.0 if watch and sample is None else sample
-            answer, code = await read(workspace, readers, limit, seconds)
+            answer, notes = await read(workspace, readers, limit, seconds)
+            say(*notes)
             output.page(answer, lambda cells: _lines(target, answer, labels, cells))
             unread = exit_code and workspace.broken
-            return STUCK if exit_code and answer.incidents else code or int(bool(unread))
+            return STUCK if exit_code and answer.incidents else int(bool(notes or unread))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
-async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None) -> tuple[Stuck, int]:
-    """Read the incidents of these engines and of the server, and the exit code.
+async def read(
+    workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None
+) -> tuple[Stuck, tuple[str, ...]]:
+    """Read the incidents of these engines and of the server, and why parts could not be read.
 
-    Reports to stderr what could not be read. ``sample``: seconds of samples before.
+    ``sample``: seconds of samples before.
     """
-    code = 0
+    notes: list[str] = []
     parts: list[Findings] = []
     found: list[Finding] = []
     unread: dict[str, str] = {}
@@ -60,8 +63,7 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
     if sample is not None:
         await workspace.server_problems(())  # its counters are compared with those of the end
     if sample is not None and (errors := await take_samples(readers, sample)):
-        say(*(f"{label}: {why}" for label, why in errors.items()))
-        code = 1
+        notes += [f"{label}: {why}" for label, why in errors.items()]
     for reader in readers:
         lines: list[str] = []
         try:
@@ -78,16 +80,14 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
             unread[reader.label] = error.line
         found += reader.watched()
         lines += access_warnings(workspace, reader)
-        say(*lines)
-        code = code or int(bool(lines))
+        notes += lines
     found += [finding for part in parts for finding in part.found]
     labels = {reader.label for reader in readers}
     server = await workspace.server_problems(found, unread)
     if workspace.server_findings.counts_once:
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
-    lines = list(_failures(server))
-    say(*lines)
+    notes += _failures(server)
     parts.append(server)
     found += [finding for finding in server.found if labels & set(finding.affects)]
     stuck = Stuck(
@@ -96,7 +96,7 @@ async def read(workspace: Workspace, readers: Sequence[Reader], limit: int, samp
         skipped_findings=(*(each for part in parts for each in part.skipped_findings), *skipped),
         capped=tuple(capped),
     )
-    return stuck, code or int(bool(lines))
+    return stuck, tuple(notes)
 
 
 async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, str]:

@@ -18,7 +18,7 @@ from console.target import Target, engine_words, outside
 from queries import duration
 from queries.contract.builtin import builtin
 from queries.contract.outside import PROPOSE, names
-from queries.db.redaction import redact
+from queries.db.redaction import without_passwords
 from queries.errors import DatabaseError
 from queries.model import Node
 from queries.read.reader import Reader
@@ -76,7 +76,7 @@ def resolve(options: CliOptions) -> Target:
 def _words(options: CliOptions, folders: Iterable[Path]) -> Iterator[str]:
     """Yield the words that select the same database in another command."""
     if options.dsn:
-        yield from (options.dsn,) if options.dsn.startswith("@") else ("-d", redact(options.dsn))
+        yield from (options.dsn,) if options.dsn.startswith("@") else ("-d", without_passwords(options.dsn))
     for name, value in (("--config", options.config), ("--schema", options.schema)):
         if value is not None:
             yield from (name, value)

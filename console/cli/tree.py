@@ -122,6 +122,8 @@ async def tree(
             )
             output.answer(answer, lambda: _lines(found, output.ascii))
             say(*notes)
+            if narrowed.terms and not found.rows:
+                say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
             return int(bool(found.failed))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import shlex
 import shutil
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -21,6 +24,7 @@ from queries.model import Incident, Record
 
 TRIES = 3  # of the command for one incident
 PATIENCE = 60.0  # seconds until a command is ended
+HOOKS = 8  # commands that run at the same time
 AGAIN = 300.0  # seconds without an incident after which it counts as new
 LIMIT = 200  # nodes that are read for each finding
 
@@ -73,6 +77,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
     """Report new incidents until Ctrl-C. Return the exit code."""
     command = _command(on_new) if on_new is not None else []
     output, seen = output_for(target), Seen()
+    running: dict[str, asyncio.Task[None]] = {}  # commands by incident
     output.repeated = True
     first = not existing
     async with opened(target) as workspace:
@@ -80,7 +85,8 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
 
         async def once() -> int:
             nonlocal first
-            answer, code = await stuck.read(workspace, readers, LIMIT, 0.0)
+            answer, notes = await stuck.read(workspace, readers, LIMIT, 0.0)
+            say(*notes)
             if first:
                 first = False
                 for incident in answer.incidents:
@@ -97,17 +103,33 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
                     context=target.name,
                     incident=incident,
                 )
-                if command and (why := await run(command, answered(new))):
-                    left = seen.failed(incident.key, answer.at)
-                    say(f"{incident.key}: {why}. " + ("It runs again." if left else "It does not run again."))
-                    code = 1
-                    if left:
-                        continue
-                seen.add(incident.key, answer.at)
-                output.page(new, _page(target, new))
-            return code
+                if not command:
+                    seen.add(incident.key, answer.at)
+                    output.page(new, _page(target, new))
+                elif incident.key not in running and len(running) < HOOKS:
+                    running[incident.key] = asyncio.create_task(report(new))
+            return int(bool(notes))
 
-        return await repeat(workspace, output, target.interval, once, clear=False)
+        async def report(new: NewIncident) -> None:
+            """Run the command for an incident, beside the loop, and report it once it has succeeded or given up."""
+            key = new.incident.key
+            try:
+                if why := await run(command, answered(new)):
+                    left = seen.failed(key, new.at)
+                    say(f"{key}: {why}. " + ("It runs again." if left else "It does not run again."))
+                    if left:
+                        return
+                seen.add(key, new.at)
+                output.page(new, _page(target, new))
+            finally:
+                running.pop(key, None)
+
+        try:
+            return await repeat(workspace, output, target.interval, once, clear=False)
+        finally:
+            for task in list(running.values()):
+                task.cancel()
+            await asyncio.gather(*running.values(), return_exceptions=True)
 
 
 def _page(target: Target, new: NewIncident) -> Make:
@@ -128,11 +150,17 @@ def _command(text: str) -> list[str]:
 async def run(command: Sequence[str], document: str) -> str:
     """Run a command with a JSON document on stdin. Return why it failed, or "".
 
-    Data from the database is on stdin only, never in the arguments. Its output goes to stderr.
+    Data from the database is on stdin only, never in the arguments. Its output goes to stderr. Its environment lacks
+    PGPASSWORD. It and its children end with this call, also if the call is cancelled.
     """
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.PIPE, stdout=sys.stderr, stderr=sys.stderr
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=sys.stderr,
+            stderr=sys.stderr,
+            env={name: value for name, value in os.environ.items() if name != "PGPASSWORD"},
+            start_new_session=True,  # so that its children can be ended with it
         )
     except OSError as error:
         return f"the command cannot be run: {error.strerror}"
@@ -140,7 +168,9 @@ async def run(command: Sequence[str], document: str) -> str:
         async with asyncio.timeout(PATIENCE):
             await process.communicate(f"{document}\n".encode())
     except TimeoutError:
-        process.kill()
-        await process.wait()
         return f"the command was ended after {PATIENCE:.0f} s"
+    finally:
+        with contextlib.suppress(ProcessLookupError):  # also children that outlive the command
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
     return f"the command ended with {process.returncode}" if process.returncode else ""

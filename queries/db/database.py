@@ -618,7 +618,8 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     try:
         target = dsn.parse(text)
     except ValueError as error:
-        raise DatabaseError(f"The connection string cannot be used: {error}.") from None
+        end = "" if str(error).endswith("?") else "."
+        raise DatabaseError(f"The connection string cannot be used: {error}{end}") from None
     with driver_errors(connecting=text):
         connection = await asyncpg.connect(
             target.uri or None,

@@ -29,6 +29,15 @@ def redact(dsn: str) -> str:
     return "".join([re.sub(_PARAMETER, _parameter, uri), *(re.sub(_WORD, rf"\1{HIDDEN}", word) for word in words)])
 
 
+def without_passwords(dsn: str) -> str:
+    """Return ``dsn`` without its passwords, for a command that takes them from the environment or a password file."""
+    uri, *words = re.split(r"(?s)(?=\s)", dsn.lstrip(), maxsplit=1) if "://" in dsn.partition("=")[0] else ("", dsn)
+    base, mark, query = re.sub(_USER, r"\1@", uri).partition("?")
+    kept = "&".join(part for part in query.split("&") if not _secret(part.partition("=")[0]))
+    rest = re.sub(_WORD, "", "".join(words)).rstrip()
+    return base + (mark + kept if kept else "") + (rest if uri else rest.strip())
+
+
 def secrets(dsn: str) -> set[str]:
     """Return the passwords in ``dsn``, as written there and decoded."""
     found = {match[2] for match in re.finditer(_USER, dsn)}

@@ -397,7 +397,7 @@ class Reader:
                 await in_turn(transaction, left, read, failed)
         sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
-        found, _, _ = await self._findings([local], FINDINGS)
+        found, skipped, _ = await self._findings([local], FINDINGS)
         found += [f for f in self.watched() if f.node_id == node_id]
         node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
         return Detail(
@@ -406,6 +406,7 @@ class Reader:
             sections=tuple(s for s in sections if s),
             findings=tuple(found),
             children=await self._few_children(node),
+            skipped_findings=tuple(skipped),
         )
 
     async def _few_children(self, node: Node) -> Page | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from queries import duration
@@ -17,17 +17,21 @@ class _Formatter(string.Formatter):
 
 
 class _SentenceFormatter(_Formatter):
+    def __init__(self, clocks: Collection[str]) -> None:
+        self._clocks = clocks
+
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         value = super().get_value(key, args, kwargs)
-        return duration.of_interval(value) if isinstance(value, str) else value
+        interval = isinstance(value, str) and key not in self._clocks
+        return duration.of_interval(value) if interval else value
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     """Return the sentence with values; "?" for a missing value.
 
-    An interval is written as ages are elsewhere: ``6m00s`` for ``00:06:00``.
+    An interval is written as ages are elsewhere: ``6m00s`` for ``00:06:00``. A value before "UTC" is a time of day.
     """
-    return _SentenceFormatter().vformat(sentence, (), evidence)
+    return _SentenceFormatter(re.findall(r"\{(\w+)\} UTC\b", sentence)).vformat(sentence, (), evidence)
 
 
 def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:

@@ -5,7 +5,8 @@
 --   columns: columns of other tables that hold ids of its rows, as table.column or *.column, and their type;
 --   sequences: those that operators' statements use in addition to those of column defaults;
 --   called: functions that statements of all roles call; executed: functions that only operators' statements call;
---   viewers and operators: names of roles
+--   viewers and operators: names of roles; without operators, there are no statements for them: NULL roles make the
+--   text NULL
 -- Actions that delete a row, and detail pages, read the rows that refer to it. So viewers and operators may read every
 -- foreign key to such a table, and the given columns.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
@@ -98,39 +99,39 @@ makers AS (
 ),
 statements AS (
   SELECT 1 AS part, row_number() OVER (ORDER BY s.beside, s.nspname) AS at,
-         format('GRANT USAGE ON SCHEMA %I TO %s', s.nspname, a.everybody) AS statement
+         format('GRANT USAGE ON SCHEMA %I TO ', s.nspname) || a.everybody AS statement
     FROM schemas s CROSS JOIN asked a
   UNION ALL
-  SELECT 1, 1000 + row_number() OVER (ORDER BY p.nspname), format('GRANT USAGE ON SCHEMA %I TO %s', p.nspname, a.everybody)
+  SELECT 1, 1000 + row_number() OVER (ORDER BY p.nspname), format('GRANT USAGE ON SCHEMA %I TO ', p.nspname) || a.everybody
     FROM (SELECT DISTINCT nspname FROM pointing) AS p CROSS JOIN asked a
    WHERE NOT EXISTS (SELECT FROM schemas s WHERE s.nspname = p.nspname)
   UNION ALL
-  SELECT 2, 1, format('GRANT SELECT ON %s TO %s', string_agg(format('%I.%I', a.schema, t.name), ', ' ORDER BY t.at), a.everybody)
+  SELECT 2, 1, format('GRANT SELECT ON %s TO ', string_agg(format('%I.%I', a.schema, t.name), ', ' ORDER BY t.at)) || a.everybody
     FROM jsonb_array_elements_text(:args -> 'tables') WITH ORDINALITY AS t(name, at) CROSS JOIN asked a
    GROUP BY a.everybody
   UNION ALL
-  SELECT 3, row_number() OVER (ORDER BY s.nspname), format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.everybody)
+  SELECT 3, row_number() OVER (ORDER BY s.nspname), format('GRANT SELECT ON ALL TABLES IN SCHEMA %I TO ', s.nspname) || a.everybody
     FROM schemas s CROSS JOIN asked a WHERE s.queues
   UNION ALL
-  SELECT 4, c.at, format('GRANT %s ON %I.%I TO %s', c.words, a.schema, c.name, a.operators)
+  SELECT 4, c.at, format('GRANT %s ON %I.%I TO ', c.words, a.schema, c.name) || a.operators
     FROM changes c CROSS JOIN asked a
   UNION ALL
-  SELECT 5, row_number() OVER (ORDER BY p.nspname, p.relname, p.attname), format('GRANT SELECT (%I) ON %I.%I TO %s', p.attname, p.nspname, p.relname, a.everybody)
+  SELECT 5, row_number() OVER (ORDER BY p.nspname, p.relname, p.attname), format('GRANT SELECT (%I) ON %I.%I TO ', p.attname, p.nspname, p.relname) || a.everybody
     FROM pointing p CROSS JOIN asked a
   UNION ALL
-  SELECT 6, row_number() OVER (ORDER BY s.nspname, s.relname), format('GRANT USAGE ON SEQUENCE %I.%I TO %s', s.nspname, s.relname, a.operators)
+  SELECT 6, row_number() OVER (ORDER BY s.nspname, s.relname), format('GRANT USAGE ON SEQUENCE %I.%I TO ', s.nspname, s.relname) || a.operators
     FROM sequences s CROSS JOIN asked a
   UNION ALL
-  SELECT 7, row_number() OVER (ORDER BY s.nspname), format('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %s', s.nspname, a.operators)
+  SELECT 7, row_number() OVER (ORDER BY s.nspname), format('GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO ', s.nspname) || a.operators
     FROM schemas s CROSS JOIN asked a WHERE s.queues
   UNION ALL
-  SELECT 8, row_number() OVER (ORDER BY f.oid::regprocedure::text), format('GRANT EXECUTE ON FUNCTION %s TO %s', f.oid::regprocedure, CASE WHEN f.for_all THEN a.everybody ELSE a.operators END)
+  SELECT 8, row_number() OVER (ORDER BY f.oid::regprocedure::text), format('GRANT EXECUTE ON FUNCTION %s TO ', f.oid::regprocedure) || CASE WHEN f.for_all THEN a.everybody ELSE a.operators END
     FROM (SELECT g.oid, bool_or(g.for_all) AS for_all FROM functions g GROUP BY g.oid) AS f CROSS JOIN asked a
   UNION ALL
-  SELECT 9, row_number() OVER (ORDER BY s.nspname), format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %I TO %s', s.nspname, a.operators)
+  SELECT 9, row_number() OVER (ORDER BY s.nspname), format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA %I TO ', s.nspname) || a.operators
     FROM schemas s CROSS JOIN asked a WHERE s.queues
   UNION ALL
-  SELECT 10, row_number() OVER (ORDER BY m.nspname, m.owner, r.at), format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON TABLES TO %s', m.owner, m.nspname, r.words, r.roles)
+  SELECT 10, row_number() OVER (ORDER BY m.nspname, m.owner, r.at), format('ALTER DEFAULT PRIVILEGES FOR ROLE %I IN SCHEMA %I GRANT %s ON TABLES TO ', m.owner, m.nspname, r.words) || r.roles
     FROM makers m CROSS JOIN asked a
    CROSS JOIN LATERAL (VALUES (1, 'SELECT', a.everybody), (2, 'INSERT, UPDATE, DELETE', a.operators)) AS r(at, words, roles)
 )

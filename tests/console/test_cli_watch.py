@@ -208,3 +208,32 @@ def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
     assert seen.fresh([one], 20 + 2 * AGAIN, **whole) == [], "it could not be read"
     seen.fresh([], 30 + 3 * AGAIN, **whole)
     assert seen.fresh([one], 30 + 3 * AGAIN, **whole) == [one]
+
+
+def test_a_command_that_hangs_does_not_stop_the_others(
+    server: PostgresServer, eternaltwin: str, late: Late, tmp_path: Path
+) -> None:
+    """It ends with `watch`, with its children, and has no password."""
+    log = tmp_path / "log"
+    hook = tmp_path / "hook"
+    hook.write_text(
+        f'#!/bin/bash\nread -r document\n(exec sleep 600) &\necho "$! ${{PGPASSWORD-none}}" >> {log}\nsleep 600\n'
+    )
+    hook.chmod(0o755)
+    words = ("watch", "--existing", "--on-new", str(hook), "--interval", "200ms", "-d", eternaltwin)
+    started = environment(tmp_path, {"PGPASSWORD": "secret"})
+    process = subprocess.Popen([sys.executable, "-m", "console", *words], cwd=ROOT, env=started)
+    try:
+        late()
+        until(log, 1)
+        server.sql(f"INSERT INTO job VALUES ('{uuid.uuid4()}', now() - interval '1 day', NULL, '')", eternaltwin)
+        until(log, 2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.wait()
+    for written in log.read_text().splitlines():
+        child, password = written.split()
+        assert password == "none"
+        assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]

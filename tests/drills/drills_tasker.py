@@ -114,7 +114,7 @@ async def orchestrator_killed_between_states(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "can_never_continue", most=1)
+@drill(NAME, "can_never_continue", actions=("cancel",), most=1)
 async def dependency_cycle(scene: Scene) -> str:
     (made,) = await add(scene, 1, "newsletter", state="waiting_for_dependencies", ago=40 * MINUTE)
     await scene.sql(
@@ -219,7 +219,7 @@ async def batch_hangs(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("can_never_continue", "cancelled_but_required"), actions=(None, "skip"))
+@drill(NAME, ("can_never_continue", "cancelled_but_required"), actions=("cancel", "skip"))
 async def edge_to_a_step_of_another_task(scene: Scene) -> None:
     """An import wrote an edge from a step of a cancelled task, which never completes."""
     steps = {"check_return": cancelled(3 * HOUR)}

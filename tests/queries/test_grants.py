@@ -5,6 +5,7 @@ They are enough for every page and every action, and do not let a viewer change 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,26 @@ def test_it_is_printed_for_what_is_here(eternaltwin: str, server: PostgresServer
     assert unstick("grants", "--json", dsn=eternaltwin).json["grants"]["eternaltwin"]
     server.sql("DROP TABLE task_timer", eternaltwin)
     assert unstick("grants", dsn=eternaltwin).code == 1
+
+
+@engines
+async def test_the_printed_statements_of_a_viewer_alone_run(
+    filled: str, server: PostgresServer, name: str, tmp_path: Path
+) -> None:
+    """Each runs as printed, in one transaction. Then the role reads and is refused to write."""
+    viewer = server.unique("ann ")
+    server.sql(f"CREATE ROLE {quoted(viewer)} LOGIN PASSWORD 'x'")
+    printed = (await asyncio.to_thread(unstick, "grants", "--viewer", viewer, dsn=filled)).out
+    assert "TO ;" not in printed
+    server.sql(printed, filled)
+    dsn = server.dsn(urlsplit(filled).path.strip("/"), user=viewer, password="x")
+    workspace = await opened(dsn, tmp_path, overrides=DEMO.get(name))
+    try:
+        (reader,) = workspace.engines.values()
+        assert reader.found.denied == ()
+        await reader.roots()
+        table = f"{quoted(reader.found.schema)}.{quoted(next(iter(reader.found.relations)))}"
+        with pytest.raises(Exception, match="permission denied"):
+            server.sql(f"DELETE FROM {table}", dsn)
+    finally:
+        await workspace.close()

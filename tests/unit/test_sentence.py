@@ -35,3 +35,8 @@ def test_a_missing_value_is_marked() -> None:
 
 def test_a_value_of_an_argument_is_not_changed() -> None:
     assert sentence.fill_argument("{wait}", {"wait": "00:06:00"}) == "00:06:00"
+
+
+def test_a_time_of_day_is_no_interval() -> None:
+    evidence = {"first": "04:24:00", "age": "00:06:00"}
+    assert sentence.fill("{age} ago, since {first} UTC", evidence) == "6m00s ago, since 04:24:00 UTC"

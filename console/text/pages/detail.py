@@ -37,10 +37,14 @@ def detail(
     ``others``: findings of the server about the node. Ids that can be opened are links.
     """
     lines = [*_title(page.node, engine, cells, ascii), BLANK]
+    skipped = _not_checked(page, cells)
+    complete = not skipped
     if found := (*page.findings, *others):
         lines += [heading("Why it is stuck"), *findings(found, cells, now=now, helps=helps), BLANK]
     else:
-        lines += [plain("No problems detected.", "$faint", 0), BLANK]
+        none = "No problems detected." if complete else "No problems detected by the checks that ran."
+        lines += [plain(none, "$faint", 0), BLANK]
+    lines += [*skipped, BLANK] * bool(skipped)
     for section in filter(_graph, page.sections):
         lines += [*_section(section, cells, now, more, ascii), BLANK]
     lines += [heading("Recorded"), *pairs(_columns(page.node, now, engine), cells), BLANK]
@@ -52,6 +56,18 @@ def detail(
         lines += [heading("Actions"), *pairs(actions, cells), BLANK]
     lines.append(heading("Audit log", why_unread or ("" if entries else "no changes made with unstick")))
     return lines + [[("  ", ""), *line] for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2)]
+
+
+def _not_checked(page: Detail, cells: int) -> list[Spans]:
+    """Return the findings that could not be looked for, grouped by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for each in page.skipped_findings:
+        reasons.setdefault(each.why, []).append(each.code)
+    return [
+        line
+        for why, codes in reasons.items()
+        for line in wrapped(f"Not checked: {', '.join(codes)}: {why}", cells, "$warning", 0)
+    ]
 
 
 def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[Spans]:

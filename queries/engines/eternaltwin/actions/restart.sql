@@ -5,16 +5,17 @@
 -- Indexes: one on task(job_id), one on task_timer(task_id).
 
 -- :refused
+-- A dry run may lack the argument confirm. A commit never does: the argument is required.
 SELECT 'job:' || j.job_id AS id,
        CASE WHEN r.oldest IS NULL THEN 'the job has no task to restart'
             WHEN r.oldest > 1 THEN 'the root task is unknown: two tasks of the job have the same age'
-            ELSE 'the root task is ' || r.root || ', but the confirmation names another kind or version' END AS why
+            ELSE 'the root task is ' || r.root || ', but the argument confirm names another kind or version' END AS why
   FROM :"schema".job j
   LEFT JOIN LATERAL (SELECT count(*) AS oldest, min(t.kind || ' v' || t.kind_version) AS root
                        FROM :"schema".task t WHERE t.job_id = j.job_id
                       GROUP BY t.created_at ORDER BY t.created_at LIMIT 1) AS r ON true
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
-   AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM (:args ->> 'confirm'))
+   AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM coalesce(:args ->> 'confirm', r.root))
 
 -- :witnesses
 -- No owner, lease or heartbeat is recorded: only polls tell about the runner. A job without unfinished tasks has no owner.

@@ -55,7 +55,8 @@ names AS MATERIALIZED (
 )
 (SELECT 'task:' || f.task_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
         jsonb_build_object('task', f.task_uuid, 'state', f.to_state, 'waited', date_trunc('second', now() - f.at)::text,
-          'steps', f.total, 'done', f.done, 'obstacle', o.obstacle, 'detail', coalesce(o.detail, '')) AS evidence
+          'steps', f.total, 'done', f.done, 'obstacle', o.obstacle, 'detail', coalesce(o.detail, '')) AS evidence,
+        o.obstacle <> 'the cause is unknown' AS suggest
    FROM found f
   CROSS JOIN LATERAL (
         SELECT CASE WHEN f.total = 0 THEN 'it has no steps'
@@ -70,4 +71,4 @@ names AS MATERIALIZED (
                           WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
   ORDER BY f.at, f.task_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500
+SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500
