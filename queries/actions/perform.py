@@ -48,9 +48,22 @@ from queries.errors import (
     TableLockedError,
     UnreachableError,
 )
-from queries.model import BULK, AuditLogEntry, DryRun, Outcome, Outcomes, Owner, Result, Undo, titled
+from queries.model import (
+    BULK,
+    OTHERS,
+    AuditLogEntry,
+    DryRun,
+    OtherRows,
+    Outcome,
+    Outcomes,
+    Owner,
+    Result,
+    RowChange,
+    Undo,
+    titled,
+)
 from queries.workspace import Workspace
-from queries.write import audit_log, blast_radius, commit_status, failover, redrive_log, transaction_mark, undo
+from queries.write import audit_log, blast_radius, commit_status, failover, gate, redrive_log, transaction_mark, undo
 from queries.write import bulk_list as bulk_lists
 from queries.write.action_transaction import (
     POLICY,
@@ -124,7 +137,29 @@ async def dry_run(
         blast_radius=await blast_radius.settled(current_reader(workspace, plan.label), measured) if measured else None,
         irreversible={i: why for part in parts for i, why in part.irreversible.items()},
         edit=plan.edit,
+        others=_summed(other for part in parts for other in part.others),
+        uncounted=not all(part.counted for part in parts),
+        held=max((part.held for part in parts), default=0.0),
     )
+
+
+def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
+    """Return the rows of other tables of several transactions, once for each table."""
+    found: dict[str, OtherRows] = {}
+    for other in others:
+        was = found.get(other.table, OtherRows(table=other.table))
+        numbers = {name: getattr(was, name) + getattr(other, name) for name in gate.WORDS}
+        found[other.table] = msgspec.structs.replace(other, **numbers)
+    return tuple(found[table] for table in sorted(found))
+
+
+def _shown(dry_run: DryRun) -> gate.Shown:
+    """Return what the commit is compared with."""
+    changes: dict[str, list[RowChange]] = {}
+    for change in dry_run.changes:
+        changes.setdefault(change.id, []).append(change)
+    nodes = frozenset(r.id for r in dry_run.results if r.outcome is Outcome.CHANGED)
+    return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others)
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
@@ -235,6 +270,7 @@ def _pieces(
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
+    shown = _shown(dry_run)
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
     stays = workspace.audit_log_file is None and all(
@@ -248,7 +284,7 @@ def _pieces(
             workspace, plan, eligible, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
         ):
             known = {i: verdicts[i] for i in part if i in verdicts}
-            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at)
+            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at, shown=shown)
             yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 
@@ -374,14 +410,24 @@ async def _attempt(
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         missed = {i: versions[i] for i in error.missed}
         outcome, why = Outcome.STALE, "it changed during the statement"
-        if request.reader.found.policies:  # another writer is unlikely: the row was locked at its version
+        if action_transaction.policies:  # another writer is unlikely: the row was locked at its version
             outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
         stale = unchanged(request, missed, outcome, why)
         return [stale, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
+    except gate.UnshownError as error:
+        rest = {i: v for i, v in versions.items() if i not in error.nodes} if error.nodes else {}
+        stopped = {
+            result.id: msgspec.structs.replace(result, why=error.nodes.get(result.id, f"{error.line} {UNCHANGED}"))
+            for result in unchanged(request, versions, Outcome.CONFLICT, "").results()
+            if result.id not in rest
+        }
+        halted = unchanged(request, {i: versions[i] for i in stopped}, Outcome.CONFLICT, "")
+        halted.skipped |= stopped
+        return [halted, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableLockedError as error:
         return [unchanged(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
-        policies = request.reader.found.policies
+        policies = action_transaction.policies
         if policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         needed = f"The action needs {', '.join(action_transaction.action.privileges)}, and INSERT on the audit log."
@@ -524,6 +570,8 @@ def _entry(
     server = action_transaction.reader.database.server
     changes = (copy.differing() for copy in action_transaction.copies)
     named: dict[str, Any] = {redrive_log.NAME: request.fence.named()} if request.fence is not None else {}
+    others = "; ".join(f"{other.words} of {other.table}" for other in action_transaction.others)
+    named |= {OTHERS: others} if others else {}
     named |= {BULK: request.bulk_list.head.id} if request.bulk_list is not None else {}
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),

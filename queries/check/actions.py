@@ -11,17 +11,16 @@ import msgspec
 from queries.actions import edit, perform
 from queries.actions.plan import Plan
 from queries.check.report import Check, Notebook, first
-from queries.check.scripts import query
 from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.errors import DatabaseError, LostError
-from queries.model import OPEN, DryRun, Node, Outcome, Result, RowChange
+from queries.model import OPEN, DryRun, Node, Outcome, Result
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.statement import Statement
 from queries.strict_toml import TomlFile
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, gate
 from queries.write.action_transaction import ActionTransaction, Request
 
 REASON = "unstick engine check"
@@ -238,16 +237,14 @@ class ActionCheck:
         The latter include what triggers wrote.
         """
         async with self._open(tried) as (transaction, running):
-            before = await _written(transaction)
             await running.run(transaction, None)
-            after = await _written(transaction)
-            shown = running.changes
+            others, copies = running.others, gate.copied(running.copies, self.reader.found.schema)
         at, name = self._at(tried.action, "rows"), tried.action.name
-        for table in sorted(after.keys() | {change.table.rpartition(".")[2] for change in shown}):
-            counted = [now - was for now, was in zip(after.get(table, NONE), before.get(table, NONE), strict=True)]
-            for word, written, seen in zip(WORDS, counted, _shown(shown, table), strict=True):
-                if bool(written) != bool(seen) or seen > written:
-                    self.notes.fault(at, f"{name}: the server {word} {written} rows of {table}, and {seen} are shown")
+        for other in others:
+            where, _, table = other.table.rpartition(".")
+            for word, more, seen in zip(gate.WORDS, other.counts, copies.get((where, table), gate.NONE), strict=True):
+                if more and not seen:  # a row may be written twice
+                    self.notes.fault(at, f"{name}: the server {word} {more} rows of {table}, and 0 are shown")
 
     async def _locks(self, tried: Tried) -> None:
         """Lock nodes, and try to lock them over a second connection."""
@@ -307,22 +304,6 @@ def _changed(value: Any) -> Any:
     if isinstance(value, list):
         return [*value[:-1], _changed(value[-1])] if value else [REASON]
     return value + 1 if type(value) in (int, float) else f"{value} "
-
-
-NONE = (0, 0, 0)
-WORDS = ("inserted", "updated", "deleted")
-
-
-async def _written(transaction: Transaction) -> dict[str, tuple[int, int, int]]:
-    rows = await transaction.rows(query("written"), {})
-    return {row["table"]: (row["inserted"], row["updated"], row["deleted"]) for row in rows}
-
-
-def _shown(changes: Iterable[RowChange], table: str) -> tuple[int, int, int]:
-    """Return how many shown rows of a table were inserted, updated and deleted."""
-    rows = {(c.table, c.key): c for c in changes if c.table.rpartition(".")[2] == table}.values()
-    inserted, deleted = sum(c.before is None for c in rows), sum(c.after is None for c in rows)
-    return inserted, len(rows) - inserted - deleted, deleted
 
 
 def _other(version: str) -> str:
