@@ -390,7 +390,7 @@ async def _committed(workspace: Workspace, request: Request, versions: dict[str,
     return Chunk(outcomes=outcomes, left=left, error_text=error_text, unsettled=unsettled)
 
 
-async def _attempt(
+async def _attempt(  # noqa: C901 - one branch for each kind of error
     workspace: Workspace, request: Request, versions: dict[str, str], *, commit: bool, until: float | None = None
 ) -> list[ActionTransaction]:
     """Run one transaction.
@@ -416,14 +416,8 @@ async def _attempt(
         return [stale, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except gate.UnshownError as error:
         rest = {i: v for i, v in versions.items() if i not in error.nodes} if error.nodes else {}
-        stopped = {
-            result.id: msgspec.structs.replace(result, why=error.nodes.get(result.id, f"{error.line} {UNCHANGED}"))
-            for result in unchanged(request, versions, Outcome.CONFLICT, "").results()
-            if result.id not in rest
-        }
-        halted = unchanged(request, {i: versions[i] for i in stopped}, Outcome.CONFLICT, "")
-        halted.skipped |= stopped
-        return [halted, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
+        stopped = _stopped(request, {i: v for i, v in versions.items() if i not in rest}, error)
+        return [stopped, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableLockedError as error:
         return [unchanged(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
@@ -445,6 +439,14 @@ async def _attempt(
             action_transaction.retry = versions
         return [action_transaction]
     return [action_transaction]
+
+
+def _stopped(request: Request, versions: dict[str, str], error: gate.UnshownError) -> ActionTransaction:
+    """Return a transaction that changed no node, because it did what the dry run had not shown."""
+    stopped = ActionTransaction(request, versions)
+    for node_id in versions:
+        stopped.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, f"{error.line} {UNCHANGED}"))
+    return stopped
 
 
 def _kind(workspace: Workspace, request: Request) -> type[ActionTransaction]:

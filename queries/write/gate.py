@@ -5,8 +5,8 @@ triggers and rules did. What the row copies do not have is named in the dry run 
 whose dry run did not show it. So does a changed row that the dry run did not show, or showed otherwise. Nothing here
 knows what kind of change it is.
 
-Not counted: what runs in another session (dblink, foreign tables) and what a function does outside of the database. A row
-that a trigger wrote in a block that it rolled back again is counted.
+Not counted: what runs in another session (dblink, foreign tables), and what a function does outside of the database.
+A row that a trigger wrote and rolled back again in a block of its own is counted.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> 
         if other.table in restricted and (other.deleted or other.updated):
             name = restricted[other.table]
             raise DeniedError(
-                f"row-level policy: it would also have {other.words} of {name} that this role cannot see. A role that sees"
-                " all rows can do it."
+                f"row-level policy: it would also have {other.words} of {name} that this role cannot see."
+                " A role that sees all rows can do it."
             )
 
 

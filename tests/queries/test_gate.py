@@ -6,11 +6,13 @@ from pathlib import Path
 
 from queries.model import Outcome
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, why
+from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, reader, why
+from tests.servers import PostgresServer
 
 INVOICE = "CREATE TABLE invoice (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE CASCADE)"
 STATE = (
-    "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
+    "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
     "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION other_state()"
 )
 
@@ -48,4 +50,29 @@ async def test_a_trigger_made_since_the_dry_run_stops_the_commit(
     stopped = await committed(workspace, dry_run)
     assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
     assert "task.state" in why(stopped, node)
+    await workspace.close()
+
+
+async def test_hidden_tasks_make_no_empty_job_and_are_not_deleted_with_their_job(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job)
+    await eternaltwin_db.sql("CREATE INDEX ON task (job_id)")
+    role = server.unique("role")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
+    )
+    clerk = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    workspace = await opened(clerk, tmp_path)
+    await eternaltwin_db.sql("ALTER TABLE task ENABLE ROW LEVEL SECURITY")  # after the engine was found
+    node = eternaltwin_db.id(job, "job")
+    dry_run = await dry_run_of(workspace, "delete", [node])
+    assert outcomes_of(dry_run) == {node: Outcome.DENIED}
+    assert "deleted 1 row of task that this role cannot see" in why(dry_run, node)
+    await workspace.close()
+    workspace = await opened(clerk, tmp_path)
+    found = await reader(workspace).findings()
+    assert "empty_job" not in {finding.code for finding in found.found}
+    assert any(each.code == "empty_job" and "absent" in each.why for each in found.skipped_findings)
     await workspace.close()

@@ -13,7 +13,6 @@ from console.text.pages.row_diff import ROWS, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-
 from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange, Undo
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
@@ -89,7 +88,8 @@ def dry_run_page(
     if dry_run.others or dry_run.uncounted:
         lines += [heading("Rows of other tables", "by the server's count"), *_others(dry_run, cells), BLANK]
     if dry_run.held > WRITE_TIMEOUT / 2:
-        note = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may hold row locks. The commit may be refused: select fewer nodes, or parts of them one after another."
+        took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may take."
+        note = f"{took} The commit may be refused: select fewer nodes at a time."
         lines += [*wrapped(note, cells, "$warning"), BLANK]
     if dry_run.blast_radius is not None:
         held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
