@@ -700,6 +700,32 @@ class Edit(Record):
     notes: tuple[str, ...] = ()
 
 
+class OtherRows(Record):
+    """Rows of one table that an action wrote beyond those that it shows, by the server's count.
+
+    ``table`` with its schema; a schema alone is that of the server's catalogs. ``own``: it is a table of the engine.
+    ``cause``: the foreign keys, triggers or rules that may have written them.
+    """
+
+    table: str
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    own: bool = False
+    cause: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of inserted, updated and deleted rows."""
+        return self.inserted, self.updated, self.deleted
+
+    @property
+    def words(self) -> str:
+        """The numbers in words: ``deleted 2 rows, inserted 1 row``."""
+        named = (("deleted", self.deleted), ("updated", self.updated), ("inserted", self.inserted))
+        return ", ".join(f"{word} {n:,} {'row' if n == 1 else 'rows'}" for word, n in named if n) or "written no row"
+
+
 class DryRun(Record):
     """Result of an action's real SQL, run and rolled back.
 
@@ -730,6 +756,14 @@ class DryRun(Record):
     waited: bool = False
     edit: Edit | None = None  # of an action with an edited text
     undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
+    others: tuple[OtherRows, ...] = ()  # rows beyond ``changes``: by foreign keys, triggers, rules
+    uncounted: bool = False  # the server does not count rows, so there may be others
+    held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
+
+    @property
+    def removed(self) -> tuple[OtherRows, ...]:
+        """Tables of which rows are deleted that are not shown, and that do not come back."""
+        return tuple(other for other in self.others if other.deleted)
 
 
 class Durability(StrEnum):
@@ -847,6 +881,7 @@ class Origin(Record):
 
 
 BULK = "bulk"  # among the arguments of an entry: the id of its bulk
+OTHERS = "other_rows"  # ... the rows of other tables that were written, in words
 
 
 class AuditLogEntry(Record):

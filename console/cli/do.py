@@ -328,6 +328,16 @@ def confirmed(
     if dry_run.wait and dry_run.for_now:
         question += f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor holds."
     question += more
+    tables = ",".join(other.table for other in dry_run.removed)
+    if tables:
+        lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
+        question += f" It would also have {lost}, which do not come back."
+        expected = f"{target.name},{tables}" if target.production else tables
+        if confirm is not None or yes:
+            if confirm != expected:
+                raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
+            return True
+        return prompts.typed(question, expected, f"--confirm {expected}")
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
         if confirm is not None and confirm != target.name:

@@ -48,9 +48,23 @@ from queries.errors import (
     TableLockedError,
     UnreachableError,
 )
-from queries.model import BULK, AuditLogEntry, DryRun, Durability, Outcome, Outcomes, Owner, Result, Undo, titled
+from queries.model import (
+    BULK,
+    OTHERS,
+    AuditLogEntry,
+    DryRun,
+    Durability,
+    OtherRows,
+    Outcome,
+    Outcomes,
+    Owner,
+    Result,
+    RowChange,
+    Undo,
+    titled,
+)
 from queries.workspace import Workspace
-from queries.write import audit_log, blast_radius, commit_status, failover, redrive_log, transaction_mark, undo
+from queries.write import audit_log, blast_radius, commit_status, failover, gate, redrive_log, transaction_mark, undo
 from queries.write import bulk_list as bulk_lists
 from queries.write.action_transaction import (
     POLICY,
@@ -129,7 +143,29 @@ async def dry_run(
         irreversible={i: why for part in parts for i, why in part.irreversible.items()},
         edit=plan.edit,
         undoes=plan.undoes,
+        others=_summed(other for part in parts for other in part.others),
+        uncounted=not all(part.counted for part in parts),
+        held=max((part.held for part in parts), default=0.0),
     )
+
+
+def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
+    """Return the rows of other tables of several transactions, once for each table."""
+    found: dict[str, OtherRows] = {}
+    for other in others:
+        was = found.get(other.table, OtherRows(table=other.table))
+        numbers = {name: getattr(was, name) + getattr(other, name) for name in gate.WORDS}
+        found[other.table] = msgspec.structs.replace(other, **numbers)
+    return tuple(found[table] for table in sorted(found))
+
+
+def _shown(dry_run: DryRun) -> gate.Shown:
+    """Return what the commit is compared with."""
+    changes: dict[str, list[RowChange]] = {}
+    for change in dry_run.changes:
+        changes.setdefault(change.id, []).append(change)
+    nodes = frozenset(r.id for r in dry_run.results if r.outcome is Outcome.CHANGED)
+    return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others)
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
@@ -240,6 +276,7 @@ def _pieces(
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
+    shown = _shown(dry_run)
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
     stays = workspace.audit_log_file is None and all(
@@ -253,7 +290,7 @@ def _pieces(
             workspace, plan, eligible, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
         ):
             known = {i: verdicts[i] for i in part if i in verdicts}
-            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at)
+            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at, shown=shown)
             yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
 
 
@@ -379,13 +416,17 @@ async def _attempt(
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
         return [
-            *_missed(request, versions, error),
+            *_missed(request, versions, error, policies=bool(action_transaction.policies)),
             *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else []),
         ]
+    except gate.UnshownError as error:
+        rest = {i: v for i, v in versions.items() if i not in error.nodes} if error.nodes else {}
+        stopped = _stopped(request, {i: v for i, v in versions.items() if i not in rest}, error)
+        return [stopped, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableLockedError as error:
         return [unchanged(request, versions, Outcome.LOCKED, error.line)]
     except DeniedError as error:
-        policies = request.reader.found.policies
+        policies = action_transaction.policies
         if policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
         needed = f"The action needs {', '.join(action_transaction.action.privileges)}, and INSERT on the audit log."
@@ -405,14 +446,24 @@ async def _attempt(
     return [action_transaction]
 
 
-def _missed(request: Request, versions: Mapping[str, str], error: GuardMissedError) -> Iterator[ActionTransaction]:
+def _missed(
+    request: Request, versions: Mapping[str, str], error: GuardMissedError, *, policies: bool
+) -> Iterator[ActionTransaction]:
     """Yield a transaction for each reason why nodes were not reached."""
     outcome, why = Outcome.STALE, "it changed during the statement"
-    if request.reader.found.policies:  # another writer is unlikely: the row was locked at its version
+    if policies:  # another writer is unlikely: the row was locked at its version
         outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
     reasons = {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
     for reason in dict.fromkeys(reasons.values()):
         yield unchanged(request, {i: versions[i] for i in error.missed if reasons[i] == reason}, *reason)
+
+
+def _stopped(request: Request, versions: dict[str, str], error: gate.UnshownError) -> ActionTransaction:
+    """Return a transaction that changed no node, because it did what the dry run had not shown."""
+    stopped = ActionTransaction(request, versions)
+    for node_id in versions:
+        stopped.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, f"{error.line} {UNCHANGED}"))
+    return stopped
 
 
 def _kind(workspace: Workspace, request: Request) -> type[ActionTransaction]:
@@ -540,6 +591,8 @@ def _entry(
     server = action_transaction.reader.database.server
     changes = (copy.differing() for copy in action_transaction.copies)
     named: dict[str, Any] = {redrive_log.NAME: request.fence.named()} if request.fence is not None else {}
+    others = "; ".join(f"{other.words} of {other.table}" for other in action_transaction.others)
+    named |= {OTHERS: others} if others else {}
     named |= {BULK: request.bulk_list.head.id} if request.bulk_list is not None else {}
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),

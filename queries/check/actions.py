@@ -12,19 +12,19 @@ from queries.actions import edit, perform
 from queries.actions.plan import Plan
 from queries.check.locking import check_locking
 from queries.check.report import Check, Notebook, first
-from queries.check.scripts import query, script
+from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.errors import DatabaseError, LostError
-from queries.model import OPEN, DryRun, Node, Outcome, Result, RowChange
+from queries.model import OPEN, DryRun, Node, Outcome, Result
 from queries.psql_text import array
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.statement import Statement
 from queries.strict_toml import TomlFile
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, gate
 from queries.write.action_transaction import ActionTransaction, Request
 
 REASON = "unstick engine check"
@@ -272,19 +272,17 @@ class ActionCheck:
         """
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
-            before = await _written(transaction)
             await running.run(transaction, None)
-            after = await _written(transaction)
-            shown = running.changes
+            others, copies = running.others, gate.copied(running.copies, self.reader.found.schema)
             self._check_status(tried.action, await self.reader.existing(transaction, running.live))
         at, name = self._at(tried.action, "rows"), tried.action.name
-        for table in sorted(after.keys() | {change.table.rpartition(".")[2] for change in shown}):
-            counted = [now - was for now, was in zip(after.get(table, NONE), before.get(table, NONE), strict=True)]
-            for word, written, seen in zip(WORDS, counted, _shown(shown, table), strict=True):
-                more[f"{word} {table}"] = written - seen
-                beyond = excess is not None and written - seen > max(excess.get(f"{word} {table}", 0), 0)
-                if bool(written) != bool(seen) or seen > written or beyond:
-                    message = f"{name}: the server {word} {written} rows of {table}, and {seen} are shown"
+        for other in others:
+            where, _, table = other.table.rpartition(".")
+            for word, number, seen in zip(gate.WORDS, other.counts, copies.get((where, table), gate.NONE), strict=True):
+                more[f"{word} {table}"] = number
+                beyond = excess is not None and number > excess.get(f"{word} {table}", 0)
+                if (number and not seen) or beyond:  # else a row was written twice
+                    message = f"{name}: the server {word} {number + seen} rows of {table}, and {seen} are shown"
                     self.notes.fault(at, message + about)
         return more
 
@@ -402,22 +400,6 @@ def _changed(value: Any) -> Any:
     if isinstance(value, list):
         return [*value[:-1], _changed(value[-1])] if value else [REASON]
     return value + 1 if type(value) in (int, float) else f"{value} "
-
-
-NONE = (0, 0, 0)
-WORDS = ("inserted", "updated", "deleted")
-
-
-async def _written(transaction: Transaction) -> dict[str, tuple[int, int, int]]:
-    rows = await transaction.rows(query("written"), {})
-    return {row["table"]: (row["inserted"], row["updated"], row["deleted"]) for row in rows}
-
-
-def _shown(changes: Iterable[RowChange], table: str) -> tuple[int, int, int]:
-    """Return how many shown rows of a table were inserted, updated and deleted."""
-    rows = {(c.table, c.key): c for c in changes if c.table.rpartition(".")[2] == table}.values()
-    inserted, deleted = sum(c.before is None for c in rows), sum(c.after is None for c in rows)
-    return inserted, len(rows) - inserted - deleted, deleted
 
 
 def _other(version: str) -> str:

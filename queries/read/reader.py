@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from queries.contract import absence
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.phases import counts_of, phase_of, phases_of
@@ -631,6 +632,10 @@ class Reader:
             skipped_findings.append(
                 SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None)
             )
+            return []
+        if tables := absence.hidden(chosen, self.found.policies):
+            why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
+            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return []
         every = await _rows(transaction, chosen, "findings", self.variant.parameters(ids=ids, page=page + 1))
         rows = [row for row in every if row["id"] is not None]

@@ -28,10 +28,10 @@ logged AS MATERIALIZED (
   SELECT '[' || coalesce(string_agg(r.change, ',' ORDER BY r.id COLLATE "C", r."table" COLLATE "C", r.key COLLATE "C"), '') || ']' AS changed,
          '{"tables":[' || array_to_string(ARRAY[{tables}], ',') || ']}' AS imaged,
          count(*) = (SELECT count(*) FROM pairs) AND coalesce(bool_and(r.regular), true) AS regular,
-         array_agg(r."table") FILTER (WHERE r.deleted) AS deleted
+         array_agg(r."table") FILTER (WHERE r.deleted) AS deleted, array_agg(r."table") FILTER (WHERE NOT r.deleted) AS updated
     FROM (
 {compared}
 ) AS r
 ),
 {entry}
-SELECT l.regular, l.deleted, e.entry FROM logged l LEFT JOIN written e ON true
+SELECT l.regular, l.deleted, l.updated, e.entry FROM logged l LEFT JOIN written e ON true

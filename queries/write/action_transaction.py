@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -28,11 +27,22 @@ from queries.errors import (
     SlowError,
     table_locks,
 )
-from queries.model import AuditLogEntry, Durability, Outcome, Owner, Record, Result, RowChange, Verdict, titled
+from queries.model import (
+    AuditLogEntry,
+    Durability,
+    OtherRows,
+    Outcome,
+    Owner,
+    Record,
+    Result,
+    RowChange,
+    Verdict,
+    titled,
+)
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
-from queries.write import audit_log, images, witnesses
+from queries.write import audit_log, gate, images, witnesses
 from queries.write.blast_radius import Measured, Measurement
 from queries.write.bulk_list import BulkList
 from queries.write.redrive_log import Fence
@@ -61,7 +71,7 @@ class Request(Record):
     in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
     at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures the blast radius.
     ``no_images``: why no images of the rows are kept, or "". ``keeps_values`` False: the audit log entry names the
-    changed columns without their values. ``fence``: the redrive that it is a part of.
+    changed columns without their values. ``fence``: the redrive that it is a part of. ``shown``: what the dry run did.
     """
 
     reader: Reader
@@ -80,6 +90,7 @@ class Request(Record):
     no_images: str = ""
     keeps_values: bool = True
     fence: Fence | None = None
+    shown: gate.Shown = gate.Shown()
 
 
 class GuardMissedError(DatabaseError):
@@ -91,13 +102,6 @@ class GuardMissedError(DatabaseError):
     def __init__(self, missed: Sequence[str], whys: Mapping[str, str] | None = None) -> None:
         super().__init__("The change did not reach every node.")
         self.missed, self.whys = missed, whys or {}
-
-
-class ImagesError(ConflictError):
-    """The row copies show deletions that the server did not make.
-
-    The transaction is rolled back.
-    """
 
 
 class ActionTransaction:
@@ -132,6 +136,12 @@ class ActionTransaction:
         self.steady: dict[str, str | None] = {}  # by node: text that must not change during a wait
         self.measured: Measured | None = None
         self._measurement = Measurement(self.reader) if request.measures else None
+        self.policies = self.reader.found.policies  # tables whose row-level security restricts this role
+        self.others: tuple[OtherRows, ...] = ()  # rows that the copies do not have
+        self.counted = True  # False: the server does not count rows, so there may be others
+        self.held = 0.0  # seconds that its statements took, with row locks
+        self._shown = request.shown
+        self._written = gate.Written()  # before the change
         self._foreign: set[tuple[str, str, str]] = set()
         self._nodes: dict[str, list[str]] = {}  # ids and versions of `live` as statement parameters; {}: build again
         self._sections = self.reader.engine.actions.get(self.action.script, {})
@@ -198,7 +208,7 @@ class ActionTransaction:
         error if a policy for UPDATE or DELETE hides them.
         """
         tables = dict.fromkeys(p.partition(" ")[2] for p in self.action.privileges)
-        policies = [name for name in tables if name in self.reader.found.policies]
+        policies = [name for name in tables if name in self.policies]
         if len(tables) < 2 or not policies:
             return ""
         return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
@@ -216,6 +226,8 @@ class ActionTransaction:
 
         ``seen``: row digests of the dry run; None in the dry run itself.
         """
+        began = time.monotonic()
+        await self._begin(transaction)
         with table_locks():
             before = await self._prepare(transaction, seen)
         if not self.live:
@@ -225,18 +237,53 @@ class ActionTransaction:
         reader, texts_before = self._image_reader, {}
         if reader is not None:
             texts_before = await reader.completed(transaction, self._places, self._row_texts)
-        deleted = await self._deleted(transaction, {table for _, table, _ in before})
         await self._apply(transaction)
         after = await self._copy(transaction, "images_after")
         self.copies = tuple(_differences(set(self.live), before, after, self._foreign))
-        gone = {(copy.table, copy.key) for copy in self.copies if copy.after is None}  # nodes may share a row
-        await self._check_deletions(transaction, deleted, Counter(table for table, _ in gone))
+        await self._check(transaction, seen)
+        self.held = time.monotonic() - began
         if self._measurement is not None:
             self.measured = await self._measurement.after(transaction)
+            self.held -= self.measured.seconds
         if reader is not None:
             known = {p: text for p, text in self._row_texts.items() if p in texts_before or text.texts}
             texts_after = await reader.completed(transaction, self._places, known)  # inserted rows need their values
-            self.images = reader.collect(self.copies, texts_before, texts_after, self.reader.local)
+            found = reader.collect(self.copies, texts_before, texts_after, self.reader.local)
+            self.images = found.without(map(self.reader.local, self.live), self._uncopied())
+
+    async def _begin(self, transaction: Transaction) -> None:
+        """Read what the session has written before, and the policies of now."""
+        self._written = await self._counts(transaction)
+        self.policies, self.counted = self._written.policies, self._written.counted
+
+    async def _counts(self, transaction: Transaction) -> gate.Written:
+        found = self.reader.found
+        return await gate.written(transaction, found.schema, found.relations)
+
+    async def _check(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
+        """Pass the gate. Raises MiscountedError, DeniedError, and in a commit UnshownError."""
+        found = self.reader.found
+        if seen is not None:
+            known = (copy.read() for copy in self.copies if copy.id in self._shown.nodes)
+            gate.compare_rows(known, self._shown, self.live)
+        if not self.counted:
+            return
+        copies = gate.copied(self.copies, found.schema)
+        server = (await self._counts(transaction)).since(self._written)
+        more = gate.uncopied(server, copies)
+        self.others = await gate.others(transaction, more, server, found.schema, found.relations)
+        gate.hidden(self.others, self.policies, found.schema)
+        if seen is not None:
+            gate.compare(self.others, self._shown, self.live)
+
+    def _uncopied(self) -> str:
+        """Return why an undo could not restore all rows of the engine, or ""."""
+        shown = {copy.table for copy in self.copies}
+        for other in self.others:
+            name = other.table.rpartition(".")[2]
+            if other.own and (other.deleted or (other.updated and name not in shown)):
+                return f"it has also {other.words} of {name} without a copy ({other.cause})"
+        return ""
 
     async def log(self, transaction: Transaction, entry: AuditLogEntry) -> str:
         """Write the entry to the audit log table. Return its id, or "" without images."""
@@ -260,30 +307,6 @@ class ActionTransaction:
             source = change.source
         verify(rows, SHAPES[":change"], source)
         return {self._full(row["id"]) for row in rows}
-
-    async def _deleted(self, transaction: Transaction, tables: Iterable[str]) -> dict[str, int | None]:
-        """Return the server's count of rows deleted by this session, by copied table."""
-        ids = sorted(tables)
-        counted = await transaction.rows(statement("deleted"), {"ids": ids}) if ids else []
-        return {row["table"]: row["n"] for row in counted}
-
-    async def _check_deletions(
-        self, transaction: Transaction, before: Mapping[str, int | None], claimed: Mapping[str, int]
-    ) -> None:
-        """Compare deletions in the row copies with the server's count. Raises ImagesError.
-
-        The same statement copies rows twice. A row that the second copy cannot reach would look deleted although it
-        exists, and the audit log would record that.
-        """
-        if not claimed:
-            return
-        now = await self._deleted(transaction, claimed)
-        for table, number in claimed.items():
-            first, last = before.get(table), now.get(table)
-            if first is not None and last is not None and number > last - first:
-                raise ImagesError(
-                    f"The row copies show {number} deleted rows of {table}, but the server deleted {last - first}."
-                )
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
@@ -339,7 +362,7 @@ class ActionTransaction:
             now |= await self._locked(transaction)
         absent = [i for i in self.live if i not in now]
         existing = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()
-        policies = self.reader.found.policies
+        policies = self.policies
         hidden = await self._hidden(transaction, sorted(existing)) if policies else set()
         holders = await self._holders(transaction, sorted(existing - hidden))
         for node_id in absent:

@@ -1,8 +1,8 @@
 """One write transaction of a bulk, whose rows stay on the server.
 
 The server compares the rows before and after the change, and writes what differs to the audit log itself. That takes
-half of the time. It is possible if the columns that change are those that the action ``overwrites``, and if no row is
-inserted. Otherwise the transaction is rolled back, and
+half of the time. It is possible if the columns that change are those that the action ``overwrites``, if no row is
+inserted, and if the server wrote no other row. Otherwise the transaction is rolled back, and
 :class:`~queries.write.action_transaction.ActionTransaction` runs it again.
 """
 
@@ -16,14 +16,14 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import Action
-from queries.db.database import Transaction
+from queries.db.database import Table, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, table_locks
 from queries.model import NOT_KEPT, SET, AuditLogEntry
 from queries.psql_text import literal
 from queries.read.reader import Reader
 from queries.statement import Statement, with_parts
-from queries.write import audit_log, images
+from queries.write import audit_log, gate, images
 from queries.write.action_transaction import ActionTransaction, Request
 from queries.write.images import Layout
 
@@ -45,7 +45,7 @@ class BulkTransaction(ActionTransaction):
         self._layouts: tuple[Layout, ...] = ()
         self._before = ""  # the rows before the change, which only the server reads
         self._values: dict[str, Any] = {}  # more parameters of the next statement
-        self._deletions: Mapping[str, int | None] = {}
+        self._changed: Mapping[Table, gate.Counts] = {}  # what the server wrote
         self._texts: dict[str, str] = {}  # each list of `_nodes` as one text; {}: they must be sent as lists
         self._listed = self._nodes  # those of `_texts`
 
@@ -73,6 +73,7 @@ class BulkTransaction(ActionTransaction):
 
     async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
         """Run all steps before the entry. Raises IrregularError."""
+        await self._begin(transaction)
         with table_locks():
             await self._admit(transaction, seen)
         if not self.live:
@@ -85,8 +86,9 @@ class BulkTransaction(ActionTransaction):
         (part,) = self._sections["rows"]
         before = await self._rows(transaction, _before(part, self._layouts))
         self._before = before[0]["rows"]
-        self._deletions = await self._deleted(transaction, {each.name for each in self._layouts if not each.others})
         await self._apply(transaction)
+        if self.counted:
+            self._changed = (await self._counts(transaction)).since(self._written)
 
     async def log(self, transaction: Transaction, entry: AuditLogEntry) -> str:
         """Write the entry. Return its id, or "" without images. Raises IrregularError."""
@@ -98,8 +100,19 @@ class BulkTransaction(ActionTransaction):
         self._values, self._before = {}, ""  # they are large, and the journal keeps this transaction
         if not written["regular"]:
             raise IrregularError("Rows did not change as the action says.")
-        await self._check_deletions(transaction, self._deletions, Counter(written["deleted"] or ()))
+        if self.counted and not self._adds_up(written["updated"] or (), written["deleted"] or ()):
+            raise IrregularError("The server wrote rows that the comparison does not have.")
         return written["entry"] or ""
+
+    def _adds_up(self, updated: Iterable[str], deleted: Iterable[str]) -> bool:
+        """Return True if the server wrote the rows that differ, and no others."""
+        numbers = Counter(updated), Counter(deleted)
+        schema = self.reader.found.schema
+        rows = {
+            gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name])
+            for name in {*numbers[0], *numbers[1]}
+        }
+        return rows == self._changed
 
     async def _sent(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
         """Send a statement with each list as one text.

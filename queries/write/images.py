@@ -62,6 +62,17 @@ class Images(Record):
     tables: tuple[TableImages, ...] = ()
     incomplete: dict[str, str] = {}
 
+    def without(self, nodes: Iterable[str], why: str) -> Images:
+        """Return the images with no rows of these nodes, if there is a reason."""
+        if not why:
+            return self
+        incomplete = {**dict.fromkeys(nodes, why), **self.incomplete}
+        tables = (
+            msgspec.structs.replace(t, rows=tuple(row for row in t.rows if row.id not in incomplete))
+            for t in self.tables
+        )
+        return Images(tables=tuple(tables), incomplete=incomplete)
+
 
 class StoredImages(Record):
     """Images as an entry keeps them, and what the server recorded of the entry.

@@ -15,6 +15,8 @@ from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
 from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange, Undo
 
+WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
+
 RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
 """Sign and colour of each risk, with the signs of the severities."""
 
@@ -84,6 +86,12 @@ def dry_run_page(
         lines += [*edit(dry_run.edit, cells), BLANK]
     lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))
     lines += [*(differences(dry_run.changes, cells, limit=limit) or [plain("none", "$faint")]), BLANK]
+    if dry_run.others or dry_run.uncounted:
+        lines += [heading("Rows of other tables", "by the server's count"), *_others(dry_run, cells), BLANK]
+    if dry_run.held > WRITE_TIMEOUT / 2:
+        took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may take."
+        note = f"{took} The commit may be refused: select fewer nodes at a time."
+        lines += [*wrapped(note, cells, "$warning"), BLANK]
     if dry_run.blast_radius is not None:
         held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
         lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells), BLANK]
@@ -95,6 +103,18 @@ def dry_run_page(
     return lines + _audit_log(dry_run, actions, cells)
 
 
+def _others(dry_run: DryRun, cells: int) -> list[Spans]:
+    """Return the rows that were written beyond those that are shown."""
+    lines: list[Spans] = []
+    for other in dry_run.others:
+        cause = f" ({other.cause})" if other.cause else ""
+        lines += wrapped(f"{other.table}: {other.words}{cause}", cells, "$error" if other.deleted else "$warning")
+    if dry_run.uncounted:
+        why = "Not known: track_counts is off, so the server does not count what triggers and foreign keys write."
+        lines += wrapped(why, cells, "$warning")
+    return lines
+
+
 def _undo(dry_run: DryRun, actions: Sequence[Action]) -> str:
     """Return which nodes can be undone, and why others cannot."""
     changed = [result.id for result in dry_run.results if result.outcome is Outcome.CHANGED]
@@ -103,6 +123,8 @@ def _undo(dry_run: DryRun, actions: Sequence[Action]) -> str:
     if whys.total() < len(changed) and any(action.undo not in (Undo.NONE, None) for action in actions):
         parts.append(f"{count_nodes(len(changed) - whys.total(), changed)} can be undone.")
         parts += dict.fromkeys(action.undo_note for action in actions if action.undo_note)
+    if dry_run.others and parts:
+        parts.append(f"Rows of {', '.join(other.table for other in dry_run.others)} do not come back.")
     return " ".join(parts)
 
 

@@ -113,9 +113,22 @@ class DryRunScreen(Dialog[DryRun | Back]):
             return
         if not self.is_current:
             return
+        await self._ask_for_removed()
         self._say(self._advice())
         self._show()
         self._renew_buttons()
+
+    async def _ask_for_removed(self) -> None:
+        """Add a field for the names of tables whose rows are deleted too."""
+        tables = ",".join(other.table for other in self._dry_run.removed) if self._dry_run is not None else ""
+        if not tables or any(typed.expected == tables for typed in self._typed):
+            return
+        typed = Typed("tables whose rows are deleted too", tables)
+        placeholder = f"type {safe_text(tables)} ({typed.what})"
+        line = Input(placeholder=placeholder, id=f"typed-{len(self._typed)}", classes="typed")
+        line.cursor_blink = False
+        await self.query_one("#box").mount(line, before=self.query_one(".buttons"))
+        self._typed.append(typed)
 
     def _show(self) -> None:
         dry_run, plan = self._dry_run, self._plan

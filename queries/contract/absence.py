@@ -1,0 +1,21 @@
+"""Statements whose rows say that other rows are absent, which row-level security may merely hide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from queries.statement import Statement
+
+# A count or the newest row of some is also about the rows that are not there.
+_ABSENT = re.compile(
+    r"\bNOT\s+EXISTS\b|\bNOT\s+IN\b|<>\s*ALL\b|\bLEFT\s+JOIN\b|\)\s*IS\s+NULL|\b(?:count|min|max|bool_and)\(",
+    re.IGNORECASE,
+)
+
+
+def hidden(statement: Statement, restricted: Iterable[str]) -> tuple[str, ...]:
+    """Return the restricted tables whose hidden rows a statement could take for absent ones."""
+    if not _ABSENT.search(statement.text):
+        return ()
+    return tuple(name for name in restricted if re.search(rf'\."?{re.escape(name)}"?(?!\w)', statement.text))

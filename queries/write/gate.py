@@ -1,0 +1,260 @@
+"""The one gate of every write: what the server says it wrote, against what is shown and logged.
+
+The server counts the rows that a transaction inserts, updates and deletes, by table. They include what foreign keys,
+triggers and rules did. What the row copies do not have is named in the dry run and in the audit log, and stops a commit
+whose dry run did not show it. So does a changed row that the dry run did not show, or showed otherwise. Nothing here
+knows what kind of change it is.
+
+Not counted: what runs in another session (dblink, foreign tables), and what a function does outside of the database.
+A row that a trigger wrote and rolled back again in a block of its own is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from queries.db.database import Table, Transaction
+from queries.db.shared_sql import statement
+from queries.errors import ConflictError, DeniedError
+from queries.model import OtherRows, Record, RowChange
+
+WORDS = ("inserted", "updated", "deleted")
+EPOCH = 1_000_000_000  # a number from here on may be a time or an id, which differs between dry run and commit
+
+# Parts of a text that may differ between dry run and commit: ids and tokens, then times and numbers.
+_VARYING = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{16,}\b|\d+(?:\.\d+)?")
+
+
+class Counts(NamedTuple):
+    """Number of rows of a table that were inserted, updated and deleted."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    def minus(self, other: Counts) -> Counts:
+        """Return the difference."""
+        return Counts(*(now - was for now, was in zip(self, other, strict=True)))
+
+
+NONE = Counts()
+
+
+class Written(Record):
+    """Rows that the session has written so far, by table.
+
+    ``counted``: False if the server does not count them. ``policies``: tables of the engine whose row-level security
+    restricts this role now.
+    """
+
+    tables: Mapping[Table, Counts] = {}
+    counted: bool = True
+    policies: tuple[str, ...] = ()
+
+    def since(self, before: Written) -> dict[Table, Counts]:
+        """Return what was written since ``before``."""
+        both = self.tables.keys() | before.tables.keys()
+        found = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
+        return {table: counts for table, counts in found.items() if counts != NONE}
+
+
+class Shown(Record):
+    """What the operator saw in the dry run.
+
+    ``nodes``: those that it changed. ``changes``: their rows, by node. ``others``: rows of other tables.
+    """
+
+    nodes: frozenset[str] = frozenset()
+    changes: Mapping[str, Sequence[RowChange]] = {}
+    others: tuple[OtherRows, ...] = ()
+
+
+class UnshownError(ConflictError):
+    """The transaction did what the dry run did not show. It is rolled back.
+
+    ``nodes``: why, by node; empty if it cannot be told from which node it comes.
+    """
+
+    def __init__(self, why: str, nodes: Mapping[str, str]) -> None:
+        super().__init__(why)
+        self.nodes = nodes
+
+
+class MiscountedError(ConflictError):
+    """The row copies show changes that the server did not make. The transaction is rolled back."""
+
+
+async def written(transaction: Transaction, schema: str, relations: Collection[str]) -> Written:
+    """Read what this session has written, and the policies of an engine's tables. Raises DatabaseError."""
+    rows = await transaction.rows(statement("written"), {"schema": schema, "ids": sorted(relations)})
+    return Written(
+        tables={
+            (r["schema"], r["name"]): Counts(r["inserted"], r["updated"], r["deleted"])
+            for r in rows
+            if r["schema"] is not None
+        },
+        counted=rows[0]["counted"],
+        policies=tuple(rows[0]["policies"]),
+    )
+
+
+def copied(changes: Iterable[RowChange], schema: str) -> dict[Table, Counts]:
+    """Count the changed rows of the copies by table. Nodes may share a row."""
+    rows = {(c.table, c.key): (c.before is None, c.after is None) for c in changes}
+    found: dict[Table, list[int]] = {}
+    for (table, _), (inserted, deleted) in rows.items():
+        found.setdefault(qualified(table, schema), [0, 0, 0])[0 if inserted else 2 if deleted else 1] += 1
+    return {table: Counts(*counts) for table, counts in found.items()}
+
+
+def qualified(table: str, schema: str) -> Table:
+    """Return schema and name of a table of the copies, which name the engine's schema only if it is another one."""
+    where, _, name = table.rpartition(".")
+    return where or schema, name
+
+
+def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> dict[Table, Counts]:
+    """Return what the server wrote beyond the copies. Raises MiscountedError if it wrote less.
+
+    A row that moves to another partition counts as deleted and inserted.
+    """
+    found = {}
+    for table in server.keys() | copies.keys():
+        inserted, updated, deleted = server.get(table, NONE).minus(copies.get(table, NONE))
+        moved = max(min(-updated, inserted, deleted), 0)
+        more = Counts(inserted - moved, updated + moved, deleted - moved)
+        for word, number in zip(WORDS, more, strict=True):
+            if number < 0:
+                name, here = table[1], server.get(table, NONE)
+                raise MiscountedError(
+                    f"The row copies show {copies[table][WORDS.index(word)]} {word} rows of {name}, but the server"
+                    f" {word} {here[WORDS.index(word)]}."
+                )
+        if more != NONE:
+            found[table] = more
+    return found
+
+
+async def others(
+    transaction: Transaction,
+    more: Mapping[Table, Counts],
+    changed: Iterable[Table],
+    schema: str,
+    relations: Collection[str],
+) -> tuple[OtherRows, ...]:
+    """Return the rows beyond the copies as records, with what may have written them. Raises DatabaseError."""
+    if not more:
+        return ()
+    args = {"tables": sorted(more), "changed": sorted({*changed, *more})}
+    causes = {
+        (row["schema"], row["name"]): row["cause"]
+        for row in await transaction.rows(statement("written_by"), {"args": msgspec.json.encode(args).decode()})
+    }
+    return tuple(
+        OtherRows(
+            table=f"{where}.{name}" if name else where,
+            **dict(zip(WORDS, more[where, name], strict=True)),
+            own=where == schema and name in relations,
+            cause=causes.get((where, name), ""),
+        )
+        for where, name in sorted(more)
+    )
+
+
+def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> None:
+    """Raise DeniedError if rows that a policy hides from this role were deleted or changed with others."""
+    restricted = {f"{schema}.{name}": name for name in policies}
+    for other in found:
+        if other.table in restricted and (other.deleted or other.updated):
+            name = restricted[other.table]
+            raise DeniedError(
+                f"row-level policy: it would also have {other.words} of {name} that this role cannot see."
+                " A role that sees all rows can do it."
+            )
+
+
+def compare(found: Sequence[OtherRows], shown: Shown, nodes: Collection[str]) -> None:
+    """Compare rows of other tables with those of the dry run. Raises UnshownError.
+
+    The numbers must be the same for the same nodes. Of fewer nodes there may be fewer. Of nodes that were not dry-run,
+    only the tables are known.
+    """
+    seen = {other.table: other for other in shown.others}
+    known, same = shown.nodes.issuperset(nodes), shown.nodes == frozenset(nodes)
+    for table in sorted({*seen, *(other.table for other in found)} if same else {other.table for other in found}):
+        now = next((other for other in found if other.table == table), OtherRows(table=table))
+        was = seen.get(table, OtherRows(table=table))
+        pairs = zip(now.counts, was.counts, strict=True)
+        if any(n != w if same else n > w if known else (n and not w) for n, w in pairs):
+            what = f"the dry run showed {was.words}" if any(was.counts) else "the dry run did not show that"
+            cause = f" ({now.cause})" if now.cause else ""
+            raise UnshownError(f"It would also have {now.words} of {table}{cause}; {what}.", {})
+
+
+def compare_rows(changes: Iterable[RowChange], shown: Shown, nodes: Collection[str]) -> None:
+    """Compare changed rows with those of the dry run. Raises UnshownError.
+
+    A row that nodes share may be listed under any of them. Inserted rows get new keys, so they are counted.
+    """
+    known = shown.nodes.intersection(nodes)
+    done = [change for change in changes if change.id in known]
+    seen = [change for each in shown.changes.values() for change in each]
+    rows = {(c.table, c.key): c for c in done if c.before is not None}
+    before = {(c.table, c.key): c for c in seen if c.before is not None}
+    whys: dict[str, str] = {}
+    for place, change in sorted(rows.items()):
+        was = before.get(place)
+        why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was)
+        if why:
+            whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
+    if known == shown.nodes and known.issuperset(nodes):
+        made, expected = (Counter(c.table for c in each if c.before is None) for each in (done, seen))
+        for place in sorted(before.keys() - rows.keys()):
+            why = "it did not change a row that the dry run changed"
+            whys.setdefault(before[place].id, f"the commit differs: {why} ({place[0]}). Repeat the dry run.")
+        for table in sorted(made.keys() | expected.keys()):
+            if made[table] != expected[table]:
+                why = f"it inserted {made[table]} rows of {table}, and the dry run {expected[table]}"
+                raise UnshownError(f"The commit differs: {why}.", {})
+    if whys:
+        raise UnshownError(next(iter(whys.values())), whys)
+
+
+def _columns_differ(now: RowChange, was: RowChange) -> str:
+    """Return how a row's change differs from that of the dry run, or ""."""
+    if (now.after is None) != (was.after is None):
+        return f"the commit {'deleted' if now.after is None else 'changed'} a row of {now.table}, unlike the dry run"
+    if now.after is None or was.after is None or now.before is None or was.before is None:
+        return ""
+    names = [n for n in now.after if now.after[n] != now.before.get(n)]
+    shown = {n for n in was.after if was.after[n] != was.before.get(n)}
+    for name in names:
+        if now.before.get(name) != was.before.get(name):
+            continue  # another transaction has changed it since; the versions say whether that matters
+        if name not in shown:
+            return f"the commit changed {now.table}.{name}, which the dry run did not"
+        if not _alike(now.after[name], was.after.get(name)):
+            return f"the commit set {now.table}.{name} to another value than the dry run"
+    return ""
+
+
+def _alike(now: Any, was: Any) -> bool:
+    """Return True if two values differ at most as a time, an id or a token does."""
+    if now == was:
+        return True
+    if isinstance(now, str) and isinstance(was, str):
+        return _VARYING.sub("0", now) == _VARYING.sub("0", was)
+    if isinstance(now, bool) or isinstance(was, bool):
+        return False
+    if isinstance(now, int | float) and isinstance(was, int | float):
+        return min(now, was) >= EPOCH
+    if isinstance(now, list) and isinstance(was, list):
+        return len(now) == len(was) and all(map(_alike, now, was))
+    if isinstance(now, dict) and isinstance(was, dict):
+        return now.keys() == was.keys() and all(_alike(value, was[key]) for key, value in now.items())
+    return False

@@ -1,0 +1,78 @@
+"""The gate: what the server wrote is what the dry run showed, or nothing is committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from queries.model import Outcome
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, reader, why
+from tests.servers import PostgresServer
+
+INVOICE = "CREATE TABLE invoice (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE CASCADE)"
+STATE = (
+    "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
+    "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION other_state()"
+)
+
+
+async def test_rows_that_a_foreign_key_deletes_are_named_and_counted(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.sql(INVOICE)
+    await eternaltwin_db.sql("INSERT INTO invoice SELECT n, $1 FROM generate_series(1, 2) n", job)
+    workspace = await opened(eternaltwin, tmp_path)
+    node = eternaltwin_db.id(job, "job")
+    dry_run = await dry_run_of(workspace, "delete", [node])
+    (other,) = dry_run.others
+    assert (other.table, other.counts, other.own) == ("public.invoice", (0, 0, 2), False)
+    assert "ON DELETE CASCADE" in other.cause
+    await eternaltwin_db.sql("INSERT INTO invoice VALUES (3, $1)", job)
+    stopped = await committed(workspace, dry_run)
+    assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
+    assert "public.invoice" in why(stopped, node)
+    done = await committed(workspace, await dry_run_of(workspace, "delete", [node]))
+    assert outcomes_of(done) == {node: Outcome.CHANGED}
+    (entry, *_), _cursor = await workspace.audit_entries()
+    assert entry.arguments["other_rows"] == "deleted 3 rows of public.invoice"
+    await workspace.close()
+
+
+async def test_a_trigger_made_since_the_dry_run_stops_the_commit(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-60))
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [node])
+    await eternaltwin_db.sql(STATE)
+    stopped = await committed(workspace, dry_run)
+    assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
+    assert "task.state" in why(stopped, node)
+    await workspace.close()
+
+
+async def test_hidden_tasks_make_no_empty_job_and_are_not_deleted_with_their_job(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job)
+    await eternaltwin_db.sql("CREATE INDEX ON task (job_id)")
+    role = server.unique("role")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
+    )
+    clerk = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    workspace = await opened(clerk, tmp_path)
+    await eternaltwin_db.sql("ALTER TABLE task ENABLE ROW LEVEL SECURITY")  # after the engine was found
+    node = eternaltwin_db.id(job, "job")
+    dry_run = await dry_run_of(workspace, "delete", [node])
+    assert outcomes_of(dry_run) == {node: Outcome.DENIED}
+    assert "deleted 1 row of task that this role cannot see" in why(dry_run, node)
+    await workspace.close()
+    workspace = await opened(clerk, tmp_path)
+    found = await reader(workspace).findings()
+    assert "empty_job" not in {finding.code for finding in found.found}
+    assert any(each.code == "empty_job" and "absent" in each.why for each in found.skipped_findings)
+    await workspace.close()
