@@ -11,6 +11,7 @@ from console.cli.output import output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
+from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
 from queries.errors import DatabaseError, LostError
@@ -123,12 +124,8 @@ async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, s
 
 def _failures(part: Findings) -> Iterator[str]:
     """Yield one line per reason for which findings could not be checked."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for each in part.skipped_findings:
-        if each.failed:
-            reasons.setdefault((each.engine, each.why), []).append(each.code)
-    for (label, why), codes in reasons.items():
-        yield f"{label}: not checked: {', '.join(codes)}: {why}"
+    for label, text in by_reason(each for each in part.skipped_findings if each.failed):
+        yield f"{label}: not checked: {text}"
 
 
 def _unwatched(readers: Sequence[Reader]) -> Iterator[SkippedFinding]:
@@ -151,7 +148,5 @@ def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
     for label, code in answer.capped:
         yield f"There are more of {label} {code}: --limit shows more."
-    for each in answer.skipped_findings:
-        if each.failed:
-            continue  # already on stderr
-        yield f"Not checked: {each.engine} {each.code}: {each.why}" + (f" ({each.ddl})" if each.ddl else "")
+    for label, text in by_reason(each for each in answer.skipped_findings if not each.failed):  # those are on stderr
+        yield f"Not checked: {label} {text}"

@@ -275,7 +275,7 @@ class Reader:
         found, skipped_findings, capped = await self._findings(local, page)
         unread = self._unread(skipped_findings)
         if self.found.policies:
-            skipped_findings.append(SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
+            skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
         found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(
             found=tuple(found),

@@ -73,8 +73,10 @@ async def test_hidden_rows_are_no_all_clear(eternaltwin_db: EternaltwinDb, clerk
         assert "polic" in json.out, command
     counts = (await ask("engines", "--json", dsn=clerk)).json["engines"][0]["counts"]
     assert all(count["precision"] != "exact" for count in counts)
-    skipped_findings = (await ask("stuck", "--json", dsn=clerk)).json["skipped_findings"]
-    assert [each["code"] for each in skipped_findings if "task" in each["why"]] == ["hidden rows"]
+    skipped = [each["code"] for each in (await ask("stuck", "--json", dsn=clerk)).json["skipped_findings"]]
+    assert skipped[0] == "hidden rows"
+    assert "empty_job" in skipped
+    assert (await ask("stuck", dsn=clerk)).out.count("would take for absent") == 1
 
 
 async def test_a_node_that_no_policy_shows_is_not_called_gone(eternaltwin_db: EternaltwinDb, clerk: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from console.text import drawings, formatting, payload
+from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
@@ -60,14 +61,8 @@ def detail(
 
 def _not_checked(page: Detail, cells: int) -> list[Spans]:
     """Return the findings that could not be looked for, grouped by the reason."""
-    reasons: dict[str, list[str]] = {}
-    for each in page.skipped_findings:
-        reasons.setdefault(each.why, []).append(each.code)
-    return [
-        line
-        for why, codes in reasons.items()
-        for line in wrapped(f"Not checked: {', '.join(codes)}: {why}", cells, "$warning", 0)
-    ]
+    texts = (text for _, text in by_reason(page.skipped_findings))
+    return [line for text in texts for line in wrapped(f"Not checked: {text}", cells, "$warning", 0)]
 
 
 def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[Spans]:

@@ -12,6 +12,7 @@ from console.model import incident_list
 from console.model.incident_list import Item, Trend
 from console.model.row_list import Row, RowList
 from console.text import formatting
+from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
 from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
@@ -155,7 +156,7 @@ class StuckScreen(ListScreen[Item]):
         elif not self.session.findings_loaded:
             notice.show("Reading findings …", self.session.error_text)
         else:
-            left = "\n".join(f"Not checked: {part.code}: {part.why}" for part in self.session.skipped_findings)
+            left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
             sure = "Nothing is stuck, as far as the database shows."
             notice.show("No problems found in the parts that could be checked." if self.session.more else sure, left)
 

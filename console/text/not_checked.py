@@ -1,0 +1,16 @@
+"""Checks that were not made, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from queries.model import SkippedFinding
+
+
+def by_reason(skipped: Iterable[SkippedFinding]) -> Iterator[tuple[str, str]]:
+    """Yield engine and text for each reason: the codes of the checks, the reason, and the DDL that would allow them."""
+    reasons: dict[tuple[str, str, str | None], list[str]] = {}
+    for each in skipped:
+        reasons.setdefault((each.engine, each.why, each.ddl), []).append(each.code)
+    for (engine, why, ddl), codes in reasons.items():
+        yield engine, f"{', '.join(codes)}: {why}" + (f" ({ddl})" if ddl else "")
