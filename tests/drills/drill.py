@@ -147,7 +147,7 @@ async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[st
 
     The command of an incident that needs samples finds nothing without them.
     """
-    target = Target(Config(), dsn=dsn)
+    target = Target(Config(path=Path()), dsn=dsn)
     found = incident.findings[0]
     lines = [tables.incident_command(target, incident), *([tables.command(target, found)] if found.action else [])]
     settings = "".join(
