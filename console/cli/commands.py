@@ -751,7 +751,10 @@ def schema(options: CliOptions, /, command: tuple[str, ...]) -> None:
 @_words("command", "commands")
 @click.pass_context
 def help_(context: click.Context, /, command: tuple[str, ...]) -> None:
-    """Show the help of a COMMAND, or of unstick. do ACTION shows what an action does, and its arguments."""
+    """Show the help of a COMMAND, or of unstick.
+
+    do ACTION shows what an action does in each engine, and its arguments.
+    """
     root = context.find_root()
     if len(command) == 2 and command[0] == "do":
         from console.cli.action_help import lines

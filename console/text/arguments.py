@@ -10,7 +10,7 @@ VALUES = {"text": "TEXT", "int": "NUMBER", "flag": "true|false", "json": "JSON"}
 
 
 def arguments(action: Action) -> Iterator[tuple[str, str]]:
-    """Yield each argument as it is typed, with what it means, whether it is required, and its default."""
+    """Yield each argument as it is typed, with its meaning and default."""
     for argument in action.arguments:
         if argument.type == "document":
             yield "--edit, or --input FILE", argument.title

@@ -16,7 +16,7 @@ logs AS MATERIALIZED (
 authors AS MATERIALIZED (
   SELECT r.oid, r.rolname FROM given JOIN pg_roles r ON r.rolname = g ->> 'author'
   UNION
-  SELECT r.oid, r.rolname -- roles that nobody can log in as, such as pg_write_all_data, write by their members
+  SELECT r.oid, r.rolname -- roles without login, such as pg_write_all_data, write by their members
     FROM logs l
     JOIN pg_roles w ON NOT w.rolsuper
      AND (has_column_privilege(w.oid, l.oid, 'role', 'INSERT') OR has_any_column_privilege(w.oid, l.oid, 'UPDATE'))

@@ -143,18 +143,17 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, comman
 
 
 async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[str]) -> list[str]:
-    """Dry-run the printed commands of an incident and of its first finding. Return what refuses them as they stand.
-
-    The command of an incident that needs samples finds nothing without them.
-    """
+    """Dry-run the printed commands of an incident, and return what refuses them."""
     target = Target(Config(path=Path()), dsn=dsn)
     found = incident.findings[0]
     lines = [tables.incident_command(target, incident), *([tables.command(target, found)] if found.action else [])]
-    settings = "".join(
-        f"[{'options' if isinstance(value, str) else 'thresholds'}.{engine}]\n{name} = {json.dumps(value)}\n"
-        for engine, values in overrides.items()
-        for name, value in values.items()
-    )
+    lists: dict[str, list[str]] = {}
+    for engine, values in overrides.items():
+        for name, value in values.items():
+            one = next(iter(value.values()), 0) if isinstance(value, dict) else value
+            table = "options" if isinstance(one, str) else "thresholds"
+            lists.setdefault(f"[{table}.{engine}]", []).append(f"{name} = {_toml(value)}")
+    settings = "\n".join(line for table, rows in lists.items() for line in (table, *rows))
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "config.toml"
@@ -167,6 +166,12 @@ async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[st
             if answer.code in (1, 2):
                 wrong.append(f"COMMAND {line}: {answer.err}")
     return wrong
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value)
 
 
 async def opened(dsn: str, overrides: Any, tries: int, **options: Any) -> Workspace:
