@@ -131,8 +131,8 @@ class Workspace:
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._hashed = self._has_images = False
         self._safe: dict[
-            tuple[Reader, str, tuple[str, ...]], float
-        ] = {}  # monotonic time of the last `unsafe` without one
+            tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]
+        ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
         self._overrides = overrides
         self._schema = schema
         self._context = context
@@ -306,28 +306,34 @@ class Workspace:
         """
         await self.database.batch(())
 
-    async def unsafe(self, reader: Reader, action: Action, transaction: Transaction, *, again: bool = False) -> str:
+    async def admit(
+        self, reader: Reader, action: Action, transaction: Transaction, *, again: bool = False
+    ) -> tuple[str, tuple[str, ...]]:
         """Return why an action could run code of an untrusted role now, or "".
+
+        Also return the schemas in which triggers of these tables may find names.
 
         The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
         an earlier chunk of the same bulk asked; its answer counts for TRUST_KEPT if only trusted roles can create
         triggers on these tables. Raises DatabaseError.
         """
         if self.no_audit_log:
-            return self.no_audit_log
+            return self.no_audit_log, ()
         asked_for = (reader, action.name, action.privileges)
-        if again and self._safe.get(asked_for, -math.inf) > time.monotonic() - TRUST_KEPT:
-            return ""
+        at, path = self._safe.get(asked_for, (-math.inf, ()))
+        if again and at > time.monotonic() - TRUST_KEPT:
+            return "", path
         asked = trust_query([reader.engine], self._trusted)
         trust = Trust(await transaction.rows(asked.statement, asked.values))
         if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
-            return why
+            return why, ()
         found = msgspec.structs.replace(reader.found, unsafe=unsafe(reader.engine, reader.found.schema, trust))
         why = found.why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
         kept = not why and not trust.trigger_makers(reader.found.schema, tables)
-        self._safe = {asked_for: time.monotonic()} if kept else {}
-        return why
+        path = trust.trigger_path(reader.found.schema)
+        self._safe = {asked_for: (time.monotonic(), path)} if kept else {}
+        return why, path
 
     @property
     def server(self) -> Server:

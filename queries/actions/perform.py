@@ -517,9 +517,11 @@ async def _transact(
             await redrive_log.guard(transaction, request.fence)
         await action_transaction.load(transaction, file)
         again = request.bulk_list is not None
-        if why := await workspace.unsafe(request.reader, action_transaction.action, transaction, again=again):
+        why, path = await workspace.admit(request.reader, action_transaction.action, transaction, again=again)
+        if why:
             action_transaction.skip_all(Outcome.REFUSED, why)
             return
+        await transaction.search(detected.action_schema, path)
         await action_transaction.run(transaction, request.row_digests if commit else None)
         if not commit:
             action_transaction.at = (await transaction.rows(statement("now"), {}))[0]["now"]

@@ -56,6 +56,17 @@ class Trust:
         doubts, known = self._doubts.get(schema, ()), set(relations)
         return tuple(d.role for d in doubts if d.sort == "trigger" and d.relation in known)
 
+    def trigger_path(self, schema: str) -> tuple[str, ...]:
+        """Return the schemas in which triggers of a schema's tables may find names.
+
+        These are the ones of the role's own search_path in which only trusted roles can create objects. None without
+        triggers and rules.
+        """
+        if not any(d.sort == "runs" for d in self._doubts.get(schema, ())):
+            return ()
+        found = ((d.relation, each) for each, doubts in self._doubts.items() for d in doubts if d.sort == "path")
+        return tuple(name for _, name in sorted(found) if not self.uncalled(name))
+
     def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
         """Return why a schema and these functions must not be used, or "".
 

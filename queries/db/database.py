@@ -107,8 +107,12 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
 def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Statement | None = None) -> DatabaseError:
     code, reason = error.sqlstate or "", errors.first_line(error)
     if statement is not None and code.startswith("42") and code != "42501":  # a mistake in the statement itself
-        fault = locate(statement, int(error.position or 1), reason)
-        reason = f"{fault.message} ({fault.file}:{fault.line})"
+        where = (error.context or "").partition("\n")[0]
+        if " function " in where:  # in a function that the statement runs, of a trigger
+            reason = f"{reason} (in the database's own code: {where})"
+        else:
+            fault = locate(statement, int(error.position or 1), reason)
+            reason = f"{fault.message} ({fault.file}:{fault.line})"
     if connecting is not None:
         return errors.connection_error(code, reason, redact(connecting))
     if code == "23505" and (error.schema_name, error.table_name) == ("unstick", "audit_log"):
@@ -185,6 +189,7 @@ class Transaction:
     ) -> None:
         self._connection = connection
         self._timeout = self._first_timeout = timeout
+        self._schemas: tuple[str, ...] = ()  # on the search_path
         self._until: float | None = None
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
         self._load = load
@@ -204,6 +209,15 @@ class Transaction:
         await self.control(f"SET LOCAL statement_timeout = '{round(seconds * 1000)}ms'")
         self._timeout = seconds
 
+    async def search(self, schema: str, more: Sequence[str]) -> None:
+        """Put more schemas on the search_path after ``schema``, in which triggers find names.
+
+        The caller must have checked that only trusted roles can create objects in them. Raises DatabaseError.
+        """
+        if more:
+            self._schemas = tuple(dict.fromkeys((schema, *more)))
+            await self.control(_search_path(*self._schemas))
+
     async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         """Run one statement with the parameters that it names. Raises DatabaseError.
 
@@ -214,7 +228,7 @@ class Transaction:
             if statement.schema:
                 await self.control(_search_path(statement.schema))
                 rows = await self._rows(statement, values)
-                await self.control(_search_path())
+                await self.control(_search_path(*self._schemas))
                 return rows
             return await self._rows(statement, values)
         except LockedError as error:
@@ -660,12 +674,12 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _search_path(schema: str = "") -> str:
-    """Return the command for a search_path of server objects and those in ``schema``.
+def _search_path(*schemas: str) -> str:
+    """Return the command for a search_path of the server's and these schemas.
 
     A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """
-    own = f"{_quoted(schema)}, " if schema else ""
+    own = "".join(f"{_quoted(schema)}, " for schema in schemas if schema)
     return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
 
 

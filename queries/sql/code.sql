@@ -2,6 +2,7 @@
 -- may not use. Trusted are the current role, superusers, the database's owner and the roles that the operator listed.
 -- sort: schema, relation, type, function: `role` owns the object; create: `role` may create objects in the schema;
 -- trigger: `role` may create triggers on the table;
+-- path: a schema of the role's own search_path, `relation` is its place there; runs: the table has triggers or rules;
 -- reads, writes: a function that a read runs, or only a write; insert, update: a privilege that is missing, without `role`.
 -- query: relation names
 -- args: functions: names of functions that are called; trusted: names of roles
@@ -24,8 +25,17 @@ members AS (
   UNION
   SELECT i.inhrelid, m.nspname, m.relname FROM members m JOIN pg_inherits i ON i.inhparent = m.oid
 ),
+path AS MATERIALIZED (
+  SELECT n.oid, n.nspname, f.place
+    FROM pg_settings s
+   CROSS JOIN LATERAL regexp_matches(s.reset_val, '"((?:[^"]|"")*)"|([^,\s]+)', 'g') WITH ORDINALITY AS f(parts, place)
+    JOIN pg_namespace n ON n.nspname = CASE WHEN f.parts IN (ARRAY['$user', NULL], ARRAY[NULL, '$user']) THEN session_user::text
+                                            ELSE coalesce(replace(f.parts[1], '""', '"'), lower(f.parts[2])) END
+   WHERE s.name = 'search_path' AND n.nspname NOT LIKE 'pg\_%'
+),
 schemas AS (
-  SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n WHERE n.oid IN (SELECT m.relnamespace FROM named m)
+  SELECT n.oid, n.nspname, n.nspowner, n.nspacl FROM pg_namespace n
+   WHERE n.oid IN (SELECT m.relnamespace FROM named m UNION ALL SELECT p.oid FROM path p)
 ),
 types AS (
   SELECT m.nspname, m.relname, a.atttypid AS oid
@@ -111,6 +121,11 @@ SELECT DISTINCT m.nspname::text, m.relname::text, 'trigger', 'the table ' || quo
        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee)::text END
   FROM members m JOIN pg_class c ON c.oid = m.oid CROSS JOIN LATERAL aclexplode(c.relacl) AS a
  WHERE a.privilege_type = 'TRIGGER' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
+UNION ALL
+SELECT p.nspname::text, lpad(p.place::text, 3, '0'), 'path', '', '' FROM path p
+UNION ALL
+SELECT DISTINCT c.nspname::text, c.relname::text, 'runs', '', ''
+  FROM code c WHERE c.class IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass)
 UNION ALL
 SELECT l.nspname::text, l.relname::text, l.sort, l.what, '' FROM lacking l
  ORDER BY 1, 2, 3, 4, 5
