@@ -210,7 +210,7 @@ class Transaction:
         self._timeout = seconds
 
     async def search(self, schema: str, more: Sequence[str]) -> None:
-        """Put more schemas on the search_path after ``schema``, in which triggers find names.
+        """Put more schemas on the search_path after ``schema``, for triggers.
 
         The caller must have checked that only trusted roles can create objects in them. Raises DatabaseError.
         """
