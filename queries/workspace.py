@@ -46,6 +46,7 @@ from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
+from queries.suggest import did_you_mean
 from queries.write import audit_chain, audit_log, bulk_list
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
@@ -355,7 +356,10 @@ class Workspace:
         """
         found = [r for r in self.engines.values() if label in (r.label, r.found.full, r.engine.name)]
         if not found:
-            raise UnknownIdError(f"There is no engine {label!r} here; there is {', '.join(self.engines) or 'none'}.")
+            raise UnknownIdError(
+                f"There is no engine {label!r} here{did_you_mean(label, self.engines)};"
+                f" there is {', '.join(self.engines) or 'none'}."
+            )
         if len(found) > 1:
             forms = " or ".join(f"{reader.label}/{local}" if local else reader.label for reader in found)
             raise UnknownIdError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")

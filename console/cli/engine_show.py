@@ -15,6 +15,7 @@ from queries.contract.folder import TOML, Folder, read
 from queries.contract.loader import derived_files
 from queries.model import Record
 from queries.statement import EngineFileError
+from queries.suggest import did_you_mean
 
 
 class DerivedFiles(Record):
@@ -44,7 +45,9 @@ def _folder(options: CliOptions, engine: str) -> Folder:
     }
     path = Path(engine) if (Path(engine) / TOML).is_file() else known.get(engine)
     if path is None:
-        raise click.UsageError(f"There is no engine and no folder {engine!r}; there is {', '.join(known)}.")
+        raise click.UsageError(
+            f"There is no engine and no folder {engine!r}{did_you_mean(engine, known)}; there is {', '.join(known)}."
+        )
     try:
         return read(path.resolve())
     except (OSError, EngineFileError) as error:

@@ -11,6 +11,7 @@ from console.cli.target import resolve
 from queries.actions import perform
 from queries.contract.spec import Action
 from queries.model import Record
+from queries.suggest import did_you_mean
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 
@@ -26,7 +27,10 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
     known = resolve(options).engines
     wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
     if not wanted:
-        raise click.UsageError(f"There is no engine {label!r}; there is {', '.join(s.name for s in known)}.")
+        names = [s.name for s in known]
+        raise click.UsageError(
+            f"There is no engine {label!r}{did_you_mean(label or '', names)}; there is {', '.join(names)}."
+        )
     found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
     if not found:
         raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})

@@ -82,7 +82,7 @@ _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "<=": lambda a, b: a <= b,
 }
 
-_FIELD: Final = re.compile(r"([A-Za-z_]+):")
+_FIELD: Final = re.compile(r"([A-Za-z_][\w.-]*):")
 _SAVED: Final = re.compile(r"@([\w-]+)(?=\s|$)")
 _OP: Final = re.compile(r"[<>]=?|=|")
 _BARE: Final = re.compile(r'[^\s"]+')
