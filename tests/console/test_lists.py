@@ -470,6 +470,11 @@ async def test_a_broad_terminal_has_the_preview_beside_the_list(database: str, t
         async with run_tui(database, tmp_path, size=(width, 30)) as tui:
             at = ListDriver(tui, LISTS["stuck"])
             await at.open()
-            table, preview = at.page.table.region, at.page.query_one("#preview").region
-            assert (preview.x >= table.right, preview.y == table.y) == (beside, beside)
-            assert (preview.y >= table.bottom) == (not beside)
+
+            def placed(page: ListScreen[Any] = at.page, beside: bool = beside) -> bool:
+                table, preview = page.table.region, page.query_one("#preview").region
+                if beside:
+                    return preview.x >= table.right and preview.y == table.y
+                return preview.x == table.x and preview.y >= table.bottom > 0
+
+            await tui.wait_for(placed)
