@@ -89,6 +89,20 @@ class TuiDriver:
             self.app.post_message(events.Key(name, key if len(key) == 1 else None))
         return await self.handled()
 
+    async def click(self, *places: tuple[int, int]) -> TuiDriver:
+        """Click on these columns and rows of the screen, all at once; wait until all have been handled."""
+        for x, y in places:
+            for event in clicked(x, y):
+                self.app.post_message(event)
+        return await self.handled()
+
+    def place(self, text: str) -> tuple[int, int]:
+        """Return the column and row of a text on the screen."""
+        lines = self.text.splitlines()
+        row = next((row for row, line in enumerate(lines) if text in line), None)
+        assert row is not None, f"{text} is not on:\n{self.text}"
+        return lines[row].index(text), row
+
     async def paste(self, text: str) -> TuiDriver:
         """Paste text like a terminal with bracketed paste."""
         self.app.post_message(events.Paste(text))
@@ -111,6 +125,14 @@ class TuiDriver:
         await self.press("enter")
         await self.wait_for("Rows before and after")
         return self
+
+
+def clicked(x: int, y: int) -> list[events.MouseEvent]:
+    """Return the events that a terminal sends for a click."""
+    return [
+        kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y)
+        for kind in (events.MouseDown, events.MouseUp)
+    ]
 
 
 @contextlib.asynccontextmanager
