@@ -46,7 +46,7 @@ class ClosedGuard(GuardBase[R]):
     @property
     def closed(self) -> bool:
         """True if the screen is on no stack, or the app is ending."""
-        return not self.app.is_running or not any(self in stack for stack in self.app._screen_stacks.values())
+        return not self.is_attached or not any(self in stack for stack in self.app._screen_stacks.values())
 
     def dismiss(self, result: R | None = None) -> AwaitComplete:
         """Close the screen if it is in front.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.command import CommandPalette
 from textual.widget import Widget
 from textual.widgets import Button
 

@@ -70,7 +70,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
 
         A page that is being closed leaves the stack before it loses its widgets.
         """
-        return self._ready and self.app.is_running and self in self.app.screen_stack
+        return self._ready and not self.closed and self in self.app.screen_stack
 
     # what a page says of itself
 
