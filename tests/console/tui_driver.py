@@ -84,9 +84,8 @@ class TuiDriver:
 
     async def burst(self, *keys: str) -> TuiDriver:
         """Send keys at once, like fast typing; wait until all have been handled."""
-        for key in keys:
-            name = _character_to_key(key) if len(key) == 1 else key
-            self.app.post_message(events.Key(name, key if len(key) == 1 else None))
+        for event in typed(*keys):
+            self.app.post_message(event)
         return await self.handled()
 
     async def click(self, *places: tuple[int, int]) -> TuiDriver:
@@ -127,7 +126,12 @@ class TuiDriver:
         return self
 
 
-def clicked(x: int, y: int) -> list[events.MouseEvent]:
+def typed(*keys: str) -> list[events.Event]:
+    """Return the events that a terminal sends for keys, by name or character."""
+    return [events.Key(_character_to_key(key), key) if len(key) == 1 else events.Key(key, None) for key in keys]
+
+
+def clicked(x: int, y: int) -> list[events.Event]:
     """Return the events that a terminal sends for a click."""
     return [
         kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y)
