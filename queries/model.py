@@ -63,6 +63,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     DENIED = "denied"  # the role lacks a privilege
     CONFLICT = "conflict"  # the server aborted the transaction (unique key, deadlock, serialization)
+    UNSENT = "unsent"  # the connection was lost before COMMIT reached the server
     LOST = "lost"  # it was committed, but a failover has undone it
     UNKNOWN = "unknown"  # the server cannot report whether the commit happened
 

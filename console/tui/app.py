@@ -27,7 +27,7 @@ from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
-from console.tui.key_queue import Keyboard
+from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog
@@ -302,13 +302,13 @@ class UnstickApp(App[None]):
         if self.front is not None:
             self.front.say(text, tone)
 
-    # keys and pasted text
+    # keys, pasted text and clicks
 
     async def on_event(self, event: events.Event) -> None:
-        """Queue keys and pasted text. Keys that quit from anywhere skip the queue."""
-        typed = isinstance(event, events.Key | events.Paste) and not event.is_forwarded
-        if typed and not (isinstance(event, events.Key) and event.key in self._priority_keys):
-            self.keyboard.put(event)  # type: ignore[arg-type]
+        """Queue keys, pasted text and clicks. Keys that quit from anywhere skip the queue."""
+        quits = isinstance(event, events.Key) and event.key in self._priority_keys
+        if isinstance(event, Typed) and not (event.is_forwarded or quits):
+            self.keyboard.put(event)
         else:
             await super().on_event(event)
 

@@ -15,10 +15,11 @@ from textual.markup import escape
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.screens.base import PageScreen
+from console.tui.textual_compat import ClosedGuard
 from queries.safe_text import safe_text
 
 
-class Palette(CommandPalette):
+class Palette(ClosedGuard[None], CommandPalette):
     """Textual's palette.
 
     Textual 8.2.8 crashes when a page key arrives before the list is laid out.

@@ -7,18 +7,63 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.console import Console
 from rich.control import Control
+from textual import events, messages
 from textual._compositor import ChopsUpdate
 from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.await_complete import AwaitComplete
 from textual.color import Color
+from textual.message import Message
 from textual.screen import Screen
 from textual.style import Style
 
 CHECKED = (8, 2)  # minor release
+# Messages that Textual needs to close a screen, and for which others wait.
+OF_CLOSED = (events.Unmount, events.Callback, messages.InvokeLater, messages.Prune, messages.CloseMessages)
+
+R = TypeVar("R")
+
+if TYPE_CHECKING:
+    GuardBase = Screen
+else:
+
+    class GuardBase(Generic[R]):
+        """No widget: Textual inherits styles from the first base that is a widget."""
+
+
+class ClosedGuard(GuardBase[R]):
+    """First base of every screen: a closed screen handles nothing and closes nothing.
+
+    Textual takes a screen off its stack at once, but removes its widgets later, one after another. Meanwhile the screen
+    handles what is in its queue: a second click, an answer, its own ``Mount`` if the app ends first. Such a handler
+    does not find its widgets, or closes the screen below.
+    """
+
+    @property
+    def closed(self) -> bool:
+        """True if the screen is on no stack, or the app is ending."""
+        return not self.is_attached or not any(self in stack for stack in self.app._screen_stacks.values())
+
+    def dismiss(self, result: R | None = None) -> AwaitComplete:
+        """Close the screen if it is in front.
+
+        Textual's own method closes the screen in front, whichever it is.
+        """
+        return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle an event, unless the screen is closed."""
+        if isinstance(event, OF_CLOSED) or not self.closed:
+            await super().on_event(event)
+
+    async def _on_message(self, message: Message) -> None:
+        """Handle a message, unless the screen is closed."""
+        if isinstance(message, OF_CLOSED) or not self.closed:
+            await super()._on_message(message)
 
 
 @lru_cache(1024)

@@ -260,7 +260,7 @@ async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...
             bulk_list.add_results(found)
             results += found
         if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
-            aborted = [Result(id=i, outcome=Outcome.REFUSED, why=commit_status.ROLLED_BACK) for i in chunk.ids]
+            aborted = [Result(id=i, outcome=Outcome.UNSENT, why=commit_status.ROLLED_BACK) for i in chunk.ids]
             with contextlib.suppress(DatabaseError):
                 named = titled(found or aborted, chunk.entry.titles)
                 workspace.audit_log_file.append(msgspec.structs.replace(chunk.entry, results=named), intended=False)
@@ -559,7 +559,7 @@ async def _transact(
         workspace.keep_receipt(mark, entry, action_transaction.durability)
     elif status == commit_status.ABORTED:
         action_transaction.retry = {i: action_transaction.given[i] for i in action_transaction.live}
-        action_transaction.skip_all(Outcome.REFUSED, commit_status.ROLLED_BACK)
+        action_transaction.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
         action_transaction.copies = ()
     else:
         action_transaction.skip_all(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
@@ -622,4 +622,6 @@ def _outcome(request: Request, error: DatabaseError) -> Outcome:
         return Outcome.LOCKED
     if isinstance(error, DeniedError):
         return Outcome.DENIED
+    if isinstance(error, LostError | UnreachableError):
+        return Outcome.UNSENT
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

@@ -118,7 +118,7 @@ class Journal:
         if fate == commit_status.COMMITTED:
             results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.action_transaction.touched]
         elif fate == commit_status.ABORTED:
-            outcome, why = (Outcome.LOST, LOST) if was else (Outcome.REFUSED, commit_status.ROLLED_BACK)
+            outcome, why = (Outcome.LOST, LOST) if was else (Outcome.UNSENT, commit_status.ROLLED_BACK)
             results = [Result(id=i, outcome=outcome, why=why) for i in one.action_transaction.touched]
         elif was:
             why = UNCONFIRMED.format(xid=one.mark.xid)

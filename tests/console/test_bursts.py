@@ -3,10 +3,14 @@
 Nothing crashes, and no text runs as commands. Each burst is two keys, or an opening key and a text, sent at once to a
 real console on a real database. `make proof` tries every first key on every page, each with a few second keys;
 ``make proof ROUNDS=2`` tries every pair.
+
+Random bursts of keys, clicks and pasted text, each with a seed of its own, run on all pages and dialogs of a database
+that was broken by hand.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
@@ -16,19 +20,22 @@ from typing import NamedTuple
 import pytest
 from textual import events
 from textual.command import CommandPalette
+from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from console.model.session import STEPS
-from console.tui import keymap
+from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
 from console.tui.screens.ask import AskScreen
+from console.tui.screens.dry_run import DryRunScreen
 from console.tui.screens.list_screen import FilterScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.tree import TreeScreen
-from tests.console.tui_driver import TuiDriver, run_tui
-from tests.proof import ROUNDS, most_in_proof
+from tests.console.tui_driver import TuiDriver, clicked, run_tui, typed
+from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import ROUNDS, most_in_proof, repeated
 from tests.terminal.driver import Terminal
 
 EVERY = ROUNDS > 1
@@ -277,6 +284,80 @@ async def test_a_key_in_the_palette_before_its_list_is_there(eternaltwin: str, t
                 if isinstance(tui.app.screen, CommandPalette):
                     await tui.burst("escape")
         assert tui.app.fault is None
+
+
+BROKEN = """
+DELETE FROM task_timer WHERE deadline > (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY deadline) FROM task_timer);
+UPDATE task SET polled_at = NULL, revision = 0 WHERE status = 'Complete';
+ALTER TABLE task DISABLE TRIGGER ALL;
+UPDATE task SET job_id = gen_random_uuid() WHERE status = 'Blocked' AND revision % 2 = 0;
+DELETE FROM task WHERE job_id IN (SELECT job_id FROM job ORDER BY job_id LIMIT 3);
+"""
+PHRASES = (
+    ("C", "x", "enter"), ("W", "x", "enter", "W"), ("R", "x", "enter", "b"), ("D", "x", "enter", "enter"), ("Z",),
+    ("*", "C", "x", "enter", "C"), ("/", "phase:failed", "enter"), ("f", "a", "enter"), ("f", "SendEmail", "enter"),
+    ("colon", "a", "enter"), ("ctrl+p",), ("ctrl+p", "down", "enter"), ("y", "enter"), ("y", "s"), ("4", "enter", "U"),
+    ("end",), ("home", "enter"), ("enter", "x"), ("tab", "tab", "enter"), ("escape", "escape"), ("right", "end"),
+)  # fmt: skip
+PER_CONSOLE = 40  # random bursts, one after another without going back
+SIZES = ((80, 24), (120, 40), (30, 8))
+
+
+def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
+    """Return the events of a burst: of keys, clicks, pasted text, and a change of the size."""
+    keys = [*LOOKING, *sorted(tui.app.action_keys), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
+    found: list[events.Event] = []
+    if isinstance(tui.app.screen, DryRunScreen):
+        found += typed(chosen.choice("CWRD"))  # commits
+    for _ in range(chosen.randint(1, 4)):
+        kind = chosen.random()
+        if kind < 0.3:
+            found += typed(*chosen.choice(PHRASES))
+        elif kind < 0.6:
+            found += typed(*chosen.choices(keys, k=chosen.randint(1, 4)))
+        elif kind < 0.95:
+            shown = [each.region for each in tui.app.screen.query("*") if each.region and each.display]
+            region = chosen.choice(shown or [tui.app.size.region])
+            place = chosen.randrange(region.x, region.right), chosen.randrange(region.y, region.bottom)
+            found += [event for _ in range(chosen.randint(1, 3)) for event in clicked(*place)]
+        elif kind < 0.98:
+            found.append(events.Paste(chosen.choice(("abc", "x\ry\r", ""))))
+        else:
+            size = Size(*chosen.choice(SIZES))
+            found.append(events.Resize(size, size))
+    return found
+
+
+@repeated(PER_CONSOLE, 2000)
+async def test_random_bursts_end_no_console(
+    eternaltwin_demo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Keys and clicks at random places, on whatever screen the ones before have opened."""
+    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    db = await EternaltwinDb.open(eternaltwin_demo)
+    await db.sql(BROKEN)
+    await db.connection.close()
+    screens: set[str] = set()
+    for seed in range(times // PER_CONSOLE):
+        chosen = random.Random(seed)
+        sent: list[list[events.Event]] = []
+        start = PAGES[seed % 6]
+        async with run_tui(eternaltwin_demo, tmp_path, size=SIZES[seed % 2], kind=Counting, start=start) as tui:
+            await tui.wait_for("● live", lambda tui=tui: tui.app.session.findings_loaded)
+            for _ in range(PER_CONSOLE):
+                sent.append(random_events(chosen, tui))
+                for event in sent[-1]:
+                    tui.app.post_message(event)
+                await tui.handled()
+                assert tui.app.fault is None, (seed, sent[-3:])
+                screens.add(type(tui.app.screen).__name__)
+            for event in random_events(chosen, tui):  # the console ends in the middle of these
+                tui.app.post_message(event)
+            for _ in range(seed):
+                await asyncio.sleep(0)
+            tui.app.exit()
+        assert tui.app.fault is None, (seed, sent[-3:])
+    print(sorted(screens))
 
 
 def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:

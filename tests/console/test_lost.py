@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from queries.actions import perform
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -73,10 +74,21 @@ async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_p
         own_server.halt("immediate")
         await tui.wait_for("no connection")
         await tui.press("C")
-        await tui.wait_for("refused", "Nothing was changed.", "Close")
-    own_server.start()
-    eternaltwin_db = await EternaltwinDb.open(dsn)
-    assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+        await tui.wait_for("1 unsent", "the connection was lost before the commit", "Close")
+        assert "refused" not in tui.text
+        own_server.start()
+        eternaltwin_db = await EternaltwinDb.open(dsn)
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+        await tui.wait_for("● live")
+        await tui.press("enter")
+        await tui.wait_for(
+            "Reason, for the audit log", lambda: tui.app.screen.query_one("#reason", Input).value == "test"
+        )
+        await tui.press("enter")
+        await tui.wait_for("Will change 1")
+        await tui.press("C")
+        await tui.wait_for("1 changed")
+    assert (await eternaltwin_db.row(task))["status"] != "Blocked"
     await eternaltwin_db.connection.close()
 
 

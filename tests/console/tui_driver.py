@@ -84,10 +84,23 @@ class TuiDriver:
 
     async def burst(self, *keys: str) -> TuiDriver:
         """Send keys at once, like fast typing; wait until all have been handled."""
-        for key in keys:
-            name = _character_to_key(key) if len(key) == 1 else key
-            self.app.post_message(events.Key(name, key if len(key) == 1 else None))
+        for event in typed(*keys):
+            self.app.post_message(event)
         return await self.handled()
+
+    async def click(self, *places: tuple[int, int]) -> TuiDriver:
+        """Click on these columns and rows of the screen, all at once; wait until all have been handled."""
+        for x, y in places:
+            for event in clicked(x, y):
+                self.app.post_message(event)
+        return await self.handled()
+
+    def place(self, text: str) -> tuple[int, int]:
+        """Return the column and row of a text on the screen."""
+        lines = self.text.splitlines()
+        row = next((row for row, line in enumerate(lines) if text in line), None)
+        assert row is not None, f"{text} is not on:\n{self.text}"
+        return lines[row].index(text), row
 
     async def paste(self, text: str) -> TuiDriver:
         """Paste text like a terminal with bracketed paste."""
@@ -111,6 +124,19 @@ class TuiDriver:
         await self.press("enter")
         await self.wait_for("Rows before and after")
         return self
+
+
+def typed(*keys: str) -> list[events.Event]:
+    """Return the events that a terminal sends for keys, by name or character."""
+    return [events.Key(_character_to_key(key), key) if len(key) == 1 else events.Key(key, None) for key in keys]
+
+
+def clicked(x: int, y: int) -> list[events.Event]:
+    """Return the events that a terminal sends for a click."""
+    return [
+        kind(None, x, y, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=x, screen_y=y)
+        for kind in (events.MouseDown, events.MouseUp)
+    ]
 
 
 @contextlib.asynccontextmanager

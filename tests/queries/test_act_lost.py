@@ -28,7 +28,7 @@ from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
 
-CHANGED, REFUSED, UNKNOWN = Outcome.CHANGED, Outcome.REFUSED, Outcome.UNKNOWN
+CHANGED, UNKNOWN, UNSENT = Outcome.CHANGED, Outcome.UNKNOWN, Outcome.UNSENT
 WENT_THROUGH: dict[Failure, bool] = {"before": False, "flying": True, "after": True, "late": True}
 
 
@@ -68,7 +68,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         assert changed or (row["status"], row["timers"]) == ("Blocked", 1), "all of it or nothing"
         if failure != "flying":
             assert changed == WENT_THROUGH[failure]
-        if outcome != (CHANGED if changed else REFUSED) or (outcomes.xid == row["xmin"]) != changed:
+        if outcome != (CHANGED if changed else UNSENT) or (outcomes.xid == row["xmin"]) != changed:
             wrong.append((failure, outcome, changed))
         proxy.answer.set()
         proxy.answer.clear()
@@ -100,7 +100,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
     task = await eternaltwin_db.task()
     proxy.fail = "silent"
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
-    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
     assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.audit_log) == (None, (), None)
     assert (await eternaltwin_db.row(task))["status"] == "Available"
@@ -142,7 +142,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(
     while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
     outcomes = await at_it
-    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
     assert why(outcomes, eternaltwin_db.id(task)).startswith("The server ended the connection: ")
     assert why(outcomes, eternaltwin_db.id(task)).endswith(". Nothing was changed.")
     assert (await eternaltwin_db.row(task))["status"] == "Available"
@@ -231,7 +231,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
             dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
             outcomes = await perform.commit(workspace, dry_run, OPERATOR)
-            assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+            assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
             assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
@@ -269,7 +269,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     monkeypatch.setattr(transaction_mark, "read_mark", stale)
     monkeypatch.setattr(commit_status, "send_commit", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
-    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
     assert (await eternaltwin_db.row(task))["status"] == "Available"
 
 
@@ -307,6 +307,6 @@ async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
     workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl")
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     await workspace.close()
-    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): REFUSED}
+    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert "audit_log.jsonl cannot be" in why(outcomes, eternaltwin_db.id(task))
     assert await eternaltwin_db.digest() == before

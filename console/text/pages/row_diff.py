@@ -23,6 +23,7 @@ STYLES = {
     Outcome.REFUSED: "$warning",
     Outcome.DENIED: "$error",
     Outcome.CONFLICT: "$error",
+    Outcome.UNSENT: "$warning",
     Outcome.LOST: "bold $error",
     Outcome.UNKNOWN: "bold $error",
 }
@@ -34,6 +35,7 @@ MEANINGS = {
     Outcome.REFUSED: "refused",
     Outcome.DENIED: "denied: a privilege is missing",
     Outcome.CONFLICT: "conflict: the database aborted the transaction",
+    Outcome.UNSENT: "unsent: the connection was lost before the commit, nothing was changed",
     Outcome.LOST: "lost: committed, then undone by a failover",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }

@@ -15,19 +15,28 @@ from queries.model import OPEN, DryRun, Outcome
 
 
 async def perform(page: PageScreen, plan: Plan) -> None:
-    """Lead the operator from the plan to the result. Runs in a worker of the app."""
-    prepared = plan if plan.action.document is None else await edited_plan(page, plan)
-    dry_run = None if prepared is None else await _confirmed(page, prepared)
-    if dry_run is None:
-        page.say("Nothing was changed.", "faint")
-        return
+    """Lead the operator from the plan to the result. Runs in a worker of the app.
+
+    If the connection is lost before the commit, the dialogs begin again with what the operator has entered.
+    """
     session = page.session
-    try:
-        work = session.carry_out(dry_run)
-    except DatabaseError as error:
-        page.say(str(error), "bad")
-        return
-    undone = await page.app.push_screen_wait(ResultScreen(plan, work))
+    prepared = plan if plan.action.document is None else await edited_plan(page, plan)
+    entered = _suggested(session, plan)
+    while True:
+        dry_run = None if prepared is None else await _confirmed(page, prepared, entered)
+        if dry_run is None:
+            page.say("Nothing was changed.", "faint")
+            return
+        entered = ActionInput(reason=dry_run.reason, arguments=dry_run.arguments)
+        try:
+            work = session.carry_out(dry_run)
+        except DatabaseError as error:
+            page.say(str(error), "bad")
+            continue
+        undone = await page.app.push_screen_wait(ResultScreen(plan, work))
+        if Outcome.UNSENT not in work.counted():
+            break
+        page.say("The connection was lost before the commit. Enter repeats the dry run.", "warn")
     page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     page.acted()
     session.refresh()
@@ -40,13 +49,13 @@ async def perform(page: PageScreen, plan: Plan) -> None:
             await perform(page, again)
 
 
-async def _confirmed(page: PageScreen, plan: Plan) -> DryRun | None:
+async def _confirmed(page: PageScreen, plan: Plan, before: ActionInput | None) -> DryRun | None:
     """Ask for input and confirmation until the operator confirms or cancels.
 
-    Return None if cancelled.
+    ``before`` is the input to begin with. Return None if cancelled.
     """
     app = page.app
-    entered = await app.push_screen_wait(AskScreen(plan, _suggested(page.session, plan)))
+    entered = await app.push_screen_wait(AskScreen(plan, before))
     while entered is not None:
         answer = await app.push_screen_wait(DryRunScreen(plan, entered))
         if not isinstance(answer, Back):

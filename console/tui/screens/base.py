@@ -17,6 +17,7 @@ from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
+from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.engines_bar import EngineLine, EnginesBar
 from console.tui.widgets.footer import FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("5", "changed"), ("?", "help"))
 
 
-class PageScreen(Screen[None]):
+class PageScreen(ClosedGuard[None], Screen[None]):
     """Base of a page.
 
     Subclasses define its body, its keys and the target nodes of actions.
@@ -69,7 +70,7 @@ class PageScreen(Screen[None]):
 
         A page that is being closed leaves the stack before it loses its widgets.
         """
-        return self._ready and self.app.is_running and self in self.app.screen_stack
+        return self._ready and not self.closed and self in self.app.screen_stack
 
     # what a page says of itself
 

@@ -17,6 +17,7 @@ from console.tui import keymap, theme
 from console.tui.bindings import bindings
 from console.tui.host import Host
 from console.tui.keymap import Key
+from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
@@ -37,7 +38,7 @@ LEAST = 3  # rows of the page and of the fields
 R = TypeVar("R")
 
 
-class Dialog(ModalScreen[R], Generic[R]):
+class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
     """Modal dialog. Returns None if it is closed with escape."""
 
     CSS_PATH = "../styles/dialogs.tcss"

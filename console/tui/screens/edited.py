@@ -16,7 +16,7 @@ from console.tui.screens.refused import RefusedScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
-from queries.errors import DatabaseError
+from queries.errors import DatabaseError, LostError, UnreachableError
 from queries.read import documents
 
 NO_TERMINAL = (
@@ -42,8 +42,9 @@ async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
             try:
                 made = await checked(reader, node, planned(workspace, reader, plan.name, node, document, given))
                 return msgspec.structs.replace(made, key=plan.key)
-            except TextError as error:
-                if not error.again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
+            except (TextError, LostError, UnreachableError) as error:
+                again = not isinstance(error, TextError) or error.again
+                if not again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
                     raise
     except (DatabaseError, editor.EditorError) as error:
         await page.app.push_screen_wait(RefusedScreen(plan.title, str(error)))

@@ -26,7 +26,7 @@ from queries.actions.plan import ActionInput, Plan
 from queries.actions.redrive_plan import RedrivePlan
 from queries.actions.redrive_rules import Reason, parse_settings, sizes
 from queries.contract.spec import Action, Argument
-from queries.errors import DatabaseError
+from queries.errors import DatabaseError, LostError, UnreachableError
 from queries.model import DeadLetter, Node
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
@@ -57,11 +57,17 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
             raise DatabaseError(f"This cannot begin: {workspace.no_redrive}.")
         reader = workspace.named(label)
         action = redrive_plan.action_of(reader, dead_letters)
-        plan = await _confirmed(page, workspace, reader, action, dead_letters, selection)
-        if plan is None:
-            page.say("Nothing was changed.", "faint")
-            return
-        run = await redrive_plan.begin(workspace, plan)
+        run, entered = None, None
+        while run is None:
+            confirmed = await _confirmed(page, workspace, reader, action, dead_letters, selection, entered)
+            if confirmed is None:
+                page.say("Nothing was changed.", "faint")
+                return
+            plan, entered = confirmed
+            try:
+                run = await redrive_plan.begin(workspace, plan)
+            except (LostError, UnreachableError) as error:
+                page.say(f"No dead letter was revived. {error.line}", "bad")
     except DatabaseError as error:
         page.host.refuse(error.line)
         return
@@ -81,15 +87,15 @@ async def _confirmed(
     action: Action,
     dead_letters: Sequence[DeadLetter],
     selection: str,
-) -> RedrivePlan | None:
+    before: ActionInput | None,
+) -> tuple[RedrivePlan, ActionInput] | None:
     """Ask for settings and confirmation until the operator confirms or cancels.
 
-    Return None if cancelled. Raises DatabaseError.
+    ``before`` is the input to begin with. Return the plan with the input, or None if cancelled. Raises DatabaseError.
     """
     app = page.app
     asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
     nodes = {each.node.id: each.node for each in dead_letters}
-    before: ActionInput | None = None
     while True:
         entered = await app.push_screen_wait(AskScreen(_plan(reader, asked, list(nodes.values())), before))
         if entered is None:
@@ -102,14 +108,18 @@ async def _confirmed(
         except ValueError as error:
             page.say(str(error), "warn")
             continue
-        plan = await redrive_plan.plan_redrive(
-            workspace, reader.label, dead_letters, selection, settings, entered.reason, arguments
-        )
+        try:
+            plan = await redrive_plan.plan_redrive(
+                workspace, reader.label, dead_letters, selection, settings, entered.reason, arguments
+            )
+        except (LostError, UnreachableError) as error:
+            page.say(f"No dead letter was revived. {error.line}", "bad")
+            continue
         first = plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]
         shown = _plan(reader, action, [nodes[i] for i in first], f", cohort 1 of {len(plan.members)} nodes")
         answer = await app.push_screen_wait(DryRunScreen(shown, ActionInput(reason=plan.reason, arguments=arguments)))
         if not isinstance(answer, Back):
-            return plan if answer is not None else None
+            return (plan, entered) if answer is not None else None
 
 
 def _plan(reader: Reader, action: Action, nodes: Sequence[Node], more: str = "") -> Plan:

@@ -51,6 +51,7 @@ class TreeScreen(FilterScreen):
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
+        self._to_end = False  # whether the cursor goes on to the last row after the read in the background
         self._fetching: set[tuple[NodeList, str | None]] = set()
         self._codes: dict[str, tuple[str, ...]] | None = None
 
@@ -219,7 +220,7 @@ class TreeScreen(FilterScreen):
 
     @on(TreeTable.Cursor)
     def _cursor(self) -> None:
-        self._seeking = False
+        self._seeking = self._to_end = False
         self.say("")
         self.renew_place()
 
@@ -277,29 +278,39 @@ class TreeScreen(FilterScreen):
 
     @on(TreeTable.Edge)
     def _edge(self, message: TreeTable.Edge) -> None:
-        node_list = self.node_list
-        if node_list is not None and node_list.read:
-            self._fetch(node_list, None, self._first(node_list) if message.side < 0 else self._last(node_list))
+        node_list, parent_id = self.node_list, message.parent_id
+        if node_list is None or not node_list.read:
+            return
+        if message.side < 0:
+            self._fetch(node_list, None, self._first(node_list))
+        elif (node_list, parent_id) in self._fetching:
+            self._to_end = True  # once the page that is being read is there
+        else:
+            self._fetch(node_list, parent_id, self._last(node_list, parent_id))
 
     async def _first(self, node_list: NodeList) -> None:
         await node_list.first()
         self.table.sync()
         self.table.action_edge(-1)
 
-    async def _last(self, node_list: NodeList) -> None:
-        """Read page by page up to the end of the list.
+    async def _last(self, node_list: NodeList, parent_id: str | None) -> None:
+        """Read page by page up to the last child of a parent (the last root, for None).
 
         The first pages are evicted. Moving the cursor stops the reading.
         """
         forest, self._seeking = node_list.forest, True
-        while self._seeking and node_list is self.node_list and node_list.has_after(None):
-            if await node_list.more(None) is None or not self._seeking:
+        while self._seeking and node_list is self.node_list and node_list.has_after(parent_id):
+            before = node_list.reached(parent_id)
+            if await node_list.more(parent_id) is None or not self._seeking:
                 break
             forest.move(len(forest))
             self.table.sync()
             self.table.follow()
-            self.say(f"Reading to the end: about {node_list.reached(None):,} so far. An arrow key stops it.")
+            if node_list.reached(parent_id) == before:
+                return  # not read; the row at the end says why
+            self.say(f"Reading to the end: about {node_list.reached(parent_id):,} so far. An arrow key stops it.")
         self.say("")
+        self._to_end = self._seeking and forest.row(len(forest) - 1).parent_id != parent_id  # those of an ancestor
 
     def _fetch(
         self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], *, before: bool = False
@@ -328,6 +339,9 @@ class TreeScreen(FilterScreen):
         if node_list is self.node_list:
             self.table.sync()
             self.renew_place()
+            if self._to_end:
+                self._to_end = False
+                self.table.action_edge(1)
 
     # choice of the list
 

@@ -118,11 +118,15 @@ class TreeTable(RowView):
             self.scan_required = scan_required
 
     class Edge(TableMessage):
-        """The operator wants the first (-1) or last (1) row, and it is not loaded."""
+        """The operator wants the first (-1) or last (1) row, and it is not loaded.
 
-        def __init__(self, table: TreeTable, side: int) -> None:
+        It is a child of ``parent_id``, or a root.
+        """
+
+        def __init__(self, table: TreeTable, side: int, parent_id: str | None) -> None:
             super().__init__(table)
             self.side = side
+            self.parent_id = parent_id
 
     class Marked(TableMessage):
         """Marks have changed. ``ids`` are all marked nodes."""
@@ -147,6 +151,7 @@ class TreeTable(RowView):
         self._changed_cells: Mapping[str, frozenset[str]] = {}
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
+        self._anchored_to_cursor = False  # whether the cursor was on that row
         self._measured = Size(80, 2)  # the size for which the fields below were computed
         self._line_width = 80  # cells of a line: the width without the scrollbar, if there is one
         self._layout: Layout = layout(columns, 80)
@@ -268,12 +273,12 @@ class TreeTable(RowView):
         if not self.row_count:
             return
         row = self.forest.row(0 if side < 0 else self.row_count - 1)
-        beyond = row.parent_id is None and row.edge is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
+        beyond = row.edge is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
         if beyond:
             self._requested.add(row.id)  # `Edge` asks for all pages; a request for the next one would be too much
         super().action_edge(side)
         if beyond:
-            self.post_message(self.Edge(self, side))
+            self.post_message(self.Edge(self, side, row.parent_id))
 
     def action_unfold(self) -> None:
         """Unfold the row; or go to its first child if unfolded; or open a leaf."""
@@ -422,7 +427,8 @@ class TreeTable(RowView):
         """
         top, index = self.top_row, self.cursor_row
         at = self.forest.cursor
-        if at is not None and top <= index < top + self.page_rows:
+        self._anchored_to_cursor = at is not None and top <= index < top + self.page_rows
+        if at is not None and self._anchored_to_cursor:
             self._anchor_row = (at, index - top)
         else:
             first = self.forest.rows(top, top + 1)
@@ -431,11 +437,12 @@ class TreeTable(RowView):
     def _restore_anchor(self) -> None:
         """Scroll so that the anchor row keeps its line.
 
-        If the row is gone, the cursor takes its place.
+        If the row is gone, or the forest has moved a visible cursor, the cursor takes its place.
         """
         if self._anchor_row is not None:
             row_id, line = self._anchor_row
-            index = self.forest.index(row_id)
+            moved = self._anchored_to_cursor and row_id != self.forest.cursor
+            index = None if moved else self.forest.index(row_id)
             top = max((self.cursor_row if index is None else index) - line, 0)
             if top != self.top_row:
                 self.scroll_to_row(top)

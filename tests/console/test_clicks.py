@@ -1,0 +1,86 @@
+"""Clicks that arrive together, and screens that close while something is on its way to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widget import Widget
+from textual.widgets import Button
+
+from console.model.session import STEPS
+from console.tui.screens.ask import AskScreen
+from console.tui.screens.detail import DetailScreen
+from console.tui.screens.dry_run import DryRunScreen
+from console.tui.screens.tree import TreeScreen
+from tests.console.tui_driver import clicked, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+
+
+def middle(widget: Widget) -> tuple[int, int]:
+    region = widget.region
+    return region.x + region.width // 2, region.y + region.height // 2
+
+
+@pytest.mark.parametrize("times", [2, 3])
+async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, times: int
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(eternaltwin, tmp_path, interval=10.0) as tui:
+        await tui.wait_for("● live", "0/1")
+        await tui.press("colon")
+        await tui.wait_for("Refresh more often")
+        await tui.click(*[tui.place("Refresh more often")] * times)
+        await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
+        assert tui.app.fault is None
+        assert tui.app.session.interval == STEPS[STEPS.index(10.0) - 1]
+
+
+async def test_a_double_click_on_dry_run_never_commits(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """The second click of a double click is not for the dialog that the first one opened."""
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("C")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen), "Reason")
+        await tui.type("x")
+        place = middle(tui.app.screen.query_one("#go"))
+        first, second = clicked(*place), clicked(*place)
+        for event in second:
+            event.time = first[-1].time + 0.3
+        for event in first:
+            tui.app.post_message(event)
+        await tui.wait_for(lambda: isinstance(tui.app.screen, DryRunScreen), "Will change 1")
+        go = tui.app.screen.query_one("#go", Button)
+        await tui.wait_for(lambda: not go.disabled)
+        at = middle(go)  # of another dialog, so that it is not where the mouse is
+        tui.app.screen.query_one("#box").styles.offset = (place[0] - at[0], place[1] - at[1])
+        await tui.wait_for(lambda: go.region.contains(*place))
+        for event in second:
+            tui.app.post_message(event)
+        await tui.handled()
+        await tui.pilot.pause()
+        assert isinstance(tui.app.screen, DryRunScreen)
+        assert not tui.app.session.works
+        await tui.click((place[0] + 1, place[1]))
+        await tui.wait_for(lambda: tui.app.session.works, "1 changed")
+    assert (await eternaltwin_db.row(task))["status"] != "Blocked"
+
+
+async def test_clicks_and_enter_that_arrive_together_open_one_page(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(kind="Seen")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("Seen v1", "● live")
+        for _ in range(3):
+            for event in clicked(*tui.place("Seen v1")) * 3:
+                tui.app.post_message(event)
+            await tui.burst("enter")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, DetailScreen))
+            assert len(tui.app.screen_stack) == 2
+            await tui.burst("escape")
+            assert isinstance(tui.app.screen, TreeScreen)

@@ -1,0 +1,101 @@
+"""The console ends while a screen is being opened: no handler looks for widgets that are gone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual import events
+from textual.geometry import Size
+from textual.screen import Screen
+
+from console.tui.palette import Palette
+from console.tui.screens.ask import AskScreen
+from console.tui.screens.blockers import BlockersScreen
+from console.tui.screens.copy import CopyChoice, CopyScreen
+from console.tui.screens.detail import DetailScreen
+from console.tui.screens.dry_run import DryRunScreen
+from console.tui.screens.edited import WrongTextScreen
+from console.tui.screens.find import FindScreen
+from console.tui.screens.prompt import PromptScreen
+from console.tui.screens.refused import RefusedScreen
+from console.tui.screens.tree import TreeScreen
+from queries.actions.plan import ActionInput, Plan, plan_selection
+from queries.model import Node
+from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
+
+TURNS = 14  # turns of the event loop after which the screens are open
+
+
+def planned(tui: TuiDriver) -> Plan:
+    node = found(tui)
+    plan = plan_selection(tui.app.session.reader(node.id), [node], "C", tui.app.action_keys["C"])
+    assert isinstance(plan, Plan)
+    return plan
+
+
+def found(tui: TuiDriver) -> Node:
+    assert tui.app.front is not None
+    node = tui.app.front.cursor()
+    assert node is not None
+    return node
+
+
+SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
+    "find": lambda tui: FindScreen("abc", "tree"),
+    "refused": lambda tui: RefusedScreen("Not possible", "It does nothing."),
+    "dry run": lambda tui: DryRunScreen(planned(tui), ActionInput(reason="test")),
+    "ask": lambda tui: AskScreen(planned(tui)),
+    "prompt": lambda tui: PromptScreen("Find", "What?"),
+    "copy": lambda tui: CopyScreen([CopyChoice(title="id", text="1")]),
+    "detail": lambda tui: DetailScreen(found(tui), "tree"),
+    "blockers": lambda tui: BlockersScreen(found(tui).id, "job", "tree"),
+    "wrong text": lambda tui: WrongTextScreen("Edit", "It is no JSON."),
+    "palette": lambda tui: Palette(),
+}
+MODES = ("stuck", "dead", "audit", "changed", "help")
+
+
+@pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))
+@pytest.mark.parametrize("name", [*SCREENS, *MODES])
+async def test_the_console_ends_while_a_screen_opens(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, name: str, turns: int
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        if name in SCREENS:
+            tui.app.push_screen(SCREENS[name](tui))
+        else:
+            tui.app.switch_mode(name)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        tui.app.exit()
+    assert tui.app.fault is None
+
+
+@pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))
+async def test_a_screen_is_closed_and_resized_while_it_opens(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, turns: int
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        size = Size(90, 20)
+        for make in SCREENS.values():
+            screen = make(tui)
+            tui.app.push_screen(screen)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            for event in (events.Resize(size, size), events.Paste("x"), events.Key("enter", None)):
+                screen.post_message(event)
+            screen.dismiss()
+            screen.dismiss()
+            await tui.pilot.pause()
+            assert isinstance(tui.app.screen, TreeScreen)
+    assert tui.app.fault is None
