@@ -33,7 +33,9 @@ due AS (
   SELECT n.id, n.queue_name, n.priority, timezone('UTC', now()), timezone('UTC', now()) FROM seen n WHERE n.concurrency_key IS NOT NULL
 )
 UPDATE :"schema".solid_queue_jobs j
-   SET arguments = CASE WHEN j.arguments LIKE '{%' THEN (j.arguments::jsonb || '{"executions": 0, "exception_executions": {}}')::text ELSE j.arguments END,
+   SET arguments =
+\ir ../parts/counted_from_0.sql
+       ,
        updated_at = timezone('UTC', now())
   FROM seen n
  WHERE j.id = n.id
