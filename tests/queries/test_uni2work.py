@@ -129,13 +129,13 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
     assert await all_of(uni2work_workspace, f"job:{held}") == []
     for child, parent in ((f"job:{held}", f"group:{DEAD}|a|b:c/d"), (f"group:{DEAD}|a|b:c/d", f"holder:{DEAD}")):
         assert (await node(uni2work_workspace, child)).parent_id == f"{LABEL}/{parent}"
-    assert (await node(uni2work_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
+    assert (await node(uni2work_workspace, "queue:all")).title == "queue - 5 queued, 2 locked"
     holder = await node(uni2work_workspace, f"holder:{DEAD}")
     assert re.search(r"no activity for 00:15:[0-5]\d$", holder.title), holder.title
     assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
     phases = [(await node(uni2work_workspace, f"job:{j}")).phase for j in (free[0], held, inconsistent)]
     assert phases == [Phase.READY, Phase.RUNNING, Phase.UNKNOWN]
-    assert (await node(uni2work_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
+    assert (await node(uni2work_workspace, f"job:{free[0]}")).title == "prune-invitations - from cron"
 
 
 async def test_a_long_queue_is_read_at_its_ends_only(
@@ -145,7 +145,7 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     jobs = await uni2work_db.jobs(8)
     hidden = await uni2work_db.job(held=900)
     assert "3 in the oldest 3" in (await node(workspace, "holder:none")).title
-    assert (await node(workspace, "queue:all")).title == "queue · 3+ queued, 1 locked", "the small index finds the lock"
+    assert (await node(workspace, "queue:all")).title == "queue - 3+ queued, 1 locked", "the small index finds the lock"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
     counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == (5, Precision.CAPPED)
@@ -171,7 +171,7 @@ async def test_cron_by_time_or_by_id(uni2work_db: Uni2workDb, uni2work_workspace
     old, new, middle = [await uni2work_db.cron({"job": "x", "n": age}, age=age) for age in (900, 10, 50)]
     assert await all_of(uni2work_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
     assert (await node(uni2work_workspace, f"cron:{old}")).title == 'x {"n": 900}'
-    assert (await node(uni2work_workspace, "crontab:all")).title == "cron · 3 last executions"
+    assert (await node(uni2work_workspace, "crontab:all")).title == "cron - 3 last executions"
     page = await reader(uni2work_workspace).children(f"{LABEL}/crontab:all")
     assert page.cursor is None
 

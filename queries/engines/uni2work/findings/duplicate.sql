@@ -1,7 +1,7 @@
 -- Find content that occurs more than once among the oldest rows. Compare as jsonb, so the order of keys does not matter.
 -- Index: the start of queued_job_pkey.
 (SELECT 'job:' || q.id AS id, q.since,
-        jsonb_build_object('times', q.n, 'ids', array_to_string(q.ids[1:10], ', ') || CASE WHEN q.n > 10 THEN ' …' ELSE '' END, 'kind',
+        jsonb_build_object('times', q.n, 'ids', array_to_string(q.ids[1:10], ', ') || CASE WHEN q.n > 10 THEN ' ...' ELSE '' END, 'kind',
 \ir ../parts/kind.sql
        ) AS evidence,
         NOT q.locked AS suggest
