@@ -16,7 +16,8 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
+from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer, both_versions
 
 PRUNE = {"job": "prune-invitations"}
@@ -273,8 +274,10 @@ async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
         uni2work_db.id(held): None,
     }
     twice = [await uni2work_db.job({"job": "twice"}, held=held) for held in (None, 10)]
+    twice.append(await uni2work_db.job({"job": "twice"}, held=10))
     assert {f.node_id: f.action for f in await found(uni2work_workspace, "duplicate")} == {
-        uni2work_db.id(twice[1]): None
+        uni2work_db.id(twice[0]): "cancel",
+        uni2work_db.id(twice[2]): None,
     }
 
 
@@ -365,6 +368,22 @@ async def test_duplicates_are_compared_as_jsonb(uni2work_db: Uni2workDb, uni2wor
     (finding,) = await found(uni2work_workspace, "duplicate")
     assert finding.node_id == uni2work_db.id(newest)
     assert finding.evidence["times"] == 2
+
+
+async def test_all_duplicates_but_one_are_cancelled(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    first, *others = [await uni2work_db.job({"job": "a"}) for _ in range(40)]
+    free, locked = await uni2work_db.job({"job": "b"}), await uni2work_db.job({"job": "b"}, held=5, held_by=LIVE)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    nodes = {incident.node_ids for incident in shown["duplicate"]}
+    assert {frozenset(ids) for ids in nodes} == {
+        frozenset(uni2work_db.id(other) for other in others),
+        frozenset([uni2work_db.id(free)]),
+    }
+    for ids in nodes:
+        await do(uni2work_workspace, "cancel", ids, label=LABEL)
+    left = await uni2work_db.connection.fetch("SELECT id FROM queued_job ORDER BY id")
+    assert [row["id"] for row in left] == [first, locked]
+    assert "duplicate" not in await incidents_of(uni2work_workspace, LABEL)
 
 
 async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
