@@ -703,10 +703,10 @@ class Edit(Record):
 
 
 class OtherRows(Record):
-    """Rows of one table that an action wrote beyond those that it shows, by the server's count.
+    """Rows of one table that an action wrote and does not show.
 
-    ``table`` with its schema; a schema alone is that of the server's catalogs. ``own``: it is a table of the engine.
-    ``cause``: the foreign keys, triggers or rules that may have written them.
+    The server counts them. ``table`` with its schema; a schema alone is that of the server's catalogs.
+    ``own``: it is a table of the engine. ``cause``: the foreign keys, triggers or rules that may have written them.
     """
 
     table: str
@@ -760,6 +760,7 @@ class DryRun(Record):
     undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
     others: tuple[OtherRows, ...] = ()  # rows beyond ``changes``: by foreign keys, triggers, rules
     uncounted: bool = False  # the server does not count rows, so there may be others
+    operator: str = ""  # whose dry run it is; actions write the name into rows
     held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
 
     @property

@@ -24,8 +24,9 @@ def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
 
 
 def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: bool = False) -> dict[str, Any]:
-    """Parse ``name=value`` words. A dry run (``preview``) does not require a confirmation.
+    """Parse ``name=value`` words.
 
+    A dry run (``preview``) does not require a confirmation.
     Raises UsageError for an unknown, missing or malformed argument.
     """
     every = {argument.name: argument for action in variants for argument in action.arguments}

@@ -751,10 +751,18 @@ def schema(options: CliOptions, /, command: tuple[str, ...]) -> None:
 @_words("command", "commands")
 @click.pass_context
 def help_(context: click.Context, /, command: tuple[str, ...]) -> None:
-    """Show the help of a COMMAND, or of unstick."""
+    """Show the help of a COMMAND, or of unstick.
+
+    do ACTION shows what an action does in each engine, and its arguments.
+    """
     root = context.find_root()
+    if len(command) == 2 and command[0] == "do":
+        from console.cli.action_help import lines
+
+        click.echo("\n".join(lines(context.ensure_object(CliOptions), command[1])))
+        return
     if len(command) > 1:
-        raise click.UsageError("Name one command.")
+        raise click.UsageError("Name one command, or do and an action: unstick help do wake.")
     for name in command:
         found = unstick.get_command(root, name)
         if found is None:

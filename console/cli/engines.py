@@ -8,6 +8,7 @@ from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
+from console.text.arguments import arguments
 from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
@@ -114,6 +115,7 @@ def _text(engine: EngineSummary) -> Iterator[str | Spans]:
         name = (here.action.name, "bold" if here.available else "$faint")
         effect = (here.action.effect, "") if here.available else (f"not available: {here.why}", "$faint")
         rows.append(["", name, ("/".join(here.action.kinds), "$faint"), effect])
+        rows += [["", "", "", (f"{word}: {meaning}", "$faint")] for word, meaning in arguments(here.action)]
     yield from tables.table(rows)
     for ddl in engine.missing:
         yield f"  suggested index: {ddl}"

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 import click
 
 from console.cli.program import version
+from console.text.arguments import arguments, by_action
+from queries.contract.builtin import builtin
 
 
 def page(root: click.Group, codes: Mapping[int, str], examples: str, json: str) -> Iterator[str]:
@@ -25,6 +27,14 @@ def page(root: click.Group, codes: Mapping[int, str], examples: str, json: str) 
         command = root.get_command(context, name)
         if command is not None:
             yield from _command(command, click.Context(command, info_name=name, parent=context))
+    yield ".SH ACTIONS"
+    yield from _paragraphs("Of unstick do. An engine of your own may have others: unstick engines lists them.")
+    for name, variants in by_action((engine.name, engine.spec.actions) for engine in builtin()).items():
+        yield f".SS {_text(name)}"
+        for engine, action in variants:
+            yield from (".TP", f".B {_text(engine)}", _text(action.effect))
+            for word, meaning in arguments(action):
+                yield from (".br", _text(f"{word}: {meaning}"))
     yield ".SH EXIT STATUS"
     for code, meaning in codes.items():
         yield from (".TP", f".B {code}", _text(meaning))

@@ -25,6 +25,8 @@ from queries.workspace import Workspace
 MOST = 2000  # nodes of each finding that are read for --incident
 GROUP = 10_000  # dead letters that are read for --group
 STDIN = "-"  # id that means: ids are on stdin, one per line
+SAMPLE = 6.0  # seconds of samples before an incident that needs them is looked for
+SAMPLED = 10  # times that it is looked for
 
 
 class Source(Record):
@@ -78,9 +80,17 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
 
 async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
     """Return the nodes of an incident as it is now, and its suggested arguments."""
-    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), MOST, None)
-    say(*notes)
-    found = next((incident for incident in answer.incidents if incident.key == key), None)
+    found = await _incident(workspace, key, None)
+    sampled = found is None and any(
+        spec.sample and key.partition(":")[0] == f"{reader.label}/{spec.code}"
+        for reader in workspace.engines.values()
+        for spec in reader.engine.spec.findings
+    )
+    for number in range(SAMPLED if sampled else 0):
+        if number == 0:
+            say(f"{key} needs samples: looking at the database for up to {SAMPLED * SAMPLE:.0f} s.")
+        if found := await _incident(workspace, key, SAMPLE):
+            break
     if found is None:
         raise DatabaseError(
             f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
@@ -92,6 +102,13 @@ async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
         guards={f.node_id: f.guard for f in found.findings if f.guard and f.action == action},
         arguments=_suggested(found) if found.action == action else (),
     )
+
+
+async def _incident(workspace: Workspace, key: str, sample: float | None) -> Incident | None:
+    """Return an incident as it is now, after samples for ``sample`` seconds."""
+    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), MOST, sample)
+    say(*notes)
+    return next((incident for incident in answer.incidents if incident.key == key), None)
 
 
 def _suggested(incident: Incident) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from console.cli import find, tables
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
+from console.text.arguments import arguments
 from console.text.pages import detail as pages
 from queries.model import Node
 from queries.read.reader import Reader
@@ -50,4 +51,6 @@ def _actions(reader: Reader, node: Node) -> Iterator[tuple[str, str]]:
     for action in reader.actions(node.kind):
         available = reader.availability(action, node)
         yield action.name, action.effect if available.ok else f"not available: {available.why}"
+        if available.ok:
+            yield from (("", f"{word}: {meaning}") for word, meaning in arguments(action))
         yield from (("", f"{place}: {command}") for place, command in available.commands.items())

@@ -51,9 +51,9 @@ async def stuck(
 async def read(
     workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None
 ) -> tuple[Stuck, tuple[str, ...]]:
-    """Read the incidents of these engines and of the server, and why parts could not be read.
+    """Read the incidents of engines and server.
 
-    ``sample``: seconds of samples before.
+    Also return why parts could not be read. ``sample``: seconds of samples before.
     """
     notes: list[str] = []
     parts: list[Findings] = []

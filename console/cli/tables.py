@@ -94,6 +94,9 @@ def _do(target: Target, action: str | None, *words: str) -> str:
 
 
 def _given(arguments: Mapping[str, str]) -> Iterator[str]:
-    """Yield the words of arguments. By typing the command the operator confirms a flag that is left to them."""
+    """Yield the words of arguments.
+
+    By typing the command the operator confirms a flag that is left to them.
+    """
     for name, value in arguments.items():
         yield from ("--arg", f"{name}={'true' if value == OPEN else value}")

@@ -122,7 +122,7 @@ async def tree(
             )
             output.answer(answer, lambda: _lines(found, output.ascii))
             say(*notes)
-            if narrowed.terms and not found.rows:
+            if narrowed.terms and not found.rows and not target.json:
                 say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
             return int(bool(found.failed))
 

@@ -111,7 +111,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
             return int(bool(notes))
 
         async def report(new: NewIncident) -> None:
-            """Run the command for an incident, beside the loop, and report it once it has succeeded or given up."""
+            """Run the command for an incident, and report how it ended."""
             key = new.incident.key
             try:
                 if why := await run(command, answered(new)):

@@ -8,7 +8,10 @@ from queries.model import SkippedFinding
 
 
 def by_reason(skipped: Iterable[SkippedFinding]) -> Iterator[tuple[str, str]]:
-    """Yield engine and text for each reason: the codes of the checks, the reason, and the DDL that would allow them."""
+    """Yield engine and text for each reason.
+
+    The text has the codes of the checks, the reason, and the DDL that would allow them.
+    """
     reasons: dict[tuple[str, str, str | None], list[str]] = {}
     for each in skipped:
         reasons.setdefault((each.engine, each.why, each.ddl), []).append(each.code)

@@ -114,7 +114,8 @@ async def dry_run(
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[:CHUNK]
-    requests = _requests(workspace, plan, first, reason, arguments, audit_log.operator(), {})
+    operator = audit_log.operator()
+    requests = _requests(workspace, plan, first, reason, arguments, operator, {})
     parts = [
         part
         for request, versions in requests
@@ -129,6 +130,7 @@ async def dry_run(
         engine=plan.label,
         action=plan.name,
         reason=reason,
+        operator=operator.name,
         arguments=dict(arguments),
         results=tuple(sorted((*done, *refused), key=lambda r: r.id)),
         changes=tuple(change for part in parts for change in part.changes),
@@ -165,7 +167,7 @@ def _shown(dry_run: DryRun) -> gate.Shown:
     for change in dry_run.changes:
         changes.setdefault(change.id, []).append(change)
     nodes = frozenset(r.id for r in dry_run.results if r.outcome is Outcome.CHANGED)
-    return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others)
+    return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others, operator=dry_run.operator)
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
@@ -459,7 +461,7 @@ def _missed(
 
 
 def _stopped(request: Request, versions: dict[str, str], error: gate.UnshownError) -> ActionTransaction:
-    """Return a transaction that changed no node, because it did what the dry run had not shown."""
+    """Return a transaction that changed no node, because it did what was not shown."""
     stopped = ActionTransaction(request, versions)
     for node_id in versions:
         stopped.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, f"{error.line} {UNCHANGED}"))

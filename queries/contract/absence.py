@@ -1,4 +1,4 @@
-"""Statements whose rows say that other rows are absent, which row-level security may merely hide."""
+"""Statements that find rows absent, which row-level security may hide."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _ABSENT = re.compile(
 
 
 def hidden(statement: Statement, restricted: Iterable[str]) -> tuple[str, ...]:
-    """Return the restricted tables whose hidden rows a statement could take for absent ones."""
+    """Return the tables whose hidden rows a statement could take for absent.
+
+    ``restricted``: tables with row-level security.
+    """
     if not _ABSENT.search(statement.text):
         return ()
     return tuple(name for name in restricted if re.search(rf'\."?{re.escape(name)}"?(?!\w)', statement.text))

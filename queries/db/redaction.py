@@ -30,7 +30,7 @@ def redact(dsn: str) -> str:
 
 
 def without_passwords(dsn: str) -> str:
-    """Return ``dsn`` without its passwords, for a command that takes them from the environment or a password file."""
+    """Return ``dsn`` without its passwords, for a printed command."""
     uri, *words = re.split(r"(?s)(?=\s)", dsn.lstrip(), maxsplit=1) if "://" in dsn.partition("=")[0] else ("", dsn)
     base, mark, query = re.sub(_USER, r"\1@", uri).partition("?")
     kept = "&".join(part for part in query.split("&") if not _secret(part.partition("=")[0]))

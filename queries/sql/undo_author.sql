@@ -16,9 +16,11 @@ logs AS MATERIALIZED (
 authors AS MATERIALIZED (
   SELECT r.oid, r.rolname FROM given JOIN pg_roles r ON r.rolname = g ->> 'author'
   UNION
-  SELECT r.oid, r.rolname
-    FROM logs l JOIN pg_roles r ON NOT r.rolsuper AND r.oid <> l.relowner
-   WHERE has_column_privilege(r.oid, l.oid, 'role', 'INSERT') OR has_any_column_privilege(r.oid, l.oid, 'UPDATE')
+  SELECT r.oid, r.rolname -- roles without login, such as pg_write_all_data, write by their members
+    FROM logs l
+    JOIN pg_roles w ON NOT w.rolsuper
+     AND (has_column_privilege(w.oid, l.oid, 'role', 'INSERT') OR has_any_column_privilege(w.oid, l.oid, 'UPDATE'))
+    JOIN pg_roles r ON r.rolcanlogin AND NOT r.rolsuper AND r.oid <> l.relowner AND pg_has_role(r.oid, w.oid, 'MEMBER')
 ),
 acting AS MATERIALIZED (
   SELECT a.rolname AS author, r.oid, r.rolsuper OR r.rolbypassrls AS exempt FROM authors a JOIN pg_roles r ON pg_has_role(a.oid, r.oid, 'MEMBER')

@@ -142,6 +142,7 @@ class ActionTransaction:
         self.counted = True  # False: the server does not count rows, so there may be others
         self.held = 0.0  # seconds that its statements took, with row locks
         self._shown = request.shown
+        self._operator = request.operator.name
         self._written = gate.Written()  # before the change
         self._foreign: set[tuple[str, str, str]] = set()
         self._nodes: dict[str, list[str]] = {}  # ids and versions of `live` as statement parameters; {}: build again
@@ -151,7 +152,7 @@ class ActionTransaction:
         self._no_images = request.no_images
         self._image_reader = None if self._no_images else self._new_reader()
         self._fixed = {
-            "operator": f"{request.operator.os_user}@{request.operator.host}",
+            "operator": self._operator,
             "reason": request.reason,
             "args": msgspec.json.encode(dict(request.arguments)).decode(),
             "met_needs": sorted(self.reader.found.met_needs),
@@ -262,11 +263,14 @@ class ActionTransaction:
         return await gate.written(transaction, found.schema, found.relations)
 
     async def _check(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Pass the gate. Raises MiscountedError, DeniedError, and in a commit UnshownError."""
+        """Pass the gate.
+
+        Raises MiscountedError, DeniedError, and in a commit UnshownError.
+        """
         found = self.reader.found
         if seen is not None:
             known = (copy.read() for copy in self.copies if copy.id in self._shown.nodes)
-            gate.compare_rows(known, self._shown, self.live)
+            gate.compare_rows(known, self._shown, self.live, self._operator)
         if not self.counted:
             return
         copies = gate.copied(self.copies, found.schema)

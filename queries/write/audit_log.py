@@ -61,6 +61,11 @@ class Operator(Record):
     host: str
     application: str = APPLICATION
 
+    @property
+    def name(self) -> str:
+        """The name that actions write into rows."""
+        return f"{self.os_user}@{self.host}"
+
 
 def operator() -> Operator:
     """Return the user and host of this process."""

@@ -1,4 +1,4 @@
-"""The one gate of every write: what the server says it wrote, against what is shown and logged.
+"""The one gate of every write: what was written is what was shown.
 
 The server counts the rows that a transaction inserts, updates and deletes, by table. They include what foreign keys,
 triggers and rules did. What the row copies do not have is named in the dry run and in the audit log, and stops a commit
@@ -64,12 +64,14 @@ class Written(Record):
 
 
 class Shown(Record):
-    """What the operator saw in the dry run.
+    """The dry run, as far as the commit is compared with it.
 
     ``nodes``: those that it changed. ``changes``: their rows, by node. ``others``: rows of other tables.
+    ``operator``: who made it, because actions write the name. Another operator may commit it.
     """
 
     nodes: frozenset[str] = frozenset()
+    operator: str = ""
     changes: Mapping[str, Sequence[RowChange]] = {}
     others: tuple[OtherRows, ...] = ()
 
@@ -77,7 +79,7 @@ class Shown(Record):
 class UnshownError(ConflictError):
     """The transaction did what the dry run did not show. It is rolled back.
 
-    ``nodes``: why, by node; empty if it cannot be told from which node it comes.
+    ``nodes``: why, by node; empty if the node is unknown.
     """
 
     def __init__(self, why: str, nodes: Mapping[str, str]) -> None:
@@ -86,11 +88,17 @@ class UnshownError(ConflictError):
 
 
 class MiscountedError(ConflictError):
-    """The row copies show changes that the server did not make. The transaction is rolled back."""
+    """The row copies show changes that the server did not make.
+
+    The transaction is rolled back.
+    """
 
 
 async def written(transaction: Transaction, schema: str, relations: Collection[str]) -> Written:
-    """Read what this session has written, and the policies of an engine's tables. Raises DatabaseError."""
+    """Read what this session has written, and the policies of the tables.
+
+    Raises DatabaseError.
+    """
     rows = await transaction.rows(statement("written"), {"schema": schema, "ids": sorted(relations)})
     return Written(
         tables={
@@ -113,15 +121,18 @@ def copied(changes: Iterable[RowChange], schema: str) -> dict[Table, Counts]:
 
 
 def qualified(table: str, schema: str) -> Table:
-    """Return schema and name of a table of the copies, which name the engine's schema only if it is another one."""
+    """Return schema and name of a table of the copies.
+
+    They name no schema if it is the engine's.
+    """
     where, _, name = table.rpartition(".")
     return where or schema, name
 
 
 def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> dict[Table, Counts]:
-    """Return what the server wrote beyond the copies. Raises MiscountedError if it wrote less.
+    """Return what the server wrote beyond the copies.
 
-    A row that moves to another partition counts as deleted and inserted.
+    Raises MiscountedError if it wrote less. A row that moves to another partition counts as deleted and inserted.
     """
     found = {}
     for table in server.keys() | copies.keys():
@@ -147,7 +158,10 @@ async def others(
     schema: str,
     relations: Collection[str],
 ) -> tuple[OtherRows, ...]:
-    """Return the rows beyond the copies as records, with what may have written them. Raises DatabaseError."""
+    """Return the rows beyond the copies, with what may have written them.
+
+    Raises DatabaseError.
+    """
     if not more:
         return ()
     args = {"tables": sorted(more), "changed": sorted({*changed, *more})}
@@ -167,7 +181,10 @@ async def others(
 
 
 def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> None:
-    """Raise DeniedError if rows that a policy hides from this role were deleted or changed with others."""
+    """Refuse a change of rows that a policy hides.
+
+    Raises DeniedError.
+    """
     restricted = {f"{schema}.{name}": name for name in policies}
     for other in found:
         if other.table in restricted and (other.deleted or other.updated):
@@ -196,20 +213,23 @@ def compare(found: Sequence[OtherRows], shown: Shown, nodes: Collection[str]) ->
             raise UnshownError(f"It would also have {now.words} of {table}{cause}; {what}.", {})
 
 
-def compare_rows(changes: Iterable[RowChange], shown: Shown, nodes: Collection[str]) -> None:
-    """Compare changed rows with those of the dry run. Raises UnshownError.
+def compare_rows(changes: Iterable[RowChange], shown: Shown, nodes: Collection[str], operator: str) -> None:
+    """Compare the rows that ``operator`` changes with those of the dry run.
 
-    A row that nodes share may be listed under any of them. Inserted rows get new keys, so they are counted.
+    Raises UnshownError. A row that nodes share may be listed under any of them. Inserted rows get new keys, so they are
+    counted.
     """
     known = shown.nodes.intersection(nodes)
     done = [change for change in changes if change.id in known]
     seen = [change for each in shown.changes.values() for change in each]
+    names = "|".join(map(re.escape, sorted({operator, shown.operator} - {""}, key=len, reverse=True)))
+    varying = re.compile(f"{names}|{_VARYING.pattern}") if names else _VARYING
     rows = {(c.table, c.key): c for c in done if c.before is not None}
     before = {(c.table, c.key): c for c in seen if c.before is not None}
     whys: dict[str, str] = {}
     for place, change in sorted(rows.items()):
         was = before.get(place)
-        why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was)
+        why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was, varying)
         if why:
             whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
     if known == shown.nodes and known.issuperset(nodes):
@@ -225,7 +245,7 @@ def compare_rows(changes: Iterable[RowChange], shown: Shown, nodes: Collection[s
         raise UnshownError(next(iter(whys.values())), whys)
 
 
-def _columns_differ(now: RowChange, was: RowChange) -> str:
+def _columns_differ(now: RowChange, was: RowChange, varying: re.Pattern[str]) -> str:
     """Return how a row's change differs from that of the dry run, or ""."""
     if (now.after is None) != (was.after is None):
         return f"the commit {'deleted' if now.after is None else 'changed'} a row of {now.table}, unlike the dry run"
@@ -238,23 +258,23 @@ def _columns_differ(now: RowChange, was: RowChange) -> str:
             continue  # another transaction has changed it since; the versions say whether that matters
         if name not in shown:
             return f"the commit changed {now.table}.{name}, which the dry run did not"
-        if not _alike(now.after[name], was.after.get(name)):
+        if not _alike(now.after[name], was.after.get(name), varying):
             return f"the commit set {now.table}.{name} to another value than the dry run"
     return ""
 
 
-def _alike(now: Any, was: Any) -> bool:
-    """Return True if two values differ at most as a time, an id or a token does."""
+def _alike(now: Any, was: Any, varying: re.Pattern[str]) -> bool:
+    """Return True if two values differ at most in times, ids, tokens and operators."""
     if now == was:
         return True
     if isinstance(now, str) and isinstance(was, str):
-        return _VARYING.sub("0", now) == _VARYING.sub("0", was)
+        return varying.sub("0", now) == varying.sub("0", was)
     if isinstance(now, bool) or isinstance(was, bool):
         return False
     if isinstance(now, int | float) and isinstance(was, int | float):
         return min(now, was) >= EPOCH
     if isinstance(now, list) and isinstance(was, list):
-        return len(now) == len(was) and all(map(_alike, now, was))
+        return len(now) == len(was) and all(_alike(a, b, varying) for a, b in zip(now, was, strict=True))
     if isinstance(now, dict) and isinstance(was, dict):
-        return now.keys() == was.keys() and all(_alike(value, was[key]) for key, value in now.items())
+        return now.keys() == was.keys() and all(_alike(value, was[key], varying) for key, value in now.items())
     return False

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Button, Input
 
-from queries.db.redaction import redact
+from queries.db.redaction import without_passwords
 from tests.command import HOMES, environment
 from tests.console.tui_driver import run_tui
 from tests.db.estuary import ZERO, EstuaryDb, digest
@@ -75,18 +75,18 @@ async def test_a_suggested_command_runs_as_it_is_printed(estuary_db: EstuaryDb, 
     _, out, _ = await command(page, *([estuary_db.id(task)] if page == "show" else []), dsn=estuary)
     (line,) = [each.partition("action: ")[2] for each in out.splitlines() if "action: unstick do drop" in each]
     program, *words, option, target = shlex.split(line.replace('"..."', "poison"))
-    assert (program, option, target) == ("unstick", "-d", redact(estuary))
+    assert (program, option, target) == ("unstick", "-d", without_passwords(estuary))
     code, _, err = await command(*words, "--yes", dsn=estuary)
     assert code == 0, err
     assert (await estuary_db.row(task))["inbox"] == [GOOD]
 
 
-async def test_what_the_operator_decides_stays_open(server: PostgresServer) -> None:
+async def test_a_decision_is_proposed_with_a_choice(server: PostgresServer) -> None:
     dsn = server.fresh("tasker", filled=True)
     _, out, _ = await command("stuck", dsn=dsn)
     lines = [each for each in out.splitlines() if "action: unstick do resolve" in each]
     assert lines
-    assert all("--arg status=..." in line for line in lines)
+    assert all("--arg status=manually_resolved" in line for line in lines)
     server.drop(dsn)
 
 

@@ -6,18 +6,24 @@ Decorators collect the drills.
 from __future__ import annotations
 
 import asyncio
+import json
+import shlex
 import tempfile
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from console.cli import tables
+from console.config import Config
+from console.target import Target
 from queries.contract.server_spec import server_spec
 from queries.errors import SlowError
 from queries.model import Incident
 from queries.read import server_findings
 from queries.workspace import Workspace
+from tests.command import unstick
 from tests.drills.console import shown
 from tests.drills.scene import Scene
 from tests.servers import PostgresServer
@@ -93,8 +99,10 @@ def control(engine: str, **options: Any) -> Callable[[Cause], Cause]:
     return drill(engine, (), **options)
 
 
-async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result:
+async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, commands: bool = False) -> Result:
     """Set up the scene, add the cause, read the console, and judge.
+
+    ``commands``: also dry-run the command that is printed for line 1.
 
     ``readings``: how often a cause is looked for, a second apart, as a console does that refreshes: executors that fail
     disconnect and connect again, and sessions report their counters once a second. While checks fail, because the
@@ -125,9 +133,45 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1) -> Result
                     result = Result(asked, incidents, tuple(wrong(asked, incidents, one_of)))
                     if not result.wrong or asked.control or (reading + 1 >= readings and not failed):
                         break
+                if commands and result.first and result.first.action:
+                    options = ["--trust", *scene.console["trusted"]] if scene.console.get("trusted") else []
+                    refused = await refusal(result.first, scene.console_dsn, overrides, options)
+                    result = replace(result, wrong=(*result.wrong, *refused))
             finally:
                 await workspace.close()
     return result
+
+
+async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[str]) -> list[str]:
+    """Dry-run the printed commands of an incident, and return what refuses them."""
+    target = Target(Config(path=Path()), dsn=dsn)
+    found = incident.findings[0]
+    lines = [tables.incident_command(target, incident), *([tables.command(target, found)] if found.action else [])]
+    lists: dict[str, list[str]] = {}
+    for engine, values in overrides.items():
+        for name, value in values.items():
+            one = next(iter(value.values()), 0) if isinstance(value, dict) else value
+            table = "options" if isinstance(one, str) else "thresholds"
+            lists.setdefault(f"[{table}.{engine}]", []).append(f"{name} = {_toml(value)}")
+    settings = "\n".join(line for table, rows in lists.items() for line in (table, *rows))
+    wrong = []
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.toml"
+        file.write_text(settings)
+        file.chmod(0o600)
+        for line in lines:
+            _, *words = shlex.split(line)
+            words += ["--dry-run", "--config", str(file), "--local-log", *options]
+            answer = await asyncio.to_thread(unstick, *words, dsn=dsn)
+            if answer.code in (1, 2):
+                wrong.append(f"COMMAND {line}: {answer.err}")
+    return wrong
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {_toml(each)}" for name, each in value.items()) + "}"
+    return json.dumps(value)
 
 
 async def opened(dsn: str, overrides: Any, tries: int, **options: Any) -> Workspace:

@@ -45,6 +45,15 @@ async def test_drill_on_its_own_server(drill: Drill, own_server: PostgresServer)
     assert result.wrong == (), "\n".join(f"{each.key}: {each.sentence}" for each in result.incidents)
 
 
+@proof
+@pytest.mark.parametrize(
+    "drill", [pytest.param(d, id=d.key.replace(" ", "-")) for d in DRILLS if any(d.actions) and not d.alone]
+)
+async def test_the_printed_command_runs_as_it_is(drill: Drill, server: PostgresServer) -> None:
+    result = await run(drill, server, READINGS, commands=True)
+    assert [line for line in result.wrong if line.startswith("COMMAND")] == []
+
+
 def test_names_are_unique() -> None:
     names = [drill.key for drill in DRILLS]
     assert len(set(names)) == len(names)

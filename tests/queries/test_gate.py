@@ -1,4 +1,4 @@
-"""The gate: what the server wrote is what the dry run showed, or nothing is committed."""
+"""The gate: only what the dry run showed is committed."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_it_is_printed_for_what_is_here(eternaltwin: str, server: PostgresServer
 async def test_the_printed_statements_of_a_viewer_alone_run(
     filled: str, server: PostgresServer, name: str, tmp_path: Path
 ) -> None:
-    """Each runs as printed, in one transaction. Then the role reads and is refused to write."""
+    """Each runs as printed; then the role may read, and not write."""
     viewer = server.unique("ann ")
     server.sql(f"CREATE ROLE {quoted(viewer)} LOGIN PASSWORD 'x'")
     printed = (await asyncio.to_thread(unstick, "grants", "--viewer", viewer, dsn=filled)).out

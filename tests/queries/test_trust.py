@@ -204,7 +204,7 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
     monkeypatch: pytest.MonkeyPatch,
     grants_trigger: bool,
 ) -> None:
-    """Without them, the answer is kept: only a trusted role could create one."""
+    """Without them, the answer is kept, and the gate stops what the trigger does."""
     monkeypatch.setattr("queries.workspace.TRUST_KEPT", 600.0)
     monkeypatch.setattr("queries.actions.perform.CHUNK", 2)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
@@ -221,8 +221,8 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
         results += progress.chunk.results
     found = {result.outcome for result in results}
     assert len(results) == len(ids)
-    assert found == ({Outcome.CHANGED, Outcome.REFUSED} if grants_trigger else {Outcome.CHANGED})
-    assert (await eternaltwin_db.value("SELECT count(*) FROM noted") == 0) == grants_trigger
+    assert found == {Outcome.CHANGED, Outcome.REFUSED if grants_trigger else Outcome.CONFLICT}
+    assert await eternaltwin_db.value("SELECT count(*) FROM noted") == 0
     await workspace.close()
 
 

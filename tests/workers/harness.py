@@ -251,7 +251,8 @@ async def fixture_passes(label: str, dsn: str, server: PostgresServer, folder: P
     lab = Lab(server, folder, "", "", dsn.rpartition("/")[2])
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, (prove.ACTIONS, prove.UNDO)):
-            assert [str(fault) for fault in check.faults] == []
+            faults = [str(fault) for fault in check.faults]
+            assert faults == [], "\n".join(faults)
             assert check.number
     finally:
         await lab.close()

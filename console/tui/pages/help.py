@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from console.text import formatting
+from console.text.arguments import arguments
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
@@ -130,6 +131,8 @@ def _action(action: Action, key: str, width: int) -> list[Spans]:
     lines = [head]
     for text in (action.effect, action.next):
         lines += wrapped(text, width, "", 4) if text else []
+    for word, meaning in arguments(action):
+        lines += wrapped(f"{word}: {meaning}", width, "$faint", 4)
     lines += wrapped(f"{action.support}: {action.why}", width, "$faint", 4) if action.why else []
     return [*lines, *command_lines(action.command, 4)]
 
