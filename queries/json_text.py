@@ -35,7 +35,9 @@ _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON = '{["0', '{["0]', '"', '"}', ":"
 _CLOSES = {"{": "}", "[": "]"}
 
 
-_ESCAPE = re.compile(r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)")
+_ESCAPE = re.compile(
+    r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 
 
 class NotJson(ValueError):

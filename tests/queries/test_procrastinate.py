@@ -27,7 +27,9 @@ async def test_a_job_that_runs_for_days_is_found_once(
 ) -> None:
     dsn = server.fresh(LABEL)
     connection = await asyncpg.connect(dsn)
-    await connection.execute(f"INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '{0 if beats else 9} hours')")
+    await connection.execute(
+        f"INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '{0 if beats else 9} hours')"
+    )
     insert = "INSERT INTO procrastinate_jobs (queue_name, task_name, lock, args) VALUES ('a', 'mirror', $1, '{}')"
     await connection.execute(insert, lock)
     await connection.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = 1")

@@ -15,7 +15,11 @@ from tests.queries.builders import do, opened, outcomes_of, reader, undone
 from tests.servers import PostgresServer
 
 LABEL = "solid_queue"
-SPELLED = r'"a\u0000b\\u0001\u0001\"\\\"\ud800\/":[1.0e+20,{"zz":1,"a":2, "a":3.10}],"a":"\\","a":1E400,"b":"' + "\\\\\\u0003" + '"'
+SPELLED = (
+    r'"a\u0000b\\u0001\u0001\"\\\"\ud800\/":[1.0e+20,{"zz":1,"a":2, "a":3.10}],"a":"\\","a":1E400,"b":"'
+    "\\\\\\u0003"
+    '"'
+)
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
 
@@ -39,7 +43,7 @@ async def workspace(solid_queue: Connection, server: PostgresServer, tmp_path: P
 async def failed_job(connection: Connection, arguments: str = "{}", finished: str = "NULL") -> str:
     number = await connection.fetchval(
         "INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, finished_at, created_at, updated_at)"
-        f" VALUES ('default', 'PayJob', $1, {finished}, now() - interval '1 hour', now() - interval '1 hour') RETURNING id",
+        f" VALUES ('default', 'PayJob', $1, {finished}, now() - interval '1 hour', now()) RETURNING id",
         arguments,
     )
     await connection.execute(
@@ -62,7 +66,10 @@ async def test_a_finished_job_with_a_failed_execution_is_not_called_failed(
         failed: ("retries_exhausted", "retry"),
     }
     assert [each.node.id for each in (await engine.dead()).dead_letters] == [failed]
-    assert {node.id: node.phase for node in (await engine.nodes([both, failed])).nodes} == {both: "done", failed: "failed"}
+    assert {node.id: node.phase for node in (await engine.nodes([both, failed])).nodes} == {
+        both: "done",
+        failed: "failed",
+    }
     assert outcomes_of(await do(workspace, "retry", [both], label=LABEL)) == {both: Outcome.REFUSED}
 
 
@@ -73,7 +80,10 @@ async def test_a_finished_job_with_a_failed_execution_is_not_called_failed(
             f'{{{SPELLED},"executions":5,"exception_executions":{{"[KeyError]":5}},"locale":"en"}}',
             f'{{{SPELLED},"executions":0,"exception_executions":{{}},"locale":"en"}}',
         ),
-        ('{"arguments":[{"executions":7}]}', '{"arguments":[{"executions":7}],"executions":0,"exception_executions":{}}'),
+        (
+            '{"arguments":[{"executions":7}]}',
+            '{"arguments":[{"executions":7}],"executions":0,"exception_executions":{}}',
+        ),
         ("{}", '{"executions":0,"exception_executions":{}}'),
         ("[1.0e+20]", "[1.0e+20]"),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.actions.edit import TextError, edited, shown
-from queries.json_text import NotJson, parse, pretty, respelled
+from queries.json_text import NotJson, decoded, parse, pretty, respelled
 from queries.model import Edit
 from queries.read.documents import Document
 

@@ -2,7 +2,7 @@
 -- cursor: id of the last execution of the previous page, or NULL
 -- Indexes: solid_queue_failed_executions_pkey, and the one on job_id.
 SELECT d.* FROM (
-SELECT 'job:' || f.job_id AS id, f.id::text AS cursor, 5::int8 AS severity, extract(epoch FROM f.created_at)::float8 AS since,
+SELECT 'job:' || f.job_id AS id, f.id::text AS cursor, 3::int8 AS severity, extract(epoch FROM f.created_at)::float8 AS since,
        j.class_name::text AS cause,
 \ir parts/error.sql
          AS error, NULL::text AS was, NULL::text AS is_now
@@ -12,7 +12,7 @@ SELECT 'job:' || f.job_id AS id, f.id::text AS cursor, 5::int8 AS severity, extr
          ORDER BY f.id LIMIT :page) AS f
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
 UNION ALL
-SELECT 'job:' || f.job_id, f.id::text, 5, extract(epoch FROM f.created_at)::float8, j.class_name,
+SELECT 'job:' || f.job_id, f.id::text, 3, extract(epoch FROM f.created_at)::float8, j.class_name,
 \ir parts/error.sql
        , NULL, NULL
   FROM :"schema".solid_queue_failed_executions f

@@ -6,9 +6,9 @@
 \ir ../parts/lock.sql
 
 -- :refused
-SELECT 'job:' || j.id AS id, 'it is ' ||
-\ir ../parts/status.sql
-         || ', not failed' AS why
+SELECT 'job:' || j.id AS id,
+\ir ../parts/is.sql
+         || ': only failed and lost jobs can be retried' AS why
 \ir ../parts/jobs.sql
    AND (j.finished_at IS NOT NULL OR coalesce(r.id, c.id, b.id, s.id) IS NOT NULL)
 
