@@ -13,6 +13,8 @@ from typing import Any, dataclass_transform
 
 import msgspec
 
+from queries.json_text import decoded
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -638,7 +640,7 @@ _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _read(row: Any) -> Any:
-    return msgspec.json.decode(row) if isinstance(row, msgspec.Raw) else row
+    return decoded(bytes(row)) if isinstance(row, msgspec.Raw) else row
 
 
 def _columns(row: Any) -> dict[str, Any]:

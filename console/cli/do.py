@@ -26,7 +26,7 @@ from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
-from queries.actions.plan import plan_versions
+from queries.actions.plan import count_nodes, plan_versions
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
 from queries.model import DryRun, Durability, Outcome, Outcomes, Record, Result, Risk, split_id
@@ -181,7 +181,7 @@ async def discard(target: Target, name: str) -> int:
     """Discard an unfinished bulk. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         bulk = bulk_list.load(workspace.bulks, name, workspace.server)
-        say(f"Discarded: {bulk.head.action} in {bulk.head.label}; {len(bulk.left)} nodes were not changed.")
+        say(f"Discarded: {bulk.head.action} in {bulk.head.label}; not changed: {count_nodes(len(bulk.left), ())}.")
         bulk.remove()
     return 0
 
@@ -234,7 +234,7 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         names = [end.bulk] if end.bulk and len(done.entries) > 1 else done.entries
         say(f"Undo: {tables.undo_command(target, names)}")
     if left and end.bulk:
-        say(f"{len(left)} nodes remain. Continue: {tables.resume_command(target, end.bulk)}")
+        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {tables.resume_command(target, end.bulk)}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
     return 130 if left and not end.given_up else exit_code(outcomes.results)
@@ -365,7 +365,7 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
 
     with signals_call(interrupted):
         if dry_run.wait and dry_run.for_now:
-            say(f"Waiting up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} nodes. Ctrl-C stops.")
+            say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
         async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
             total.add(progress.chunk)
             end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)

@@ -13,6 +13,7 @@ from queries.contract.spec import Action
 from queries.errors import DatabaseError
 from queries.model import Edit, Node, Outcome, Record, Result, a_kind, split_id
 from queries.read.reader import Reader
+from queries.read.sentence import plural
 from queries.safe_text import safe_text
 from queries.workspace import Workspace
 from queries.write import undo
@@ -22,7 +23,7 @@ def count_nodes(number: int, ids: Iterable[str]) -> str:
     """Return ``1 task`` or ``12 tasks``; ``12 nodes`` if the ids are of several kinds."""
     kinds = {split_id(id_)[1] for id_ in ids}
     kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
-    return f"{number} {kind}{'' if number == 1 else 's'}"
+    return f"{number} {kind if number == 1 else plural(kind)}"
 
 
 class Plan(Record):

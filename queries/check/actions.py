@@ -216,7 +216,7 @@ class ActionCheck:
         versions = {node.id: node.version for node in nodes}
         if not versions:
             return
-        title = next(iter(nodes)).title.partition(" · ")[0]
+        title = next(iter(nodes)).title.partition(" - ")[0]
         flags = {a.name: True for a in action.arguments if a.type == "flag"}
         needed = {a.name: _value(a.type, a.choices, a.default, title) for a in action.arguments if a.required}
         yield versions, needed

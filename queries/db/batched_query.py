@@ -12,8 +12,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
+from queries.json_text import decoded
 from queries.model import Record
 from queries.psql_text import array
 from queries.statement import Statement
@@ -50,7 +49,7 @@ def decode(data: bytes) -> list[list[dict[str, Any]]]:
     """Return each query's rows, with JSON values, from the script's binary COPY data."""
     _, extension, _, length = _HEADER.unpack_from(data, len(_SIGNATURE))
     start = len(_SIGNATURE) + _HEADER.size + extension
-    rows: list[list[dict[str, Any]]] = msgspec.json.decode(data[start : start + length])
+    rows: list[list[dict[str, Any]]] = decoded(data[start : start + length])
     return rows
 
 

@@ -23,6 +23,7 @@ from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, T
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LostError, UnreachableError, UnreadableError, readable
+from queries.json_text import decoded
 from queries.model import (
     OPEN,
     Availability,
@@ -702,7 +703,7 @@ def _decoded(value: Any) -> Any:
 
     A transaction reads it as text, a script as values.
     """
-    return msgspec.json.decode(value) if isinstance(value, str) else value
+    return decoded(value) if isinstance(value, str) else value
 
 
 async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:

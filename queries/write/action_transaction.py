@@ -27,6 +27,7 @@ from queries.errors import (
     SlowError,
     table_locks,
 )
+from queries.json_text import decoded
 from queries.model import (
     AuditLogEntry,
     Durability,
@@ -598,7 +599,7 @@ def _raw(row: str | None) -> Any:
 
 
 def _decoded(row: Any) -> Any:
-    return None if row is None else msgspec.json.decode(row)
+    return None if row is None else decoded(row)
 
 
 def _differences(

@@ -19,7 +19,7 @@ from tests.proof import proof
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
-REFUND = "staleness_timeout · shop/refund · refund_card: <n> after <n> ms"
+REFUND = "staleness_timeout - shop/refund - refund_card: <n> after <n> ms"
 STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $1"
 
 
@@ -254,13 +254,13 @@ async def test_a_permanently_failed_task_is_added_to_the_dead_letter_queue(
     await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(150, 44)) as tui:
         await tui.press("3")
-        await tui.wait_for("permanently failed · shop/refund · refund_card: card <n> is closed")
+        await tui.wait_for("permanently failed - shop/refund - refund_card: card <n> is closed")
         await down_to(tui, "permanently failed")
         await tui.action("B", "for the shop to decide")
         await tui.press("B")
         await tui.wait_for("1 changed", "Close")
         await tui.press("enter")
-        await tui.wait_for("manual_dlq · shop/refund · refund_card: card <n> is closed", "still blocked_by_failures")
+        await tui.wait_for("manual_dlq - shop/refund - refund_card: card <n> is closed", "still blocked_by_failures")
     snapshot = await tasker_db.value("SELECT task_snapshot::text FROM tasks_dlq")
     assert "card 4711 is closed" in snapshot
 

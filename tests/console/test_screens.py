@@ -26,7 +26,7 @@ async def test_the_first_picture(eternaltwin_db: EternaltwinDb, eternaltwin: str
     await eternaltwin_db.task(job, kind="SendEmail", status="Blocked", timer=-600)
     await eternaltwin_db.task(job, kind="Sleep", status="Complete")
     async with run_tui(eternaltwin, tmp_path) as tui:
-        text = await tui.wait_for("SendEmail v1 · 1/2", "1 scheduled", "1 done", "1 stuck", "● live")
+        text = await tui.wait_for("SendEmail v1 - 1/2", "1 scheduled", "1 done", "1 stuck", "● live")
         assert "▸ eternaltwin" in text
         assert "C Cancel job" in text
 
@@ -73,7 +73,7 @@ async def test_a_node_that_vanishes_is_reported(
         table = tui.app.screen.query_one("TreeTable")
         assert table.go_to(eternaltwin_db.id(job, "job"))  # type: ignore[attr-defined]
         await eternaltwin_db.sql("DELETE FROM job WHERE job_id = $1", job)
-        text = await tui.wait_for("job Doomed v1 · 0/1 no longer exists.")
+        text = await tui.wait_for("job Doomed v1 - 0/1 no longer exists.")
         assert any(line.startswith("▌") and "Stays" in line for line in text.splitlines())
 
 

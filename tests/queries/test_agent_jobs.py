@@ -302,8 +302,8 @@ async def test_phases_and_names(agent_jobs_db: AgentJobsDb, mirror: Workspace) -
     assert phases == dict(
         zip(STATUSES, (Phase.READY, Phase.RUNNING, Phase.DONE, Phase.FAILED, Phase.SCHEDULED, Phase.HELD), strict=True)
     )
-    assert (await node(mirror, f"agent:{agent}")).title == "Paper reader · 4 unfinished"
-    assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} · 4 unfinished"
+    assert (await node(mirror, f"agent:{agent}")).title == "Paper reader - 4 unfinished"
+    assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} - 4 unfinished"
     assert (await node(mirror, "queue:all")).title == "queue (Bull, in Redis)"
     counts = {c.phase: (c.n, c.precision) for c in await reader(mirror).counts()}
     assert counts == dict.fromkeys(phases.values(), (1, Precision.EXACT))
@@ -316,7 +316,7 @@ async def test_agents_that_are_gone_or_have_no_name(agent_jobs_db: AgentJobsDb, 
     nameless = await agent_jobs_db.agent(ANNA, "")
     await agent_jobs_db.job(agent=nameless)
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (deleted) · 1 unfinished"
+    assert (await node(workspace, f"agent:{gone}")).title == f"agent {gone} (deleted) - 1 unfinished"
     assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
     (finding,) = await found(workspace, "missing_agent")
     assert finding.node_id == f"{LABEL}/agent:{gone}"

@@ -46,7 +46,7 @@ async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_
     await tasker_db.write(data)
     (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
     assert dead_letter.node.id == tasker_db.task(blocked)
-    assert dead_letter.fingerprint.endswith("shop/refund · refund_card: <n> after <n> ms")
+    assert dead_letter.fingerprint.endswith("shop/refund - refund_card: <n> after <n> ms")
     assert (dead_letter.was, dead_letter.is_now, dead_letter.error) == (None, "blocked_by_failures", "503 after 512 ms")
     await tasker_db.do("bury", tasker_db.task(blocked))
     (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
@@ -101,9 +101,9 @@ async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tm
     dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
     assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (orphaned, poison, unread)]
     assert [x.fingerprint for x in dead_letters] == [
-        "locked by a dead worker · LIVE_SPEC_CONTROLLER",
-        'undecodable message · LIVE_SPEC_CONTROLLER: "text <n>"',
-        "unread inbox · LIVE_SPEC_CONTROLLER",
+        "locked by a dead worker - LIVE_SPEC_CONTROLLER",
+        'undecodable message - LIVE_SPEC_CONTROLLER: "text <n>"',
+        "unread inbox - LIVE_SPEC_CONTROLLER",
     ]
     assert [(x.was, x.is_now) for x in dead_letters] == [(None, "orphaned"), (None, "ready"), (None, "suspended")]
     await estuary_db.connection.close()
@@ -121,8 +121,8 @@ async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni
     dead_letters = (await uni2work_workspace.engines["uni2work"].dead()).dead_letters
     assert [x.node.id for x in dead_letters] == [uni2work_db.id(job) for job in (orphaned, inconsistent, nonsense)]
     assert [x.fingerprint for x in dead_letters] == [
-        "orphaned lock · send-notification",
-        "inconsistent lock · send-notification: lock_instance is missing",
+        "orphaned lock - send-notification",
+        "inconsistent lock - send-notification: lock_instance is missing",
         'unrecognised content: ["not", "a", "job"]',
     ]
     assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]

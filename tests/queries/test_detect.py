@@ -140,8 +140,9 @@ async def test_a_lookalike_is_declined_with_the_reason(open_with: Open, change: 
     assert reason in declined
 
 
-async def test_the_prototype_alone_is_declined(open_with: Open) -> None:
-    workspace = await open_with("CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)")
+@pytest.mark.parametrize("others", ["CREATE TABLE etwin_jobs (a int)", ""])
+async def test_the_prototype_alone_is_declined(open_with: Open, others: str) -> None:
+    workspace = await open_with(f"CREATE TABLE etwin_tasks (a int); {others}")
     assert workspace.engines == {}
     ((_, reason),) = why(workspace)
     assert "the 2021 prototype" in reason

@@ -155,7 +155,7 @@ def candidates(reader: Reader, action: Action, known: dict[str, Node]) -> tuple[
     The arguments are for the first node.
     """
     fit = [n for n in known.values() if reader.engine.action(action.name, n.kind) and reader.availability(action, n).ok]
-    title = fit[0].title.partition(" · ")[0] if fit else ""
+    title = fit[0].title.partition(" - ")[0] if fit else ""
     return {node.id: node.version for node in fit}, {
         a.name: value(a, title) for a in action.arguments if a.required or a.type == "flag"
     }

@@ -162,7 +162,7 @@ async def test_a_node_says_what_is_recorded(eternaltwin_db: EternaltwinDb, works
     assert page.at + 88 < node.due_at < page.at + 91
     assert page.at - 602 < (node.created_at or 0) < page.at - 599
     assert page.at - 32 < (node.changed_at or 0) < page.at - 29
-    assert (root.title, root.phase, root.status) == ("SendEmail v1 · 0/1", Phase.SCHEDULED, None)
+    assert (root.title, root.phase, root.status) == ("SendEmail v1 - 0/1", Phase.SCHEDULED, None)
     assert (root.revision, root.cpu, root.poll) == (12, 1.5, 2.25)
 
 

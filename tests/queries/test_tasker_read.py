@@ -352,7 +352,7 @@ async def test_columns_of_nodes(tasker_db: TaskerDb, data: Data) -> None:
     page = await tasker_db.reader.nodes([tasker_db.task(made), *(tasker_db.step(made, s) for s in steps)])
     task, cart, stock, card = page.nodes
     assert (task.title, task.status, task.phase, task.revision) == (
-        "fulfil_order v1.2.0 · 1/6",
+        "fulfil_order v1.2.0 - 1/6",
         "steps_in_process",
         Phase.RUNNING,
         4,
@@ -418,7 +418,7 @@ async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerD
     all_engines_database = (await tasker_db.reader.nodes(ids)).nodes
     alone = [(await tasker_db.reader.nodes([i])).nodes[0] for i in ids]
     assert all_engines_database == tuple(alone)
-    assert [n.title.split(" · ")[1] for n in all_engines_database] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
+    assert [n.title.split(" - ")[1] for n in all_engines_database] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
     assert all_engines_database[1].error == "check_return: no stock"
     assert all_engines_database[2].due_at is not None
     live = (await tasker_db.reader.live(page=5)).nodes
@@ -702,10 +702,10 @@ async def test_dead_letters_are_ordered_by_severity_and_age_with_folded_errors(t
     assert (
         prints[1]
         == prints[2]
-        == "staleness_timeout · shop/refund · refund_card: <n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"
+        == "staleness_timeout - shop/refund - refund_card: <n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"
     )
     assert prints[3].endswith("request <hex> reset")
-    assert prints[0] == "dependency_cycle_detected · shop/refund · was waiting_for_dependencies"
+    assert prints[0] == "dependency_cycle_detected - shop/refund - was waiting_for_dependencies"
 
 
 @both_versions

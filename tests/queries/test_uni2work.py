@@ -16,7 +16,8 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
+from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer, both_versions
 
 PRUNE = {"job": "prune-invitations"}
@@ -129,13 +130,13 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
     assert await all_of(uni2work_workspace, f"job:{held}") == []
     for child, parent in ((f"job:{held}", f"group:{DEAD}|a|b:c/d"), (f"group:{DEAD}|a|b:c/d", f"holder:{DEAD}")):
         assert (await node(uni2work_workspace, child)).parent_id == f"{LABEL}/{parent}"
-    assert (await node(uni2work_workspace, "queue:all")).title == "queue · 5 queued, 2 locked"
+    assert (await node(uni2work_workspace, "queue:all")).title == "queue - 5 queued, 2 locked"
     holder = await node(uni2work_workspace, f"holder:{DEAD}")
     assert re.search(r"no activity for 00:15:[0-5]\d$", holder.title), holder.title
     assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
     phases = [(await node(uni2work_workspace, f"job:{j}")).phase for j in (free[0], held, inconsistent)]
     assert phases == [Phase.READY, Phase.RUNNING, Phase.UNKNOWN]
-    assert (await node(uni2work_workspace, f"job:{free[0]}")).title == "prune-invitations · from cron"
+    assert (await node(uni2work_workspace, f"job:{free[0]}")).title == "prune-invitations - from cron"
 
 
 async def test_a_long_queue_is_read_at_its_ends_only(
@@ -145,7 +146,7 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     jobs = await uni2work_db.jobs(8)
     hidden = await uni2work_db.job(held=900)
     assert "3 in the oldest 3" in (await node(workspace, "holder:none")).title
-    assert (await node(workspace, "queue:all")).title == "queue · 3+ queued, 1 locked", "the small index finds the lock"
+    assert (await node(workspace, "queue:all")).title == "queue - 3+ queued, 1 locked", "the small index finds the lock"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
     counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
     assert counts[Phase.READY] == (5, Precision.CAPPED)
@@ -171,7 +172,7 @@ async def test_cron_by_time_or_by_id(uni2work_db: Uni2workDb, uni2work_workspace
     old, new, middle = [await uni2work_db.cron({"job": "x", "n": age}, age=age) for age in (900, 10, 50)]
     assert await all_of(uni2work_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
     assert (await node(uni2work_workspace, f"cron:{old}")).title == 'x {"n": 900}'
-    assert (await node(uni2work_workspace, "crontab:all")).title == "cron · 3 last executions"
+    assert (await node(uni2work_workspace, "crontab:all")).title == "cron - 3 last executions"
     page = await reader(uni2work_workspace).children(f"{LABEL}/crontab:all")
     assert page.cursor is None
 
@@ -273,8 +274,10 @@ async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
         uni2work_db.id(held): None,
     }
     twice = [await uni2work_db.job({"job": "twice"}, held=held) for held in (None, 10)]
+    twice.append(await uni2work_db.job({"job": "twice"}, held=10))
     assert {f.node_id: f.action for f in await found(uni2work_workspace, "duplicate")} == {
-        uni2work_db.id(twice[1]): None
+        uni2work_db.id(twice[0]): "cancel",
+        uni2work_db.id(twice[2]): None,
     }
 
 
@@ -365,6 +368,22 @@ async def test_duplicates_are_compared_as_jsonb(uni2work_db: Uni2workDb, uni2wor
     (finding,) = await found(uni2work_workspace, "duplicate")
     assert finding.node_id == uni2work_db.id(newest)
     assert finding.evidence["times"] == 2
+
+
+async def test_all_duplicates_but_one_are_cancelled(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
+    first, *others = [await uni2work_db.job({"job": "a"}) for _ in range(40)]
+    free, locked = await uni2work_db.job({"job": "b"}), await uni2work_db.job({"job": "b"}, held=5, held_by=LIVE)
+    shown = await incidents_of(uni2work_workspace, LABEL)
+    nodes = {incident.node_ids for incident in shown["duplicate"]}
+    assert {frozenset(ids) for ids in nodes} == {
+        frozenset(uni2work_db.id(other) for other in others),
+        frozenset([uni2work_db.id(free)]),
+    }
+    for ids in nodes:
+        await do(uni2work_workspace, "cancel", ids, label=LABEL)
+    left = await uni2work_db.connection.fetch("SELECT id FROM queued_job ORDER BY id")
+    assert [row["id"] for row in left] == [first, locked]
+    assert "duplicate" not in await incidents_of(uni2work_workspace, LABEL)
 
 
 async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.actions.edit import TextError, edited, shown
-from queries.json_text import NotJson, parse, pretty, respelled
+from queries.json_text import NotJson, decoded, parse, pretty, respelled
 from queries.model import Edit
 from queries.read.documents import Document
 
@@ -117,3 +117,17 @@ def test_large_texts_are_compared_in_bounded_steps(part: str, old: str) -> None:
     assert stored.count('"new"') == 5000
     assert len(edit.diff) <= 1001
     assert len(edit.marks) <= 200
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        (r'{"a": "\ud800", "b": "\\ud800", "c": "\udc00\ud800\"\ud83d\ude00"}',
+         {"a": r"\ud800", "b": r"\ud800", "c": '\\udc00\\ud800"\U0001f600'}),
+        ("[1E400, -1e400, 1.5]", ["1E400", "-1e400", 1.5]),
+        (b'"\\udfff"', r"\udfff"),
+    ],
+)  # fmt: skip
+def test_what_the_server_accepts_can_be_decoded(text: str | bytes, value: object) -> None:
+    assert decoded(text) == value

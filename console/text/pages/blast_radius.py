@@ -34,7 +34,15 @@ def blast_radius(radius: BlastRadius, cells: int) -> list[Spans]:
     unread = [reach for reach in radius.reached if reach.code == "begins" and reach.number is None]
     if not any(reach.code in ("becomes", "appears", "disappears") for reach in radius.reached):
         rows.append(("status", "no node changes its phase"))
-    rows += [(_name(reach), _value(reach)) for reach in radius.reached if reach not in unread]
+    alike: dict[str, list[Reach]] = {}
+    for reach in radius.reached:
+        if reach.number is None and reach not in unread:
+            alike.setdefault(reach.note, []).append(reach)
+    for reach in radius.reached:
+        if reach.number is not None:
+            rows.append((_name(reach), _value(reach)))
+        elif same := alike.pop(reach.note, None):
+            rows.append((_name(reach), _value(reach, tuple(_name(each) for each in same[1:]))))
     for note in dict.fromkeys(reach.note for reach in unread):
         codes = ", ".join(reach.what.replace("_", " ") for reach in unread if reach.note == note)
         rows.append(("findings", f"not known for {codes}: {note}"))
@@ -45,9 +53,14 @@ def _name(reach: Reach) -> str:
     return f"become {reach.what}" if reach.code == "becomes" and reach.what else NAMES[reach.code]
 
 
-def _value(reach: Reach) -> Spans:
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _value(reach: Reach, others: tuple[str, ...] = ()) -> Spans:
+    """Return the value; ``others`` are the names of lines that are not known for the same reason."""
     if reach.number is None:
-        return [(safe_text(f"not known: {reach.note}"), "$faint")]
+        return [(safe_text(f"not known{', nor are ' * bool(others)}{_listed(others)}: {reach.note}"), "$faint")]
     counted = count_nodes(reach.number, reach.ids)
     line: Spans = []
     if reach.what and reach.code != "becomes":

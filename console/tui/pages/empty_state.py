@@ -5,6 +5,7 @@ from __future__ import annotations
 from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
+from queries.actions.plan import count_nodes
 from queries.contract.outside import PROPOSE
 from queries.workspace import Workspace
 
@@ -22,7 +23,8 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
         return "Reading …", session.error_text
     if filtered and node_list.forest.loaded:
         more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
-        return "The filter hides all loaded rows.", f"{node_list.forest.loaded} nodes · esc clears the filter{more}"
+        loaded = count_nodes(node_list.forest.loaded, ())
+        return "The filter hides all loaded rows.", f"{loaded} · esc clears the filter{more}"
     if node_list.scope:
         note = formatting.scope_note(node_list.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."

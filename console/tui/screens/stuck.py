@@ -25,6 +25,7 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
+from queries.actions.plan import count_nodes
 from queries.errors import DatabaseError
 from queries.model import Incident, Node, Proof, split_id
 from queries.safe_text import safe_text
@@ -90,7 +91,7 @@ class StuckScreen(ListScreen[Item]):
         notes = self.count() + [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
         notes += [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
-        notes += [f"{unread} nodes not read yet"] * bool(unread)
+        notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
         more = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
         return ", ".join(notes + more) + (", see help" if more else "")
 
@@ -230,7 +231,7 @@ class StuckScreen(ListScreen[Item]):
     def _number(self, row: Row[Item]) -> Content:
         incident = row.group
         if not isinstance(incident, Incident):
-            return Content.styled(f"{len({record.finding.node_id for record in row.records})} nodes", "bold")
+            return Content.styled(count_nodes(len({record.finding.node_id for record in row.records}), ()), "bold")
         trend = TRENDS[self.session.history.trend(incident.key)][self.host.ascii]
         whole = len(incident.findings) + len(incident.explained)
         shown = f"{len(row.records)} of " if len(row.records) < whole else ""

@@ -33,7 +33,7 @@ SELECT
          WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))) AS j
 UNION ALL
 SELECT 'user:' || u.key, NULL, 'user',
-       'user ' || u.key || ' · ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,
+       'user ' || u.key || ' - ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,
        NULL,
        CASE WHEN u.active > 0 THEN 'running' WHEN u.pending > 0 THEN 'ready' WHEN u.delayed > 0 THEN 'scheduled' WHEN u.paused > 0 THEN 'held' ELSE 'done' END,
        NULL, extract(epoch FROM u.last)::float8, NULL, '-', extract(epoch FROM now())::float8, NULL

@@ -38,7 +38,7 @@ placed AS (
 )
 (SELECT 'task:' || p.task_id AS id, p.severity || '|' || p.place || '|' || p.task_id AS cursor, p.severity::int8 AS severity,
         extract(epoch FROM p.at)::float8 AS since,
-        p.cause || ' · ' || coalesce(:settings -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
+        p.cause || ' - ' || coalesce(:settings -> 'names' ->> p.task_type::text, 'type ' || p.task_type) AS cause,
         p.error::text AS error, NULL::text AS was, NULL::text AS is_now
    FROM placed p
   WHERE :cursor IS NULL

@@ -23,7 +23,7 @@ statuses AS (
 )
 SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, 'task' AS kind,
        coalesce(:settings -> 'names' ->> t.task_type::text, 'type ' || t.task_type)
-         || CASE t.messages WHEN 0 THEN '' WHEN 1 THEN ' · 1 message' ELSE ' · ' || t.messages || ' messages' END AS title,
+         || CASE t.messages WHEN 0 THEN '' WHEN 1 THEN ' - 1 message' ELSE ' - ' || t.messages || ' messages' END AS title,
        t.status,
        CASE WHEN t.created BETWEEN 1600000000 AND extract(epoch FROM now()) + 86400 THEN t.created::float8 END AS created_at,
        extract(epoch FROM t.wake_at)::float8 AS due_at,

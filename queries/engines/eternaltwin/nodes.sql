@@ -80,7 +80,7 @@ SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.
 UNION ALL
 SELECT 'job:' || j.job_id, NULL, NULL, 'job',
        CASE WHEN z.tasks > 1000 THEN 'more than 1000 tasks'
-            WHEN s.total IS NOT NULL THEN s.root || ' · ' || s.complete || '/' || s.total
+            WHEN s.total IS NOT NULL THEN s.root || ' - ' || s.complete || '/' || s.total
             WHEN 'task_by_job' = ANY (:met_needs) THEN 'no tasks'
             ELSE 'job' END,
        NULL, coalesce(s.phase, 'unknown'),

@@ -2,7 +2,7 @@
 -- needs: failed
 -- needs of ids: none
 -- Indexes: one on (id) of failed jobs, jobs_pkey1, tasks_pkey.
-SELECT 'job:' || j.id AS id, j.id::text AS cursor, 7::int8 AS severity, NULL::float8 AS since, k.identifier AS cause, j.last_error AS error,
+SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, NULL::float8 AS since, k.identifier AS cause, j.last_error AS error,
        NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT o.id, o.task_id, o.last_error FROM :"schema"._private_jobs o
           WHERE :ids IS NULL AND o.attempts >= o.max_attempts AND o.locked_at IS NULL AND o.id > coalesce(:cursor::text::int8, -1)

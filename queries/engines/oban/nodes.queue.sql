@@ -1,7 +1,7 @@
 -- Queues by name, each with its number of available jobs, up to 1,000.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id).
 SELECT q.id, NULL::text AS parent_id, NULL::text AS job_id, 'queue' AS kind,
-       q.name || CASE WHEN n.ready > 1000 THEN ' · 1,000+ available' WHEN n.ready > 0 THEN ' · ' || n.ready || ' available' ELSE '' END AS title,
+       q.name || CASE WHEN n.ready > 1000 THEN ' - 1,000+ available' WHEN n.ready > 0 THEN ' - ' || n.ready || ' available' ELSE '' END AS title,
        NULL::text AS status, CASE WHEN n.ready > 0 THEN 'ready' ELSE 'done' END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, NULL::float8 AS created_at, NULL::float8 AS changed_at,
        NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,

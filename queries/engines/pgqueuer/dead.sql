@@ -6,7 +6,7 @@
 WITH c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS updated, coalesce(split_part(:cursor, '|', 2)::int8, -1) AS id
 )
-SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 7::int8 AS severity, extract(epoch FROM j.updated)::float8 AS since,
+SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 5::int8 AS severity, extract(epoch FROM j.updated)::float8 AS since,
        j.entrypoint AS cause, e.error, NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
           WHERE :ids IS NULL AND o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))

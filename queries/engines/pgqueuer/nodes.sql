@@ -28,7 +28,7 @@ SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, NULL::t
        ) AS e
  WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
 UNION ALL
-SELECT 'schedule:' || s.id, NULL, NULL, 'schedule', s.entrypoint || ' · ' || s.expression, s.status::text,
+SELECT 'schedule:' || s.id, NULL, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,
        CASE WHEN s.status = 'picked' THEN 'running' WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END, NULL, NULL, NULL,
        extract(epoch FROM s.created)::float8, extract(epoch FROM s.updated)::float8, extract(epoch FROM s.next_run)::float8, NULL,
        CASE WHEN s.status = 'picked' THEN extract(epoch FROM s.heartbeat)::float8 END, NULL, NULL, NULL, s.xmin::text, extract(epoch FROM now())::float8

@@ -2,7 +2,7 @@
 -- needs: failed
 -- needs of ids: none
 -- Indexes: one on (id) of failed jobs, procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1.
-SELECT 'job:' || j.id AS id, j.id::text AS cursor, 7::int8 AS severity, extract(epoch FROM e.created)::float8 AS since,
+SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, extract(epoch FROM e.created)::float8 AS since,
        j.task_name::text AS cause, NULL::text AS error, NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT * FROM :"schema".procrastinate_jobs j
           WHERE :ids IS NULL AND j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)

@@ -21,10 +21,11 @@ INSERT INTO procrastinate_jobs (queue_name, task_name, priority, lock, queueing_
   ('mail', 'digest', 0, NULL, NULL, '{}', NULL),
   ('mail', 'digest', 0, NULL, NULL, '{}', NULL),
   ('mail', 'digest', 0, NULL, NULL, '{}', NULL),
-  ('mail', 'digest', 0, NULL, NULL, '{}', NULL);
+  ('mail', 'digest', 0, NULL, NULL, '{}', NULL),
+  ('files', 'mirror', 0, NULL, NULL, '{}', NULL);
 
 UPDATE procrastinate_jobs SET status = 'doing', worker_id = 1 WHERE id IN (1, 3);
-UPDATE procrastinate_jobs SET status = 'doing', worker_id = 2 WHERE id IN (2, 5);
+UPDATE procrastinate_jobs SET status = 'doing', worker_id = 2 WHERE id IN (2, 5, 19);
 UPDATE procrastinate_jobs SET status = 'doing' WHERE id BETWEEN 13 AND 17;
 UPDATE procrastinate_jobs SET status = 'failed', attempts = 3 WHERE id IN (13, 14);
 UPDATE procrastinate_jobs SET status = 'succeeded', attempts = 1 WHERE id IN (15, 16);
@@ -34,3 +35,5 @@ INSERT INTO procrastinate_periodic_defers (task_name, defer_timestamp, job_id) V
 
 -- Each event a minute after the one before it; the last failure is 40 minutes old.
 UPDATE procrastinate_events e SET at = now() - interval '100 minutes' + e.id * interval '1 minute' WHERE e.type <> 'scheduled';
+-- One job runs for three days.
+UPDATE procrastinate_events e SET at = now() - interval '3 days' WHERE e.job_id = 19 AND e.type <> 'scheduled';

@@ -1,5 +1,5 @@
 -- Jobs in each state, and what is stuck: a killed worker, a queue without workers, a paused queue, overdue jobs, and concurrency
--- keys, one held and one lost.
+-- keys, one held and one lost. One job is finished and has a failed execution.
 CREATE TEMPORARY TABLE given AS SELECT timezone('UTC', now()) AS now;
 
 INSERT INTO solid_queue_processes (kind, last_heartbeat_at, pid, hostname, metadata, created_at, name)
@@ -19,7 +19,7 @@ SELECT j.queue, j.class, '{"job_class":"' || j.class || '","arguments":[' || n |
                         ('default', 'RemindJob', interval '20 minutes', false, NULL, 0, 2), ('default', 'ParseJob', interval '3 hours', false, NULL, 5, 2),
                         ('default', 'RenderJob', interval '2 hours', false, 'RenderJob/7', 5, 1), ('default', 'BillJob', interval '30 minutes', false, 'BillJob/1', 1, 1),
                         ('default', 'BillJob', interval '25 minutes', false, 'BillJob/1', 0, 2), ('default', 'ShipJob', interval '40 minutes', false, 'ShipJob/9', 0, 2),
-                        ('default', 'LostJob', interval '4 hours', false, NULL, 1, 1), ('default', 'NightJob', interval '1 hour', true, NULL, 1, 12))
+                        ('default', 'LostJob', interval '4 hours', false, NULL, 1, 1), ('default', 'NightJob', interval '1 hour', true, NULL, 1, 12), ('default', 'TwiceJob', interval '90 minutes', true, NULL, 1, 1))
                   AS j(queue, class, age, finished, key, runs, many), generate_series(1, j.many) AS n;
 
 INSERT INTO solid_queue_ready_executions (job_id, queue_name, priority, created_at)
@@ -33,7 +33,7 @@ INSERT INTO solid_queue_scheduled_executions (job_id, queue_name, priority, sche
 SELECT id, queue_name, priority, scheduled_at, created_at FROM solid_queue_jobs WHERE class_name IN ('CleanJob', 'RemindJob');
 INSERT INTO solid_queue_failed_executions (job_id, error, created_at)
 SELECT id, '{"exception_class":"KeyError","message":"key not found: \"id\" in row ' || id || '","backtrace":["app/jobs/parse_job.rb:7"]}', updated_at
-  FROM solid_queue_jobs WHERE class_name IN ('ParseJob', 'RenderJob');
+  FROM solid_queue_jobs WHERE class_name IN ('ParseJob', 'RenderJob', 'TwiceJob');
 INSERT INTO solid_queue_blocked_executions (job_id, queue_name, priority, concurrency_key, expires_at, created_at)
 SELECT id, queue_name, priority, concurrency_key, created_at + interval '3 minutes', created_at FROM solid_queue_jobs
  WHERE class_name = 'ShipJob' OR (class_name = 'BillJob' AND arguments LIKE '%"executions":0%');

@@ -1,7 +1,7 @@
 -- Jobs by id. The status of a job is the table that holds its execution.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id of the tables of executions.
 SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, NULL::text AS job_id, 'job' AS kind,
-       j.class_name || coalesce(' · ' || j.concurrency_key, '') AS title,
+       j.class_name || coalesce(' - ' || j.concurrency_key, '') AS title,
 \ir parts/status.sql
          AS status,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,

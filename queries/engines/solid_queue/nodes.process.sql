@@ -1,7 +1,7 @@
 -- Workers, dispatchers, schedulers and supervisors by id.
 -- Index: solid_queue_processes_pkey.
 SELECT 'process:' || p.id AS id, NULL::text AS parent_id, NULL::text AS job_id, 'process' AS kind,
-       p.kind || ' ' || p.id || coalesce(' · ' || p.hostname, '') || ' · pid ' || p.pid AS title,
+       p.kind || ' ' || p.id || coalesce(' - ' || p.hostname, '') || ' - pid ' || p.pid AS title,
        CASE WHEN p.last_heartbeat_at < timezone('UTC', now()) - :alive THEN 'silent' ELSE 'alive' END AS status,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, extract(epoch FROM p.created_at)::float8 AS created_at,
        extract(epoch FROM p.last_heartbeat_at)::float8 AS changed_at, NULL::float8 AS due_at, NULL::text AS owner,

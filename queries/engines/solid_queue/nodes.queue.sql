@@ -1,7 +1,7 @@
 -- Queues by name, each with its number of ready jobs, up to 1,000.
 -- Indexes: one on solid_queue_jobs(queue_name), one on solid_queue_ready_executions(queue_name), the one on solid_queue_pauses.
 SELECT q.id, NULL::text AS parent_id, NULL::text AS job_id, 'queue' AS kind,
-       q.name || CASE WHEN n.ready > 1000 THEN ' · 1,000+ ready' WHEN n.ready > 0 THEN ' · ' || n.ready || ' ready' ELSE '' END AS title,
+       q.name || CASE WHEN n.ready > 1000 THEN ' - 1,000+ ready' WHEN n.ready > 0 THEN ' - ' || n.ready || ' ready' ELSE '' END AS title,
        CASE WHEN u.id IS NULL THEN 'open' ELSE 'paused' END AS status,
        CASE WHEN u.id IS NOT NULL THEN NULL WHEN n.ready > 0 THEN 'ready' ELSE 'done' END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, NULL::float8 AS created_at,

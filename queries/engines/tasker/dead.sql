@@ -49,8 +49,8 @@ nameless AS MATERIALIZED (
 ),
 \ir parts/failed_steps.sql
 (SELECT p.id, p.severity || '|' || p.at || '|' || p.id AS cursor, p.severity::int8 AS severity, extract(epoch FROM p.at)::float8 AS since,
-        coalesce(d.dlq_reason::text, 'permanently failed') || ' · '
-        || coalesce(d.namespace, n.name, '?') || '/' || coalesce(d.task_name, m.name, '?') || ' · '
+        coalesce(d.dlq_reason::text, 'permanently failed') || ' - '
+        || coalesce(d.namespace, n.name, '?') || '/' || coalesce(d.task_name, m.name, '?') || ' - '
         || coalesce(e.name, 'was ' || d.original_state, 'no failed step') AS cause,
         CASE WHEN e.name IS NOT NULL THEN coalesce(left(e.message, 300), 'no error message') END AS error,
         d.original_state::text AS was, coalesce(p.to_state, x.to_state, 'no current state')::text AS is_now

@@ -9,6 +9,6 @@ WITH wanted AS MATERIALIZED (
     JOIN :"schema".named_tasks n ON n.named_task_uuid = o.named_task_uuid
 \ir parts/open_of_end.sql
        'namespace:' || n.task_namespace_uuid AS id, NULL::text AS parent_id, NULL::text AS job_id, 'namespace' AS kind,
-       n.name || CASE WHEN (SELECT count(*) FROM open) > 2000 THEN '' ELSE ' · ' || coalesce(s.open, 0) || ' open' END AS title
+       n.name || CASE WHEN (SELECT count(*) FROM open) > 2000 THEN '' ELSE ' - ' || coalesce(s.open, 0) || ' open' END AS title
   FROM :"schema".task_namespaces n LEFT JOIN sums s ON s.key = n.task_namespace_uuid
  WHERE n.task_namespace_uuid = ANY (ARRAY(SELECT key FROM wanted))

@@ -95,7 +95,7 @@ waits AS (
    GROUP BY s.task_uuid
 )
 SELECT 'task:' || f.task_uuid AS id, 'template:' || f.named_task_uuid AS parent_id, NULL::text AS job_id, 'task' AS kind,
-       n.name || ' v' || n.version || ' · ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
+       n.name || ' v' || n.version || ' - ' || coalesce(u.done, 0) || '/' || coalesce(u.total, 0) AS title,
        coalesce(f.to_state, 'no current state')::text AS status,
        CASE f.to_state WHEN 'pending' THEN 'ready' WHEN 'waiting_for_retry' THEN 'scheduled' END AS phase,
        f.sort_key::int8 AS revision,

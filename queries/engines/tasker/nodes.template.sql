@@ -9,6 +9,6 @@ WITH wanted AS MATERIALIZED (
 \ir parts/open_of.sql
 \ir parts/open_of_end.sql
        'template:' || n.named_task_uuid AS id, 'namespace:' || n.task_namespace_uuid AS parent_id, NULL::text AS job_id, 'template' AS kind,
-       n.name || ' v' || n.version || CASE WHEN (SELECT count(*) FROM open) > 2000 THEN '' ELSE ' · ' || coalesce(s.open, 0) || ' open' END AS title
+       n.name || ' v' || n.version || CASE WHEN (SELECT count(*) FROM open) > 2000 THEN '' ELSE ' - ' || coalesce(s.open, 0) || ' open' END AS title
   FROM :"schema".named_tasks n LEFT JOIN sums s ON s.key = n.named_task_uuid
  WHERE n.named_task_uuid = ANY (ARRAY(SELECT key FROM wanted))

@@ -25,7 +25,7 @@ placed AS (
 (SELECT 'job:' || p.id AS id, p.severity || '|' || p.place || '|' || p.id AS cursor, p.severity::int8 AS severity,
         extract(epoch FROM p.at)::float8 AS since,
         CASE WHEN p.severity = 4 THEN p.cause
-             ELSE p.cause || ' · ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
+             ELSE p.cause || ' - ' || left(coalesce(q.content ->> 'job', q.content ->> 'tag', '(unrecognised)'), 80) END AS cause,
         p.error::text AS error, NULL::text AS was,
         CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
    FROM placed p JOIN :"schema".queued_job q ON q.id = p.id

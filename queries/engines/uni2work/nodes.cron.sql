@@ -10,7 +10,7 @@ SELECT 'cron:' || c.id AS id, 'crontab:all' AS parent_id, 'cron' AS kind,
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i WHERE i ~ '^cron:\d{1,18}$'))
 UNION ALL
 SELECT i, NULL, 'crontab',
-       'cron · ' || CASE WHEN n.n > :head::int THEN :head::int || '+' ELSE n.n::text END || ' last executions',
+       'cron - ' || CASE WHEN n.n > :head::int THEN :head::int || '+' ELSE n.n::text END || ' last executions',
        'done', NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM unnest(:ids) AS i
  CROSS JOIN LATERAL (SELECT count(*) AS n FROM (SELECT FROM :"schema".cron_last_exec WHERE i IS NOT NULL ORDER BY id LIMIT :head::int + 1) AS c) AS n

@@ -3,8 +3,8 @@
 -- The job kind is the value of "job" in the content, else of "tag", else the first key. The outer `absent` supplies a
 -- column that older versions of the engine lack.
 SELECT 'job:' || j.id AS id, 'group:' || j.holder || '|' || j.sort AS parent_id, 'job' AS kind,
-       j.sort || coalesce(' · ' || left(nullif(j.content -> 'notification' ->> 'notification', ''), 80), '')
-              || CASE WHEN j.write_last_exec THEN ' · from cron' ELSE '' END AS title,
+       j.sort || coalesce(' - ' || left(nullif(j.content -> 'notification' ->> 'notification', ''), 80), '')
+              || CASE WHEN j.write_last_exec THEN ' - from cron' ELSE '' END AS title,
        CASE j.holder WHEN 'none' THEN 'ready' WHEN 'inconsistent' THEN 'unknown' ELSE 'running' END AS phase,
        extract(epoch FROM j.creation_time)::float8 AS created_at, extract(epoch FROM j.lock_time)::float8 AS changed_at,
        j.lock_instance::text AS owner,

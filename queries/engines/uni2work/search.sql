@@ -1,5 +1,6 @@
 -- Jobs by a part of their content, among the oldest jobs, and cron entries by a part of their job, among the newest entries.
--- Indexes: queued_job_pkey, cron_last_exec_pkey. Contents of more than 64 kB are not searched.
+-- Indexes: queued_job_pkey, cron_last_exec_pkey. Contents that take more than 64 kB are not searched; the last
+-- row counts their rows.
 WITH jobs AS MATERIALIZED (
   SELECT q.id, CASE WHEN pg_column_size(q.content) <= 65536 THEN strpos(lower(q.content::text), lower(:query)) > 0 END AS hit
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
@@ -15,3 +16,5 @@ UNION ALL
 SELECT NULL, NULL, 'contents of '
        || CASE WHEN (SELECT count(*) FROM jobs) < :head THEN 'all queued jobs' ELSE 'the oldest ' || :head::int || ' queued jobs only' END
        || CASE WHEN (SELECT count(*) FROM entries) < :head THEN ' and all cron entries' ELSE ' and the newest ' || :head::int || ' cron entries only' END
+       || (SELECT CASE count(*) WHEN 0 THEN '' ELSE ', without values of more than 64 kB in ' || count(*) || ' of them' END
+             FROM (SELECT FROM jobs WHERE hit IS NULL UNION ALL SELECT FROM entries WHERE hit IS NULL) AS l)

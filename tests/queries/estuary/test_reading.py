@@ -148,7 +148,7 @@ async def test_what_the_engine_does_not_record_is_empty(estuary_db: EstuaryDb, w
     kind = r.engine.kind("task")
     assert kind is not None
     assert [getattr(node, field) for field in kind.not_recorded] == [None] * len(kind.not_recorded)
-    assert node.title == "LIVE_SPEC_CONTROLLER · 3 messages"
+    assert node.title == "LIVE_SPEC_CONTROLLER - 3 messages"
     assert node.due_at is not None
 
 

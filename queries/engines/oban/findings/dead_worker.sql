@@ -7,7 +7,7 @@ WITH
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
         jsonb_build_object('producer', j.attempted_by[2], 'attempted', date_trunc('second', j.attempted_at)::text, 'queue', j.queue,
           'node', coalesce(j.attempted_by[1], 'an unknown node'),
-          'seen', CASE WHEN p.uuid IS NULL THEN 'is not registered any more' ELSE 'has been silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
+          'seen', CASE WHEN p.uuid IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
    FROM executing j
 \ir ../parts/producer.sql
   WHERE p.updated_at < timezone('UTC', now()) - :alive

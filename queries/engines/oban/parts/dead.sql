@@ -1,4 +1,4 @@
-SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, 5::int8 AS severity, extract(epoch FROM j.discarded_at)::float8 AS since,
+SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, 3::int8 AS severity, extract(epoch FROM j.discarded_at)::float8 AS since,
        j.worker AS cause,
 \ir error.sql
          AS error, NULL::text AS was, NULL::text AS is_now

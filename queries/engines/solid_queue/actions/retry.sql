@@ -6,9 +6,9 @@
 \ir ../parts/lock.sql
 
 -- :refused
-SELECT 'job:' || j.id AS id, 'it is ' ||
-\ir ../parts/status.sql
-         || ', not failed' AS why
+SELECT 'job:' || j.id AS id,
+\ir ../parts/is.sql
+         || ': only failed and lost jobs can be retried' AS why
 \ir ../parts/jobs.sql
    AND (j.finished_at IS NOT NULL OR coalesce(r.id, c.id, b.id, s.id) IS NOT NULL)
 
@@ -33,7 +33,9 @@ due AS (
   SELECT n.id, n.queue_name, n.priority, timezone('UTC', now()), timezone('UTC', now()) FROM seen n WHERE n.concurrency_key IS NOT NULL
 )
 UPDATE :"schema".solid_queue_jobs j
-   SET arguments = CASE WHEN j.arguments LIKE '{%' THEN (j.arguments::jsonb || '{"executions": 0, "exception_executions": {}}')::text ELSE j.arguments END,
+   SET arguments =
+\ir ../parts/counted_from_0.sql
+       ,
        updated_at = timezone('UTC', now())
   FROM seen n
  WHERE j.id = n.id

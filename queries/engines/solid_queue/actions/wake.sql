@@ -17,9 +17,9 @@ SELECT NULL::text AS id, NULL::text AS version
 -- :refused
 SELECT n.id, n.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.finished_at IS NOT NULL OR coalesce(r.id, c.id, f.id) IS NOT NULL OR coalesce(s.id, b.id) IS NULL THEN 'it is ' ||
-\ir ../parts/status.sql
-                      || ': it does not wait for a time or a key'
+               CASE WHEN j.finished_at IS NOT NULL OR coalesce(r.id, c.id, f.id) IS NOT NULL OR coalesce(s.id, b.id) IS NULL THEN
+\ir ../parts/is.sql
+                      || ', so it waits for neither a time nor a key'
                     WHEN b.id IS NULL THEN NULL
                     WHEN NOT 'by_key' = ANY (:met_needs) THEN 'whether a job holds its concurrency key is not known: no index starts with solid_queue_jobs.concurrency_key'
                     ELSE 'job ' ||

@@ -1,13 +1,17 @@
 -- Failed jobs, oldest first. The application has retried them as often as it does.
+-- A finished job whose failed execution was left behind is not failed.
 -- Indexes: solid_queue_failed_executions_pkey, the one on job_id.
 SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS since,
        jsonb_build_object('class', j.class_name, 'failed', date_trunc('second', f.created_at)::text, 'error', coalesce(
 \ir ../parts/error.sql
          , 'no error is recorded')) AS evidence
-  FROM ((SELECT * FROM :"schema".solid_queue_failed_executions f WHERE :ids IS NULL ORDER BY f.id LIMIT :page)
+  FROM ((SELECT * FROM :"schema".solid_queue_failed_executions f
+          WHERE :ids IS NULL
+            AND NOT EXISTS (SELECT FROM :"schema".solid_queue_jobs d WHERE d.id = f.job_id AND d.finished_at IS NOT NULL)
+          ORDER BY f.id LIMIT :page)
         UNION ALL
         SELECT * FROM :"schema".solid_queue_failed_executions f
          WHERE f.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))) AS f
-  JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id
+  JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
  ORDER BY f.id
  LIMIT :page

@@ -16,7 +16,9 @@ keys AS MATERIALIZED (
 judged AS MATERIALIZED (
   SELECT b.job_id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
 \ir holder.sql
-         AS holder
+         AS holder,
+         (SELECT CASE count(*) WHEN 1 THEN '1 job waits' WHEN 1000 THEN '1,000 or more jobs wait' ELSE count(*) || ' jobs wait' END
+            FROM (SELECT FROM :"schema".solid_queue_blocked_executions o WHERE o.concurrency_key = k.concurrency_key LIMIT 1000) AS w) AS waiting
     FROM (SELECT k.concurrency_key FROM keys k LIMIT 200) AS k
    CROSS JOIN LATERAL (SELECT * FROM :"schema".solid_queue_blocked_executions b
                         WHERE b.concurrency_key = k.concurrency_key ORDER BY b.priority, b.job_id LIMIT 1) AS b

@@ -1,0 +1,42 @@
+"""A search says which values it has left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.contract.builtin import builtin
+from tests.queries.builders import opened, reader
+from tests.servers import PostgresServer
+
+LARGE = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 3000) AS n)"  # does not compress
+VALUES = {
+    "eternaltwin": f"UPDATE task SET state = convert_to({LARGE}, 'UTF8')",
+    "estuary": f"UPDATE tasks SET inner_state = to_json({LARGE})",
+    "tasker": f"UPDATE tasks SET context = jsonb_build_object('x', {LARGE})",
+    "uni2work": f"UPDATE queued_job SET content = jsonb_build_object('x', {LARGE})",
+}
+
+
+def test_each_engine_with_a_limit_is_tested() -> None:
+    limited = {e.name for e in builtin() for s in e.statements.get("search", ()) if "65536" in s.text}
+    assert limited == VALUES.keys()
+
+
+@pytest.mark.parametrize("name", VALUES)
+async def test_values_that_are_too_large_to_search_are_counted(
+    server: PostgresServer, tmp_path: Path, name: str
+) -> None:
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    engine = reader(workspace, name)
+    assert "64 kB" not in (await engine.search("no such text")).searched
+    connection = await asyncpg.connect(dsn, server_settings={"search_path": "public"})
+    await connection.execute("SET session_replication_role = replica")
+    changed = (await connection.execute(VALUES[name])).split()[1]
+    assert f"without values of more than 64 kB in {changed} of them" in (await engine.search("no such text")).searched
+    await connection.close()
+    await workspace.close()
+    server.drop(dsn)
