@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import socket
+import ssl
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -42,6 +45,10 @@ class DatabaseError(Exception):
 
 class UnreachableError(DatabaseError):
     """No connection could be made. A later attempt may succeed."""
+
+
+class NoPasswordError(DatabaseError):
+    """The server asks for a password, and none was found. No password was wrong."""
 
 
 class LostError(DatabaseError):
@@ -133,21 +140,27 @@ _AUTH = "Check user, password and pg_hba.conf."
 def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     """Return the error for a server that answered but refused the connection."""
     if code in ("28P01", "28000"):
-        return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
+        return DatabaseError(f"{capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
-        return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+        return DatabaseError(f"{capital(reason)}.", "psql -l lists the databases of a server.", code=code)
     if code == "42501":
         return DeniedError(
-            f"{_capital(server_at(target))} refuses this role: {reason}.",
+            f"{capital(server_at(target))} refuses this role: {reason}.",
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
+            code=code,
+        )
+    if code == "08P01" and "startup parameter" in reason:
+        return DatabaseError(
+            f"{capital(server_at(target))} refuses this connection: {reason}.",
+            "A pooler takes few settings at the start: remove options and PGOPTIONS, or let it ignore them.",
             code=code,
         )
     if code and not code.startswith(_TEMPORARY):
         return DatabaseError(
-            f"{_capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
+            f"{capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
         )
     return UnreachableError(
-        f"{_capital(server_at(target))} refuses connections now: {reason}.",
+        f"{capital(server_at(target))} refuses connections now: {reason}.",
         _LATER.get(code, "It may be starting, stopping or full."),
         code=code,
     )
@@ -158,25 +171,43 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
     if code in ("57014", "25P04"):
         return SlowError(f"The server cancelled the statement: {reason}.", _SLOW, code=code)
     if code == "42501":
-        return DeniedError(f"{_capital(reason)}.", code=code)
+        return DeniedError(f"{capital(reason)}.", code=code)
     if code == "55P03":
         return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {reason}.", code=code)
     if code == "25006":
-        return ReadOnlyError(f"{_capital(reason)}.", code=code)
+        return ReadOnlyError(f"{capital(reason)}.", code=code)
     if code.startswith(("23", "40")) or code == "54000":
-        return ConflictError(f"{_capital(reason)}.", code=code, constraint=constraint)
+        return ConflictError(f"{capital(reason)}.", code=code, constraint=constraint)
     return DatabaseError(f"The server reports: {reason}.", _SHORT.get(code, f"SQLSTATE {code}."), code=code)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Return ``text`` with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def server_at(target: str) -> str:
     """Return a noun phrase for the server at ``target``, a redacted connection string."""
     return f"the server ({target})" if target else "the server of the libpq environment"
+
+
+def reason(error: BaseException) -> str:
+    """Return why a connection failed, without the names and numbers of Python, and without a full stop."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the server's certificate is not accepted: {error.verify_message.rstrip('.')}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or 'the server ended it').replace('_', ' ').lower()}"
+    if isinstance(error, UnicodeError):
+        return "it is no valid name"
+    if isinstance(error, ConnectionError) and error.errno is None:  # the driver's own
+        refused = "rejected SSL upgrade" in str(error)
+        return "the server does not support TLS" if refused else "the server closed the connection"
+    if isinstance(error, OSError):
+        known = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
+        return (known or str(error) or "it failed").rstrip(".").lower()
+    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "the server closed the connection"
 
 
 def first_line(error: BaseException) -> str:
