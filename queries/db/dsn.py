@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from queries.db import libpq_files, libpq_words
@@ -78,7 +79,10 @@ def parse(text: str) -> Target:
     settings = _words(text)
     for word in settings:
         if word not in libpq_words.ALL | libpq_words.LATER:
-            raise _unusable(f"it has a word that psql does not know{did_you_mean(word, libpq_words.ALL)}")
+            advice = "; write sslmode=require" if word == "ssl" else did_you_mean(word, libpq_words.ALL)
+            raise _unusable(f"it has a word that psql does not know{advice}")
+    if "requiressl" in settings:
+        settings["sslmode"] = Setting("require" if settings.pop("requiressl").value == "1" else "prefer", _STRING)
     file = settings.pop("servicefile", Setting("", "")).value
     name = settings.pop("service", Setting(os.environ["PGSERVICE"], "") if "PGSERVICE" in os.environ else None)
     if name is not None:
@@ -139,7 +143,8 @@ def _host(
 ) -> Host:
     folder = name
     if not name and not address:
-        folder = next((each for each in SOCKET_FOLDERS if os.path.exists(f"{each}/.s.PGSQL.{port}")), SOCKET_FOLDERS[0])
+        listening = (each for each in SOCKET_FOLDERS if Path(each, f".s.PGSQL.{port}").exists())
+        folder = next(listening, SOCKET_FOLDERS[0])
     if given := words.get("password"):
         return Host(name=folder, address=address, port=port, password=given, found=settings["password"].source)
     # The password file names a host by its name, else by its address, and a default socket as localhost.
@@ -241,11 +246,12 @@ def _query(query: str) -> dict[str, Setting]:
 
 
 def _decoded(text: str, what: str) -> Setting:
-    if _PERCENT.search(text):
+    """Return a decoded part of a URI, without blanks around it. Raises ValueError."""
+    text = text.strip(" ")
+    if _PERCENT.search(text) or " " in text:
         raise _malformed(what)
-    return Setting(
-        unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape"), _STRING
-    )
+    decoded = unquote_to_bytes(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    return Setting(decoded, _STRING)
 
 
 def _malformed(what: str) -> ValueError:

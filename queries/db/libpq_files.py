@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -143,33 +144,30 @@ def password(file: str, hosts: Sequence[str], port: str, database: str, user: st
 
 
 def _rest(line: str, fields: Sequence[str]) -> str | None:
-    """Return the text after the fields if they match, or None."""
+    """Return the text after the fields if they match, or None.
+
+    A colon in a field may be written without a backslash, because libpq compares before it looks for the end.
+    """
     at = 0
     for field in fields:
         if line.startswith("*:", at):
             at += 2
             continue
-        read, at = _field(line, at)
-        if read != field or at > len(line):
+        for character in field:
+            at += line.startswith("\\", at)
+            if not line.startswith(character, at):
+                return None
+            at += 1
+        if not line.startswith(":", at):
             return None
+        at += 1
     return line[at:]
 
 
-def _field(line: str, at: int) -> tuple[str, int]:
-    """Return one field, and where the next one begins: behind the line if no colon ended it."""
-    read = ""
-    while at < len(line):
-        if line[at] == ":":
-            return read, at + 1
-        if line[at] == "\\" and at + 1 < len(line):
-            at += 1
-        read += line[at]
-        at += 1
-    return read, at + 1
-
-
 def _unescaped(text: str) -> str:
-    return _field(text, 0)[0]
+    """Return the text up to a colon, without backslashes before characters."""
+    found = re.match(r"(?:\\.|[^:])*", text)
+    return re.sub(r"\\(.)", r"\1", found[0] if found else "")
 
 
 def _lines(path: Path, what: str) -> Iterator[str]:

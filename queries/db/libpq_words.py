@@ -9,14 +9,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-OBEYED = frozenset(
-    """
+_OBEYED = """
     service user password passfile connect_timeout dbname host hostaddr port options krbsrvname requirepeer
-    sslmode sslnegotiation sslcert sslkey sslpassword sslrootcert sslcrl sslcrldir sslsni
+    sslmode requiressl sslnegotiation sslcert sslkey sslpassword sslrootcert sslcrl sslcrldir sslsni
     ssl_min_protocol_version ssl_max_protocol_version target_session_attrs load_balance_hosts
     keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout
-    """.split()
-)
+"""
+OBEYED = frozenset(_OBEYED.split())
 
 HARMLESS: Mapping[str, str] = {
     "application_name": "unstick names its sessions unstick, by which it finds them",
@@ -41,9 +40,7 @@ REFUSED: Mapping[str, Refusal] = {
     "channel_binding": Refusal(
         frozenset({"require"}), "unstick cannot bind to the channel: use sslmode=verify-full instead"
     ),
-    "require_auth": Refusal(
-        frozenset(), "unstick cannot choose how to log in: use sslmode=verify-full instead, and give no password here"
-    ),
+    "require_auth": Refusal(frozenset(), "unstick cannot choose how to log in: use sslmode=verify-full instead"),
     "gssencmode": Refusal(
         frozenset({"require"}), "unstick cannot encrypt with GSSAPI: use sslmode=verify-full instead"
     ),

@@ -93,10 +93,10 @@ def test_a_service_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert place("")[0] == [("db1", "", 5432)]
     assert place("mydb")[3] == "mydb"
     (tmp_path / ".pg_service.conf").write_text("[mine]\nhots=db1\n")
-    with pytest.raises(ValueError, match='Line 2 of .* a word that psql does not know; did you mean "host"'):
+    with pytest.raises(ValueError, match=r'Line 2 of .* a word that psql does not know; did you mean "host"'):
         dsn.parse("")
     (tmp_path / ".pg_service.conf").write_text("[mine]\npassword is db1\n")
-    with pytest.raises(ValueError, match="Line 2 of .* has no '='") as caught:
+    with pytest.raises(ValueError, match=r"Line 2 of .* has no '='") as caught:
         dsn.parse("")
     assert "db1" not in str(caught.value)
 
@@ -227,7 +227,7 @@ def test_variables_fill_what_the_string_leaves_open(monkeypatch: pytest.MonkeyPa
     assert place("postgresql://h")[0] == [("h", "", 7)]
     assert place("postgresql://a,b")[0] == [("a", "", 5432), ("b", "", 5432)]
     monkeypatch.setenv("PGREQUIREAUTH", "scram-sha-256")
-    with pytest.raises(ValueError, match="require_auth cannot be obeyed: .*PGREQUIREAUTH"):
+    with pytest.raises(ValueError, match=r"require_auth cannot be obeyed: .*PGREQUIREAUTH"):
         dsn.parse("host=h")
 
 
