@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -166,6 +167,23 @@ def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     )
 
 
+def login_error(reason: str, target: str) -> DatabaseError:
+    """Return the error for a login that the driver could not make, by its reason."""
+    if "gssapi module" in reason or "sspilib module" in reason:
+        return DatabaseError(
+            f"{capital(server_at(target))} asks for a login with Kerberos.",
+            "That needs the Python package gssapi. Or use a password or a client certificate.",
+        )
+    found = re.search(r"unsupported (?:SASL )?[Aa]uthentication method.*: *(.+)", reason)
+    if found:
+        method = found[1].strip("'")
+        return DatabaseError(
+            f"{capital(server_at(target))} asks for a login with {method}, which unstick does not support.",
+            "Use a password or a client certificate, and check pg_hba.conf.",
+        )
+    return UnreachableError(f"{capital(server_at(target))} does not answer as PostgreSQL does.", CHECK)
+
+
 def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseError:
     """Return the error for a failed statement."""
     if code in ("57014", "25P04"):
@@ -202,14 +220,17 @@ def reason(error: BaseException) -> str:
     if isinstance(error, UnicodeError):
         return "it is no valid name"
     if isinstance(error, ConnectionError) and error.errno is None:  # the driver's own
-        refused = "rejected SSL upgrade" in str(error)
-        return "the server does not support TLS" if refused else "the server closed the connection"
+        if "rejected SSL upgrade" in str(error):
+            return "the server does not support TLS"
+        if "during SSL exchange" in str(error):
+            return "the server answered the request for TLS with an error, which its log contains"
+        return "the server closed the connection"
     if isinstance(error, OSError):
         known = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
         return (known or str(error) or "it failed").rstrip(".").lower()
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else "the server closed the connection"
+    return first_line(error) if str(error).strip() else "the server closed the connection"
 
 
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, without a full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return (str(error).strip().splitlines() or ["no reason was given"])[0].rstrip(".")

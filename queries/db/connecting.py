@@ -24,7 +24,6 @@ from queries.db import asyncpg_compat, libpq_words, tls
 from queries.db.dsn import Host, Target
 from queries.errors import DatabaseError, UnreachableError
 
-_AUTHENTICATION = "28"  # class of SQLSTATE of refusals before the login is complete
 _STARTING = "57P03"
 _READ_ONLY = {"primary": False, "read-write": False, "read-only": True, "standby": True}
 
@@ -111,40 +110,49 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
 async def _connect_address(
     host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
 ) -> asyncpg.Connection[Any]:
-    first: asyncpg.PostgresError | None = None
+    """Connect to one address in time. Raises _NextAddress, or DatabaseError if no other address may be tried."""
     try:
         async with asyncio.timeout(target.timeout):
-            ways = _ways(host, target)
-            for number, encrypted in enumerate(ways, 1):
-                last = number == len(ways)
-                context = _context(host, target) if encrypted else None
-                try:
-                    return await _attempt(host, address, target, context, server_settings)
-                except asyncpg.PostgresError as error:
-                    code = error.sqlstate or ""
-                    if code == _STARTING:
-                        raise _NextHost(errors.first_line(error), error) from error
-                    if code.startswith(_AUTHENTICATION) and not last:
-                        first = error
-                        continue
-                    told = first if isinstance(first, asyncpg.InvalidPasswordError) else error
-                    raise _refusal(told, host, shown) from error
-                except (ssl.SSLError, ConnectionError) as error:
-                    failed = encrypted and not isinstance(error, ConnectionRefusedError)
-                    if failed and not last:
-                        continue
-                    if failed and (isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error)):
-                        raise UnreachableError(
-                            f"Cannot connect to {errors.server_at(shown)}: {errors.reason(error)}.", errors.CHECK
-                        ) from error
-                    if first is not None:
-                        raise _refusal(first, host, shown) from error
-                    raise
+            return await _connect_in_turn(host, address, target, shown, server_settings)
+    except asyncpg.ConnectionDoesNotExistError as error:  # the driver's own, although it has an SQLSTATE
+        raise _NextAddress("the server closed the connection") from error
+    except asyncpg.PostgresError as error:
+        if error.sqlstate == _STARTING:
+            raise _NextHost(errors.first_line(error), error) from error
+        raise _refusal(error, host, shown) from error
+    except (asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
+        raise errors.login_error(errors.first_line(error), shown) from error
     except TimeoutError as error:
         raise _NextAddress(f"no answer in {target.timeout:g} seconds") from error
     except OSError as error:
+        if isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error):
+            raise UnreachableError(
+                f"Cannot connect to {errors.server_at(shown)}: {errors.reason(error)}.", errors.CHECK
+            ) from error
         raise _NextAddress(errors.reason(error)) from error
-    raise AssertionError("each way ends with a connection or an error")
+
+
+async def _connect_in_turn(
+    host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
+) -> asyncpg.Connection[Any]:
+    """Connect with TLS and without, in the order of sslmode. Raises the driver's error, or DatabaseError."""
+    *ways, last = _ways(host, target)
+    refused: asyncpg.InvalidPasswordError | None = None
+    for encrypted in ways:
+        try:
+            return await _attempt(host, address, target, encrypted, server_settings)
+        except asyncpg.InvalidAuthorizationSpecificationError as error:  # pg_hba.conf may have another line
+            refused = error if isinstance(error, asyncpg.InvalidPasswordError) else None
+        except OSError as error:
+            ended = isinstance(error, ConnectionResetError | ConnectionAbortedError)
+            if not (encrypted and (ended or isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error))):
+                raise
+    try:
+        return await _attempt(host, address, target, last, server_settings)
+    except (asyncpg.InvalidAuthorizationSpecificationError, OSError) as error:
+        if refused is not None and not isinstance(error, TimeoutError):
+            raise refused from error
+        raise
 
 
 def _ways(host: Host, target: Target) -> tuple[bool, ...]:
@@ -154,17 +162,14 @@ def _ways(host: Host, target: Target) -> tuple[bool, ...]:
     return {"disable": (False,), "allow": (False, True), "prefer": (True, False)}.get(tls.mode(target.words), (True,))
 
 
-def _context(host: Host, target: Target) -> ssl.SSLContext:
-    try:
-        return tls.context(target.words, host.name)
-    except ValueError as error:
-        raise DatabaseError(str(error)) from None
-
-
 async def _attempt(
-    host: Host, address: str, target: Target, context: ssl.SSLContext | None, server_settings: Mapping[str, str]
+    host: Host, address: str, target: Target, encrypted: bool, server_settings: Mapping[str, str]
 ) -> asyncpg.Connection[Any]:
     """Connect once. Each value is given, so that the driver reads no variable and no file."""
+    try:
+        context = tls.context(target.words, host.name) if encrypted else None
+    except ValueError as error:
+        raise DatabaseError(str(error)) from None
     settings = dict(server_settings)
     if target.words.get("options"):
         settings["options"] = target.words["options"]
