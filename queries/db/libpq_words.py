@@ -138,6 +138,8 @@ def fault(word: str, value: str) -> str:
     """Return what is wrong with a word's value, or "". The value is not repeated: it may be a misplaced password."""
     if not _encodable(value):
         return "is not valid UTF-8"
+    if "\0" in value:
+        return "has a character with the code 0"
     if word in CHOICES and (value or word not in _MAY_BE_EMPTY):
         folded = value.lower() if word in _IN_ANY_CASE else value
         if folded not in {choice.lower() if word in _IN_ANY_CASE else choice for choice in CHOICES[word]}:
