@@ -202,7 +202,7 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
 
 
 def capital(text: str) -> str:
-    """Return ``text`` with a capital first letter."""
+    """Return ``text`` with a capital first character."""
     return text[:1].upper() + text[1:]
 
 
@@ -212,7 +212,10 @@ def server_at(target: str) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Return why a connection failed, without the names and numbers of Python, and without a full stop."""
+    """Return the reason of a failed connection, without a full stop.
+
+    It has no names and numbers of Python.
+    """
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the server's certificate is not accepted: {error.verify_message.rstrip('.')}"
     if isinstance(error, ssl.SSLError):

@@ -43,7 +43,10 @@ def set_loop(connection: asyncpg.Connection[Any], loop: asyncio.AbstractEventLoo
 
 
 def is_tls_refused(error: Exception) -> bool:
-    """Return True if the server answered that it does not support TLS. The driver has no class for it."""
+    """Return True if the server answered that it does not support TLS.
+
+    The driver has no class for it.
+    """
     return isinstance(error, ConnectionError) and error.errno is None and "rejected SSL upgrade" in str(error)
 
 

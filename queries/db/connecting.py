@@ -68,12 +68,12 @@ async def connect(target: Target, shown: str, server_settings: Mapping[str, str]
                         raise
                     except _NextAddress as error:
                         silent &= isinstance(error.__cause__, TimeoutError)
-                        reasons[_told(host, address, error, hosts)] = None
+                        reasons[_reason(host, address, error, hosts)] = None
             except _NextAddress as error:
                 silent = False
                 if isinstance(error, _NextHost) and error.error is not None:
                     starting = error.error
-                reasons[_told(host, "", error, hosts)] = None
+                reasons[_reason(host, "", error, hosts)] = None
     if starting is not None:
         raise errors.connection_error(_STARTING, errors.first_line(starting), shown)
     if silent:
@@ -110,7 +110,10 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
 async def _connect_address(
     host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
 ) -> asyncpg.Connection[Any]:
-    """Connect to one address in time. Raises _NextAddress, or DatabaseError if no other address may be tried."""
+    """Connect to one address in time.
+
+    Raises _NextAddress, or DatabaseError if no other address may be tried.
+    """
     try:
         async with asyncio.timeout(target.timeout):
             return await _connect_in_turn(host, address, target, shown, server_settings)
@@ -135,12 +138,15 @@ async def _connect_address(
 async def _connect_in_turn(
     host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
 ) -> asyncpg.Connection[Any]:
-    """Connect with TLS and without, in the order of sslmode. Raises the driver's error, or DatabaseError."""
+    """Connect with TLS and without, in the order of sslmode.
+
+    Raises the driver's error, or DatabaseError.
+    """
     *ways, last = _ways(host, target)
     refused: asyncpg.InvalidPasswordError | None = None
     for encrypted in ways:
         try:
-            return await _attempt(host, address, target, encrypted, server_settings)
+            return await connect_once(host, address, target, encrypted, server_settings)
         except asyncpg.InvalidAuthorizationSpecificationError as error:  # pg_hba.conf may have another line
             refused = error if isinstance(error, asyncpg.InvalidPasswordError) else None
         except OSError as error:
@@ -148,7 +154,7 @@ async def _connect_in_turn(
             if not (encrypted and (ended or isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error))):
                 raise
     try:
-        return await _attempt(host, address, target, last, server_settings)
+        return await connect_once(host, address, target, last, server_settings)
     except (asyncpg.InvalidAuthorizationSpecificationError, OSError) as error:
         if refused is not None and not isinstance(error, TimeoutError):
             raise refused from error
@@ -162,10 +168,13 @@ def _ways(host: Host, target: Target) -> tuple[bool, ...]:
     return {"disable": (False,), "allow": (False, True), "prefer": (True, False)}.get(tls.mode(target.words), (True,))
 
 
-async def _attempt(
+async def connect_once(
     host: Host, address: str, target: Target, encrypted: bool, server_settings: Mapping[str, str]
 ) -> asyncpg.Connection[Any]:
-    """Connect once. Each value is given, so that the driver reads no variable and no file."""
+    """Connect once.
+
+    Each value is given, so that the driver reads no variable and no file.
+    """
     try:
         context = tls.context(target.words, host.name) if encrypted else None
     except ValueError as error:
@@ -199,7 +208,7 @@ async def _attempt(
 
 
 class _PeerLoop:
-    """An event loop that connects only to a socket whose server runs as a given user, for the driver.
+    """Event loop that connects to a socket only if a given user listens there.
 
     The driver has no such check, and a check after connecting would come after the password was sent.
     """
@@ -227,7 +236,10 @@ class _PeerLoop:
 
 
 def _peer(opened: socket.socket) -> str:
-    """Return the name of the user at the other end of a Unix socket. Raises DatabaseError."""
+    """Return the name of the user at the other end of a Unix socket.
+
+    Raises DatabaseError.
+    """
     if not hasattr(socket, "SO_PEERCRED"):
         raise DatabaseError("requirepeer cannot be obeyed: this system does not tell who runs the server. Remove it.")
     _, number, _ = struct.unpack("3i", opened.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -237,7 +249,10 @@ def _peer(opened: socket.socket) -> str:
 
 
 def _keep_alive(opened: socket.socket, words: Mapping[str, str]) -> None:
-    """Set the TCP options that libpq sets. A system without one of them ignores it, as libpq does."""
+    """Set the TCP options that libpq sets.
+
+    A system without one of them ignores it, as libpq does.
+    """
     if libpq_words.integer(words.get("keepalives") or "1") == 0:
         return
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -262,7 +277,7 @@ async def _check_session(connection: asyncpg.Connection[Any], wanted: str) -> No
     try:
         standby = getattr(settings, "in_hot_standby", None)
         if standby is None:  # a pooler does not report it
-            standby = "on" if await connection.fetchval("SELECT pg_catalog.pg_is_in_recovery()") else "off"
+            standby = await connection.fetchval("SHOW in_hot_standby")
         read_only = getattr(settings, "default_transaction_read_only", None)
         if read_only is None:
             read_only = await connection.fetchval("SHOW default_transaction_read_only")
@@ -289,7 +304,7 @@ def _refusal(error: asyncpg.PostgresError, host: Host, shown: str) -> DatabaseEr
     return errors.connection_error(code, reason, shown)
 
 
-def _told(host: Host, address: str, error: Exception, hosts: Sequence[Host]) -> str:
+def _reason(host: Host, address: str, error: Exception, hosts: Sequence[Host]) -> str:
     return f"{_place(host, address)}: {error}" if len(hosts) > 1 or host.local else str(error)
 
 

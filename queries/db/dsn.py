@@ -33,9 +33,10 @@ _PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")
 
 
 class Host(Record):
-    """One host of the list. ``name`` is verified; ``address`` is connected, if it is given.
+    """One host of the list.
 
-    ``name`` is a folder for a Unix socket. ``found`` says where the password was found or looked for.
+    ``name`` is verified; ``address`` is connected, if it is given. ``name`` is a folder for a Unix socket.
+    ``found`` says where the password was found or looked for.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Host(Record):
 
 
 class Target(Record):
-    """What to connect to, and the time limit of each address in seconds."""
+    """Hosts, role and database, and the time limit of each address in seconds."""
 
     hosts: tuple[Host, ...]
     user: str
@@ -174,7 +175,10 @@ def _unusable(what: str) -> ValueError:
 
 
 def _words(text: str) -> dict[str, Setting]:
-    """Return the words of a connection string. The last one of several equal words counts. Raises ValueError."""
+    """Return the words of a connection string. Raises ValueError.
+
+    The last one of several equal words counts.
+    """
     if text.startswith(_SCHEMES):
         return _uri(text.partition("://")[2])
     if "://" in text.partition("=")[0]:
@@ -198,7 +202,7 @@ def _words(text: str) -> dict[str, Setting]:
 
 
 def _uri(rest: str) -> dict[str, Setting]:
-    """Return the words of a URI without its scheme, as libpq takes it apart. Raises ValueError."""
+    """Return the words of a URI without its scheme. Raises ValueError."""
     words: dict[str, Setting] = {}
     authority, at, after = rest.partition("@")
     if at and "/" not in authority:

@@ -1,4 +1,4 @@
-"""Files of libpq: the service file and the password file, read line by line as its documentation says."""
+"""Service file and password file of libpq, read line by line."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def user_name() -> str:
 
 
 def service(name: str, file: str = "") -> dict[str, Setting]:
-    """Return the words of a service, from the user's file or the machine's. Raises ValueError."""
+    """Return the words of a service. Raises ValueError.
+
+    It is in the user's file or the machine's.
+    """
     given = file or os.environ.get("PGSERVICEFILE") or ""
     own = Path(given) if given else None
     if own is None and (folder := home()) is not None and _exists(folder / ".pg_service.conf"):
@@ -85,7 +88,10 @@ def service(name: str, file: str = "") -> dict[str, Setting]:
 
 
 def _section(path: Path, name: str) -> dict[str, Setting] | None:
-    """Return the words of the first section with this name, or None. The first of several equal words counts."""
+    """Return the words of the first section with this name, or None.
+
+    The first of several equal words counts.
+    """
     found: dict[str, Setting] | None = None
     for number, line in enumerate(_lines(path, "service file"), 1):
         where = f"line {number} of the service file {path}"
@@ -106,16 +112,16 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
                 raise ValueError(f"{_capital(where)} names a service. A service cannot refer to another one.")
             if word not in ALL:
                 spaced = word.rstrip(_BLANKS) in ALL
-                advice = ": no blank may stand before '='" if spaced else did_you_mean(word, ALL)
+                advice = ": write no blank before '='" if spaced else did_you_mean(word, ALL)
                 raise ValueError(_ended(f"{_capital(where)} has a word that psql does not know{advice}"))
             found.setdefault(word, Setting(value, where))
     return found
 
 
 def password(file: str, hosts: Sequence[str], port: str, database: str, user: str) -> Password:
-    """Return the password for one of the names of a host, from the first line that matches, or why there is none.
+    """Return the password for one of the names of a host, or why there is none.
 
-    ``file`` is the one that the settings name, or "".
+    The first line that matches counts. ``file`` is the one that the settings name, or "".
     """
     folder = home()
     if not file and folder is None:

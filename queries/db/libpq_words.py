@@ -1,4 +1,4 @@
-"""Words of libpq's connection strings, each obeyed, ignored without harm, or refused.
+"""Words of libpq: each is obeyed, ignored without harm, or refused.
 
 They are those of the documentation of libpq 18. A word that demands a protection is never ignored.
 """
@@ -135,7 +135,10 @@ VARIABLES: Mapping[str, str] = {
 
 
 def fault(word: str, value: str) -> str:
-    """Return what is wrong with a word's value, or "". The value is not repeated: it may be a misplaced password."""
+    """Return the fault of a word's value, or "".
+
+    The value is not repeated, because it may be a misplaced password.
+    """
     if not _encodable(value):
         return "is not valid UTF-8"
     if "\0" in value:

@@ -1,4 +1,4 @@
-"""TLS by libpq's words: which certificates are shown and accepted, and how names are verified."""
+"""TLS by libpq's words: certificates, and names that are verified."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ SYSTEM = "system"  # the value of sslrootcert for the machine's certificates
 
 
 class _Context(ssl.SSLContext):
-    """A context that verifies one name, whatever address the driver connects to. None sends no name."""
+    """TLS context that verifies one name, whatever address is connected.
+
+    None sends no name.
+    """
 
     verified: str | None = None
 
@@ -47,7 +50,10 @@ def mode(words: Mapping[str, str]) -> str:
 
 
 def context(words: Mapping[str, str], host: str) -> ssl.SSLContext:
-    """Return the context for a host of this name. Raises ValueError that names the file that cannot be used."""
+    """Return the context for a host of this name.
+
+    Raises ValueError that names the file that cannot be used.
+    """
     chosen = mode(words)
     if _verifies_name(chosen) and not host:
         raise ValueError("sslmode=verify-full needs the name of the server: write host=... beside hostaddr.")
@@ -99,7 +105,10 @@ def _load_roots(made: ssl.SSLContext, words: Mapping[str, str]) -> bool:
 
 
 def _load_revoked(made: ssl.SSLContext, words: Mapping[str, str]) -> None:
-    """Load revoked certificates. libpq ignores a file that is absent; one that is named must be there."""
+    """Load revoked certificates.
+
+    libpq ignores a file that is absent; here one that is named must exist.
+    """
     file, folder = words.get("sslcrl"), words.get("sslcrldir")
     default = _default("root.crl")
     if not file and not folder and default is not None and _exists(default):

@@ -1,4 +1,4 @@
-"""A server with every way to log in that needs no other program, certificates, and psql to compare with."""
+"""Server with many ways to log in, certificates, and psql to compare with."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ distinguished_name = name
 
 
 class Outcome(NamedTuple):
-    """Who is connected to what, or that it was refused."""
+    """Role and database of a connection, or its refusal."""
 
     user: str = ""
     database: str = ""
@@ -147,7 +147,10 @@ class ConnectingServer(PostgresServer):
 
 
 def newest_libpq(folder: Path) -> str:
-    """Return a library path with libpq of psycopg's wheel, or "": psql then knows the words of version 18."""
+    """Return a library path with libpq of psycopg's wheel, or "".
+
+    With it psql knows the words of version 18.
+    """
     spec = importlib.util.find_spec("psycopg_binary")
     for place in (spec.submodule_search_locations or ()) if spec else ():
         libraries = Path(place).with_name("psycopg_binary.libs")
@@ -158,7 +161,7 @@ def newest_libpq(folder: Path) -> str:
 
 
 def make_certificates(folder: Path) -> None:
-    """Make a root, a server's, clients' and revoked certificates with the openssl command."""
+    """Make certificates with the openssl command."""
     (folder / "ext").write_text(EXTENSIONS)
     for name in ("index", "index.attr"):
         (folder / name).write_text("")

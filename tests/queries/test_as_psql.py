@@ -1,4 +1,4 @@
-"""A table of connection settings: unstick connects to what psql connects to, or both refuse.
+"""Table of connection settings: unstick connects as psql does, or both refuse.
 
 Each case runs psql and unstick on the same server with the same files and variables. What differs names its reason,
 which is in docs/connecting.md.
@@ -25,7 +25,10 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "connecting.md"
 
 
 class Case(NamedTuple):
-    """``as_psql``: the user that psql connects as, "" if it refuses. ``differs``: the words of the document."""
+    """Settings and their outcome.
+
+    ``as_psql`` is the user that psql connects as, "" if it refuses. ``differs`` is the word in the document.
+    """
 
     text: str
     as_psql: str

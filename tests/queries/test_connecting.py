@@ -1,4 +1,4 @@
-"""Connecting: which address is tried when, what is set on the socket, and what the command line says."""
+"""Addresses that are tried, options of the socket, and errors of connecting."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ async def test_each_address_of_a_name_is_tried(eternaltwin: str, monkeypatch: py
 async def test_hosts_are_shuffled_only_if_that_is_asked_for(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(random, "shuffle", list.reverse)
     tried: list[str] = []
-    attempt = connecting._attempt
+    once = connecting.connect_once
 
     async def noted(host: Any, *rest: Any) -> Any:
         tried.append(host.name)
-        return await attempt(host, *rest)
+        return await once(host, *rest)
 
-    monkeypatch.setattr(connecting, "_attempt", noted)
+    monkeypatch.setattr(connecting, "connect_once", noted)
     for balance, order in (("disable", ["127.0.0.9", "127.0.0.1"]), ("random", ["127.0.0.1"])):
         tried.clear()
         text = words(eternaltwin, host="127.0.0.9,127.0.0.1", sslmode="disable", load_balance_hosts=balance)

@@ -1,4 +1,4 @@
-"""Servers that do not answer as PostgreSQL does: one error of one or two lines, or the next host."""
+"""Servers that do not answer as PostgreSQL does."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_a_silent_host_costs_its_own_time_only(eternaltwin: str, monkeypat
 
 
 @pytest.mark.parametrize("answer", [b"", fatal("57P03", "the database system is starting up")])
-async def test_a_host_that_is_down_is_passed_over(
+async def test_after_a_host_that_is_down_the_next_one_is_tried(
     answer: bytes, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = urlsplit(eternaltwin)

@@ -132,7 +132,7 @@ def test_a_service_file_is_read_line_by_line(lines: str, host: str, sslmode: str
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("[a]\nhost=x\nsslmode = verify-full\n", "line 3 .* no blank may stand before '='"),
+        ("[a]\nhost=x\nsslmode = verify-full\n", "line 3 .* write no blank before '='"),
         ("[a]\nhost=x\n; note\n", "line 3 .* has no '='"),
         ("[a]\nservice=b\n", "line 2 .* names a service"),
         ("[a]\n" + "x" * 1100 + "\n", "line 2 .* is longer than"),
@@ -168,7 +168,7 @@ def test_a_fault_of_a_service_file_names_its_line(lines: str, said: str, tmp_pat
     ],
 )
 def test_a_password_file_is_read_line_by_line(line: str, text: str, password: str, tmp_path: Path) -> None:
-    (tmp_path / ".pgpass").write_text(f"nobody:*:*:*:no\n{line}\n")
+    (tmp_path / ".pgpass").write_text(f"stranger:*:*:*:no\n{line}\n")
     (tmp_path / ".pgpass").chmod(0o600)
     host = dsn.parse(text).hosts[0]
     assert host.password == password
