@@ -93,9 +93,13 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
     The first of several equal words counts.
     """
     found: dict[str, Setting] | None = None
-    for number, line in enumerate(_lines(path, "service file"), 1):
+    try:
+        lines = [*_lines(path)]
+    except OSError as error:
+        raise ValueError(f"{_capital(_unreadable('service file', path, error))}.") from None
+    for number, line in enumerate(lines, 1):
         where = f"line {number} of the service file {path}"
-        if len(os.fsencode(line)) >= LINE_BYTES:
+        if len(line.encode("utf-8", "surrogateescape")) >= LINE_BYTES:
             raise ValueError(f"Line {number} of the service file {path} is longer than {LINE_BYTES - 1} bytes.")
         text = line.strip(_BLANKS)
         if not text or text.startswith("#"):
@@ -130,7 +134,7 @@ def password(file: str, hosts: Sequence[str], port: str, database: str, user: st
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        return Password("", f"the password file {path} cannot be read: {(error.strerror or '').lower()}")
+        return Password("", _unreadable("password file", path, error))
     if not stat.S_ISREG(mode):
         return Password("", f"the password file {path} is ignored, because it is not a plain file")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -138,14 +142,16 @@ def password(file: str, hosts: Sequence[str], port: str, database: str, user: st
             "", f"the password file {path} is ignored, because others may read it (mode {mode & 0o777:04o}): chmod 600"
         )
     try:
-        for number, line in enumerate(_lines(path, "password file"), 1):
+        for number, line in enumerate(_lines(path), 1):
             text = line.rstrip("\r\n")
             if not text.startswith("#"):
                 for host in hosts:
                     if (rest := _rest(text, (host, port, database, user))) is not None:
-                        return Password(_unescaped(rest), f"line {number} of the password file {path}")
-    except ValueError as error:
-        return Password("", str(error).rstrip("."))
+                        return Password(
+                            _utf_8(_unescaped(rest), number, path), f"line {number} of the password file {path}"
+                        )
+    except OSError as error:
+        return Password("", _unreadable("password file", path, error))
     return Password("", f"no line of the password file {path} is for {hosts[0]}:{port}:{database}:{user}")
 
 
@@ -176,12 +182,22 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", found[0] if found else "")
 
 
-def _lines(path: Path, what: str) -> Iterator[str]:
+def _utf_8(found: str, number: int, path: Path) -> str:
+    """Return the password. Raises ValueError if the driver cannot send it."""
     try:
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            yield from file
-    except OSError as error:
-        raise ValueError(f"The {what} {path} cannot be read: {(error.strerror or 'it failed').lower()}.") from None
+        found.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"The password in line {number} of the password file {path} is not valid UTF-8.") from None
+    return found
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        yield from file
+
+
+def _unreadable(what: str, path: Path, error: OSError) -> str:
+    return f"the {what} {path} cannot be read: {(error.strerror or 'it failed').lower()}"
 
 
 def _exists(path: Path) -> bool:

@@ -109,6 +109,9 @@ def test_the_machines_services_come_after_the_users(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "own"))
     assert place("service=mine")[0] == [("db1", "", 5432)]
     assert place("service=shared")[0] == [("db3", "", 5432)]
+    monkeypatch.delenv("PGSYSCONFDIR")
+    monkeypatch.setattr(libpq_files, "SYSTEM_FOLDERS", (str(tmp_path / "absent"), str(tmp_path / "etc")))
+    assert place("service=shared")[0] == [("db3", "", 5432)]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,21 @@ def test_a_password_file_is_read_line_by_line(line: str, text: str, password: st
     host = dsn.parse(text).hosts[0]
     assert host.password == password
     assert ".pgpass" in host.found
+
+
+def test_bytes_that_are_no_text_in_the_files(tmp_path: Path) -> None:
+    (tmp_path / ".pgpass").write_bytes(b"h:*:*:b\xff:x\nh:*:*:good:\xc3\xbc\nh:*:*:bad:\xff\n")
+    (tmp_path / ".pgpass").chmod(0o600)
+    assert dsn.parse("host=h user=good").hosts[0].password == "ü"
+    with pytest.raises(ValueError, match=r"The password in line 3 of .*\.pgpass is not valid UTF-8"):
+        dsn.parse("host=h user=bad")
+    (tmp_path / ".pg_service.conf").write_bytes(b"[\xff]\nuser=\xff\n[a]\nuser=\xff\n")
+    with pytest.raises(ValueError, match=r"user is not valid UTF-8 \(in line 4 of the service file"):
+        dsn.parse("service=a")
+    (tmp_path / ".pg_service.conf").unlink()
+    (tmp_path / ".pg_service.conf").mkdir()
+    with pytest.raises(ValueError, match=r"The service file .* cannot be read: is a directory"):
+        dsn.parse("service=a")
 
 
 def test_each_host_has_its_own_password(tmp_path: Path) -> None:
