@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import socket
+import ssl
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -42,6 +46,10 @@ class DatabaseError(Exception):
 
 class UnreachableError(DatabaseError):
     """No connection could be made. A later attempt may succeed."""
+
+
+class NoPasswordError(DatabaseError):
+    """The server asks for a password, and none was found. No password was wrong."""
 
 
 class LostError(DatabaseError):
@@ -133,24 +141,47 @@ _AUTH = "Check user, password and pg_hba.conf."
 def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     """Return the error for a server that answered but refused the connection."""
     if code in ("28P01", "28000"):
-        return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
+        return DatabaseError(f"{capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
-        return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+        return DatabaseError(f"{capital(reason)}.", "psql -l lists the databases of a server.", code=code)
     if code == "42501":
         return DeniedError(
-            f"{_capital(server_at(target))} refuses this role: {reason}.",
+            f"{capital(server_at(target))} refuses this role: {reason}.",
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
+            code=code,
+        )
+    if code == "08P01" and "startup parameter" in reason:
+        return DatabaseError(
+            f"{capital(server_at(target))} refuses this connection: {reason}.",
+            "A pooler takes few settings at the start: remove options and PGOPTIONS, or let it ignore them.",
             code=code,
         )
     if code and not code.startswith(_TEMPORARY):
         return DatabaseError(
-            f"{_capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
+            f"{capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
         )
     return UnreachableError(
-        f"{_capital(server_at(target))} refuses connections now: {reason}.",
+        f"{capital(server_at(target))} refuses connections now: {reason}.",
         _LATER.get(code, "It may be starting, stopping or full."),
         code=code,
     )
+
+
+def login_error(reason: str, target: str) -> DatabaseError:
+    """Return the error for a login that the driver could not make, by its reason."""
+    if "gssapi module" in reason or "sspilib module" in reason:
+        return DatabaseError(
+            f"{capital(server_at(target))} asks for a login with Kerberos.",
+            "That needs the Python package gssapi. Or use a password or a client certificate.",
+        )
+    found = re.search(r"unsupported (?:SASL )?[Aa]uthentication method.*: *(.+)", reason)
+    if found:
+        method = found[1].strip("'")
+        return DatabaseError(
+            f"{capital(server_at(target))} asks for a login with {method}, which unstick does not support.",
+            "Use a password or a client certificate, and check pg_hba.conf.",
+        )
+    return UnreachableError(f"{capital(server_at(target))} does not answer as PostgreSQL does.", CHECK)
 
 
 def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseError:
@@ -158,19 +189,20 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
     if code in ("57014", "25P04"):
         return SlowError(f"The server cancelled the statement: {reason}.", _SLOW, code=code)
     if code == "42501":
-        return DeniedError(f"{_capital(reason)}.", code=code)
+        return DeniedError(f"{capital(reason)}.", code=code)
     if code == "55P03":
         return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {reason}.", code=code)
     if code == "25006":
-        return ReadOnlyError(f"{_capital(reason)}.", code=code)
+        return ReadOnlyError(f"{capital(reason)}.", code=code)
     if code.startswith(("23", "40")) or code == "54000":
-        return ConflictError(f"{_capital(reason)}.", code=code, constraint=constraint)
+        return ConflictError(f"{capital(reason)}.", code=code, constraint=constraint)
     return DatabaseError(f"The server reports: {reason}.", _SHORT.get(code, f"SQLSTATE {code}."), code=code)
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
+    """Return ``text`` with a capital first character."""
     return text[:1].upper() + text[1:]
 
 
@@ -179,6 +211,29 @@ def server_at(target: str) -> str:
     return f"the server ({target})" if target else "the server of the libpq environment"
 
 
+def reason(error: BaseException) -> str:
+    """Return the reason of a failed connection, without a full stop.
+
+    It has no names and numbers of Python.
+    """
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the server's certificate is not accepted: {error.verify_message.rstrip('.')}"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed: {(error.reason or 'the server ended it').replace('_', ' ').lower()}"
+    if isinstance(error, UnicodeError):
+        return "it is no valid name"
+    if isinstance(error, ConnectionError) and error.errno is None:  # the driver's own
+        if "rejected SSL upgrade" in str(error):
+            return "the server does not support TLS"
+        if "during SSL exchange" in str(error):
+            return "the server answered the request for TLS with an error, which its log contains"
+        return "the server closed the connection"
+    if isinstance(error, OSError):
+        known = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
+        return (known or str(error) or "it failed").rstrip(".").lower()
+    return first_line(error) if str(error).strip() else "the server closed the connection"
+
+
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, without a full stop."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return (str(error).strip().splitlines() or ["no reason was given"])[0].rstrip(".")

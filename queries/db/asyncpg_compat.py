@@ -37,6 +37,19 @@ def transport(connection: asyncpg.Connection[Any]) -> Transport:
     return found
 
 
+def set_loop(connection: asyncpg.Connection[Any], loop: asyncio.AbstractEventLoop) -> None:
+    """Replace the event loop with which a connection was made."""
+    connection._loop = loop
+
+
+def is_tls_refused(error: Exception) -> bool:
+    """Return True if the server answered that it does not support TLS.
+
+    The driver has no class for it.
+    """
+    return isinstance(error, ConnectionError) and error.errno is None and "rejected SSL upgrade" in str(error)
+
+
 def ignore_abandoned_futures() -> None:
     """Keep asyncio from printing errors of the driver's own futures.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 
 from queries import errors
-from queries.db import asyncpg_compat, blockers, dsn
+from queries.db import asyncpg_compat, blockers, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.batched_query import BatchedQuery, compose, decode
 from queries.db.redaction import redact
@@ -88,20 +88,18 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
         raise
     except asyncpg.PostgresError as error:
         raise _answer(error, connecting, statement) from error
-    except TimeoutError as error:
+    except Exception as error:
         if connecting is not None:
             raise errors.UnreachableError(
-                f"No answer from {errors.server_at(redact(connecting))} in time.", errors.CHECK
+                f"Cannot connect to {errors.server_at(redact(connecting))}: {errors.reason(error)}.", errors.CHECK
             ) from error
-        raise LostError("The server stopped answering.", "The connection was closed.") from error
-    except asyncpg.InternalClientError as error:  # it reached its own time limit in the middle of a message
-        raise LostError("The server stopped answering.", "The connection was closed.") from error
-    except _LOST as error:
-        if connecting is not None:
-            raise errors.UnreachableError(
-                f"Cannot connect to {errors.server_at(redact(connecting))}: {errors.first_line(error)}.", errors.CHECK
-            ) from error
-        raise LostError("The connection to the server was lost.", errors.first_line(error)) from error
+        if isinstance(error, TimeoutError):
+            raise LostError("The server stopped answering.", "The connection was closed.") from error
+        if isinstance(error, asyncpg.InternalClientError):  # it reached its own time limit in the middle of a message
+            raise LostError("The server stopped answering.", "The connection was closed.") from error
+        if not isinstance(error, _LOST):
+            raise
+        raise LostError("The connection to the server was lost.", f"{errors.capital(errors.reason(error))}.") from error
 
 
 def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Statement | None = None) -> DatabaseError:
@@ -632,15 +630,9 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     try:
         target = dsn.parse(text)
     except ValueError as error:
-        end = "" if str(error).endswith("?") else "."
-        raise DatabaseError(f"The connection string cannot be used: {error}{end}") from None
+        raise DatabaseError(str(error)) from None
     with driver_errors(connecting=text):
-        connection = await asyncpg.connect(
-            target.uri or None,
-            timeout=target.timeout,
-            statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
-            server_settings={"application_name": APPLICATION},
-        )
+        connection = await connecting.connect(target, redact(text), {"application_name": APPLICATION})
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:

@@ -31,7 +31,6 @@ ALLOWED: dict[str, int] = {
     "tests/queries/test_read_only.py": 1,
     "tests/queries/test_tasker_executor.py": 6,
     "tests/queries/test_tasker_races.py": 7,
-    "tests/unit/test_dsn.py": 1,
     "tests/unit/test_timeline.py": 1,
 }
 
