@@ -84,3 +84,17 @@ async def test_clicks_and_enter_that_arrive_together_open_one_page(
             assert len(tui.app.screen_stack) == 2
             await tui.burst("escape")
             assert isinstance(tui.app.screen, TreeScreen)
+
+
+async def test_a_page_that_is_shown_closes_the_dialog_of_an_action(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """The action ends, and the next one can begin."""
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        for _ in range(2):
+            await tui.press("C")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen), "Reason")
+            tui.app.action_show_mode("tree")
+            await tui.wait_for("Nothing was changed.", lambda: isinstance(tui.app.screen, TreeScreen))
