@@ -1,4 +1,4 @@
-"""Clicks that arrive together, and screens that close while something is on its way to them."""
+"""Clicks that arrive together, and clicks for a screen that has closed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
 async def test_a_double_click_on_dry_run_never_commits(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """The second click of a double click is not for the dialog that the first one opened."""
+    """The second click is not for the dialog that the first one opened."""
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
