@@ -372,7 +372,7 @@ class UnstickApp(App[None]):
     def _close_pages(self) -> None:
         """Return to the first page of the mode."""
         while len(self.screen_stack) > 1:
-            self.pop_screen()
+            self.screen.dismiss(None)  # who waits for the answer of a dialog gets None
 
     def reveal(self, node: Node) -> None:
         from console.tui.screens.tree import TreeScreen
@@ -451,7 +451,7 @@ class UnstickApp(App[None]):
         for above, screen in enumerate(reversed(self.screen_stack)):
             if isinstance(screen, PageScreen) and screen.place() == place:
                 for _ in range(above):
-                    self.pop_screen()
+                    self.screen.dismiss(None)
                 return True
         return False
 

@@ -1,4 +1,4 @@
-"""Delivery of keys, pasted text and clicks to the screen, one at a time and in order.
+"""Delivery of keys, pasted text and clicks to the screen, in order.
 
 Textual sends a key to the focused widget. From there the key bubbles up to the app, which runs the command. Textual
 would send a second key that arrives meanwhile to the same widget, before the first key's command can open a field or a
@@ -98,7 +98,7 @@ class Keyboard:
         return self._app.focused or self._front()
 
     def _front(self) -> Screen[Any] | None:
-        """Return the screen in front. None before the first one, and once the app is ending."""
+        """Return the screen in front. None before the first one and at the end."""
         with contextlib.suppress(ScreenStackError):
             return self._app.screen if self._app.is_running else None
         return None

@@ -304,7 +304,7 @@ SIZES = ((80, 24), (120, 40), (30, 8))
 
 
 def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
-    """Return the events of a burst: of keys, clicks, pasted text, and a change of the size."""
+    """Return events of keys, clicks, pasted text, and a change of the size."""
     keys = [*LOOKING, *sorted(tui.app.action_keys), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
     found: list[events.Event] = []
     if isinstance(tui.app.screen, DryRunScreen):
@@ -332,7 +332,7 @@ def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
 async def test_random_bursts_end_no_console(
     eternaltwin_demo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    """Keys and clicks at random places, on whatever screen the ones before have opened."""
+    """Keys and clicks arrive at whatever screen the ones before have opened."""
     monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
     db = await EternaltwinDb.open(eternaltwin_demo)
     await db.sql(BROKEN)

@@ -1,4 +1,4 @@
-"""Clicks that arrive together, and screens that close while something is on its way to them."""
+"""Clicks that arrive together, and clicks for a screen that has closed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
 async def test_a_double_click_on_dry_run_never_commits(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """The second click of a double click is not for the dialog that the first one opened."""
+    """The second click is not for the dialog that the first one opened."""
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
@@ -84,3 +84,17 @@ async def test_clicks_and_enter_that_arrive_together_open_one_page(
             assert len(tui.app.screen_stack) == 2
             await tui.burst("escape")
             assert isinstance(tui.app.screen, TreeScreen)
+
+
+async def test_a_page_that_is_shown_closes_the_dialog_of_an_action(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """The action ends, and the next one can begin."""
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        for _ in range(2):
+            await tui.press("C")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen), "Reason")
+            tui.app.action_show_mode("tree")
+            await tui.wait_for("Nothing was changed.", lambda: isinstance(tui.app.screen, TreeScreen))

@@ -66,7 +66,7 @@ async def test_end_while_a_page_is_being_read(last: str, proxy: Proxy, eternaltw
 async def test_the_cursor_on_the_last_loaded_row_stays_on_the_screen(
     last: str, proxy: Proxy, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """A key stops the way to the end. Every page that comes afterwards leaves the cursor where it is seen."""
+    """A key stops the way to the end; later pages keep the cursor in sight."""
     async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
         await unfold(tui)
         proxy.delay = 0.02

@@ -1,4 +1,4 @@
-"""The console ends while a screen is being opened: no handler looks for widgets that are gone."""
+"""The console ends while a screen is being opened."""
 
 from __future__ import annotations
 

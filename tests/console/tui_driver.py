@@ -89,7 +89,7 @@ class TuiDriver:
         return await self.handled()
 
     async def click(self, *places: tuple[int, int]) -> TuiDriver:
-        """Click on these columns and rows of the screen, all at once; wait until all have been handled."""
+        """Click on these places, all at once; wait until all have been handled."""
         for x, y in places:
             for event in clicked(x, y):
                 self.app.post_message(event)

@@ -25,7 +25,8 @@ def test_the_private_parts_are_still_there() -> None:
     assert callable(Screen._on_timer_update)
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
-    assert "_exception" in vars(App[None]())
+    assert {"_exception", "_screen_stacks"} <= vars(App[None]()).keys()
+    assert inspect.iscoroutinefunction(Screen._on_message)
 
 
 def test_only_the_span_that_changed_is_sent() -> None:

@@ -172,13 +172,13 @@ class RedriveScreen(Dialog[None]):
         if not self.is_attached or not self.query(LineView):
             return
         work = self._work
+        if work.ended and self._left:
+            self.dismiss(None)  # again later, if another screen is in front
+            return
         seen = (work.report, work.error_text, work.ended, work.asks)
         if seen == self._seen:
             return
         self._seen = seen
-        if work.ended and self._left:
-            self.dismiss(None)
-            return
         self.query_one("#progress", Static).update(safe_text(pages.line(work.report)))
         wrong = work.error_text or (pages.question(work.report) if work.asks else "")
         self.query_one("#wrong", Static).update(safe_text(wrong))
