@@ -237,14 +237,22 @@ def decoded(text: str | bytes) -> Any:
     """Return the value of a JSON text that the server accepts as ``json``.
 
     Its checks are fewer than those of a parser: the escape of a single surrogate becomes its six characters, and a
-    number that is too large for a float becomes a string.
+    number that is too large for a float becomes a string. Raises msgspec.DecodeError.
     """
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        plain = text.decode() if isinstance(text, bytes) else text
-        plain = _ESCAPE.sub(lambda match: f"\\\\{match[2]}" if match[2] else match[0], plain)
-        return json.loads(plain, parse_float=_number)
+    except msgspec.DecodeError as error:
+        try:
+            return json.loads(paired(text.decode() if isinstance(text, bytes) else text), parse_float=_number)
+        except (ValueError, RecursionError):
+            raise error from None
+
+
+def paired(text: str) -> str:
+    """Return a JSON text in which the escape of a single surrogate is spelled as six characters."""
+    if re.search(r"\\u[dD][89a-fA-F]", text) is None:
+        return text
+    return _ESCAPE.sub(lambda match: f"\\\\{match[2]}" if match[2] else match[0], text)
 
 
 def _number(digits: str) -> float | str:

@@ -27,7 +27,7 @@ from queries.errors import (
     SlowError,
     table_locks,
 )
-from queries.json_text import decoded
+from queries.json_text import decoded, paired
 from queries.model import (
     AuditLogEntry,
     Durability,
@@ -595,7 +595,7 @@ def _changed(node_id: str, why: str, detail: str) -> Result:
 
 
 def _raw(row: str | None) -> Any:
-    return None if row is None else msgspec.Raw(row)
+    return None if row is None else msgspec.Raw(paired(row))
 
 
 def _decoded(row: Any) -> Any:

@@ -24,6 +24,7 @@ from queries import user_dirs
 from queries.db.database import APPLICATION, Database, Transaction
 from queries.db.shared_sql import FOLDER, statement
 from queries.errors import DatabaseError
+from queries.json_text import decoded
 from queries.model import AuditLogEntry, Origin, Outcome, Record, Result, RowChange
 from queries.safe_text import safe_sql
 from queries.state_file import open_private
@@ -274,7 +275,7 @@ def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
         **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
         | {
             "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
-            "changes": msgspec.json.decode(row["changes"], type=tuple[RowChange, ...]),
+            "changes": msgspec.convert(decoded(row["changes"]), tuple[RowChange, ...]),
         }
     )
 
@@ -364,7 +365,7 @@ class File:
         done: set[str] = set()
         for line in self._lines():
             try:
-                fields = msgspec.json.decode(line)
+                fields = decoded(line)
                 entry = msgspec.convert(fields, AuditLogEntry, strict=False)
                 intended = bool(fields["intended"])
             except (msgspec.MsgspecError, ValueError, KeyError):
@@ -402,7 +403,7 @@ class File:
         """Return the images of an entry, or None. Raises DatabaseError."""
         for line in self._lines():
             with contextlib.suppress(msgspec.MsgspecError, ValueError, KeyError, zlib.error):
-                fields = msgspec.json.decode(line)
+                fields = decoded(line)
                 if fields["id"] == entry and "images" in fields:
                     text, link = zlib.decompress(base64.b64decode(fields["images"])), _link(line)
                     intact = link is not None and link.recorded == link.digest
@@ -483,7 +484,7 @@ def _link(line: bytes) -> Link | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
     content, found, rest = line.rpartition(_DIGEST)
     try:
-        fields = msgspec.json.decode(line, type=_Line)
+        fields = msgspec.convert(decoded(line), _Line)
     except (msgspec.MsgspecError, ValueError):
         return None
     sealed = found and len(rest) == 66

@@ -28,7 +28,7 @@ from queries.read.reader import Reader
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.proof import repeated
-from tests.queries.builders import OPERATOR, undone
+from tests.queries.builders import OPERATOR, opened, undone
 from tests.queries.test_undo_rounds import ARGUMENTS
 from tests.servers import PostgresServer
 
@@ -175,3 +175,34 @@ async def test_no_action_spells_a_document_in_another_way(
         await workspace.close()
         await connection.close()
         server.drop(dsn)
+
+
+@pytest.mark.parametrize("table", [True, False], ids=["table", "file"])
+async def test_a_document_that_parsers_refuse_is_logged_and_undone(
+    server: PostgresServer, tmp_path: Path, table: bool
+) -> None:
+    """A single surrogate, and a number that is too large for a float."""
+    dsn, payload = server.fresh("graphile_worker", filled=True), r'{"a":"\ud800","b":1E400,"c":"\u0000"}'
+    if table:
+        server.sql(audit_log.ddl(), dsn)
+    connection = await asyncpg.connect(dsn)
+    tables = "SELECT oid::regclass::text FROM pg_class WHERE relname = '_private_jobs' AND relkind = 'r'"
+    relation = await connection.fetchval(tables)
+    await connection.execute(f"UPDATE {relation} SET payload = $1", payload)
+    workspace = await opened(dsn, tmp_path)
+    (engine,) = workspace.engines.values()
+    action = next(each for each in engine.engine.actions_here if each.name == "delete")
+    nodes = (await known_nodes(engine)).values()
+    node = next(n for n in nodes if n.kind in action.kinds and engine.availability(action, n).ok)
+    outcomes = await act(workspace, engine, action, node)
+    assert outcomes is not None
+    (entry,) = await workspace.find_entries(outcomes.entries[0], changes=True)
+    (change,) = [each for each in entry.changes if each.table.endswith("jobs")]
+    assert change.before is not None
+    assert change.before["payload"] == {"a": r"\ud800", "b": "1E400", "c": "\0"}
+    await undone(workspace, outcomes)
+    texts = {row[0] for row in await connection.fetch(f"SELECT payload::text FROM {relation}")}
+    assert texts == {payload}
+    await workspace.close()
+    await connection.close()
+    server.drop(dsn)

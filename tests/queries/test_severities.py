@@ -10,7 +10,6 @@ from queries.contract.builtin import builtin
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 
-
 BY_REASON = {"tasker"}  # its dead letters are ranked by the reason that the engine has recorded
 
 

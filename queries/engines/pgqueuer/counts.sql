@@ -7,8 +7,7 @@ WITH queued AS MATERIALIZED (
     FROM :"schema".:"pgqueuer" j WHERE j.status = 'queued' ORDER BY j.priority DESC, j.id LIMIT 10001
 ),
 picked AS MATERIALIZED (
-  SELECT CASE WHEN j.heartbeat < now() - :heartbeat_timeout THEN 'held' ELSE 'running' END AS phase
-    FROM :"schema".:"pgqueuer" j WHERE j.status = 'picked' ORDER BY j.heartbeat LIMIT 10001
+  SELECT FROM :"schema".:"pgqueuer" j WHERE j.status = 'picked' ORDER BY j.heartbeat LIMIT 10001
 ),
 failed AS MATERIALIZED (
   SELECT FROM :"schema".:"pgqueuer" j WHERE 'failed' = ANY (:met_needs) AND j.status = 'failed' ORDER BY j.updated LIMIT 10001
@@ -17,9 +16,8 @@ SELECT 'queued' AS status, p.phase, least(count(q.phase), 10000) AS n, CASE WHEN
   FROM unnest(ARRAY['ready', 'scheduled']) AS p(phase) LEFT JOIN queued q ON q.phase = p.phase
  GROUP BY p.phase
 UNION ALL
-SELECT 'picked', p.phase, least(count(q.phase), 10000), CASE WHEN (SELECT count(*) FROM picked) > 10000 THEN 'capped' ELSE 'exact' END
-  FROM unnest(ARRAY['running', 'held']) AS p(phase) LEFT JOIN picked q ON q.phase = p.phase
- GROUP BY p.phase
+SELECT 'picked', NULL, least(count(*), 10000), CASE WHEN count(*) > 10000 THEN 'capped' ELSE 'exact' END
+  FROM picked
 UNION ALL
 SELECT 'failed', NULL, CASE WHEN 'failed' = ANY (:met_needs) THEN least(count(*), 10000) END,
        CASE WHEN NOT 'failed' = ANY (:met_needs) THEN 'unknown' WHEN count(*) > 10000 THEN 'capped' ELSE 'exact' END

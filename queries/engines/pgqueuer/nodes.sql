@@ -13,9 +13,7 @@ logged AS MATERIALIZED (
 )
 SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, NULL::text AS job_id, 'job' AS kind, j.entrypoint || ' ' || j.id AS title,
        j.status::text AS status,
-       CASE j.status::text WHEN 'queued' THEN CASE WHEN j.execute_after > now() THEN 'scheduled' ELSE 'ready' END
-                           WHEN 'picked' THEN CASE WHEN j.heartbeat < now() - :heartbeat_timeout
-                                                   THEN 'held' ELSE 'running' END END AS phase,
+       CASE j.status::text WHEN 'queued' THEN CASE WHEN j.execute_after > now() THEN 'scheduled' ELSE 'ready' END END AS phase,
        NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        extract(epoch FROM j.created)::float8 AS created_at, extract(epoch FROM j.updated)::float8 AS changed_at,
        CASE WHEN j.status = 'queued' THEN extract(epoch FROM j.execute_after)::float8 END AS due_at,
@@ -29,7 +27,7 @@ SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, NULL::t
  WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
 UNION ALL
 SELECT 'schedule:' || s.id, NULL, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,
-       CASE WHEN s.status = 'picked' THEN 'running' WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END, NULL, NULL, NULL,
+       CASE WHEN s.status = 'picked' THEN NULL WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END, NULL, NULL, NULL,
        extract(epoch FROM s.created)::float8, extract(epoch FROM s.updated)::float8, extract(epoch FROM s.next_run)::float8, NULL,
        CASE WHEN s.status = 'picked' THEN extract(epoch FROM s.heartbeat)::float8 END, NULL, NULL, NULL, s.xmin::text, extract(epoch FROM now())::float8
   FROM :"schema".:"pgqueuer_schedules" s

@@ -24,7 +24,9 @@ usual AS MATERIALIZED (
 )
 (SELECT 'step:' || u.workflow_step_uuid AS id, extract(epoch FROM u.at)::float8 AS since,
         jsonb_build_object('task', u.task_uuid, 'step', u.workflow_step_uuid, 'name', n.name, 'state', u.to_state, 'queue', u.queue,
-          'age', date_trunc('second', now() - u.at)::text, 'usual', coalesce(round(k.p95::numeric, 1) || ' s', 'unknown'), 'why', u.why) AS evidence
+          'age', date_trunc('second', now() - u.at)::text, 'usual', coalesce(round(k.p95::numeric, 1) || ' s', 'unknown'), 'why', u.why,
+          'compared', coalesce('Steps of this name usually wait ' || round(k.p95::numeric, 1) || ' s',
+            'Fewer than 5 waits of steps of this name are known, so any wait over ' || make_interval(secs => (:settings ->> 'overdue')::float8) || ' is named')) AS evidence
    FROM unexplained u
    JOIN :"schema".named_steps n ON n.named_step_uuid = u.named_step_uuid
    LEFT JOIN usual k ON k.named_step_uuid = u.named_step_uuid AND k.to_state = u.to_state
