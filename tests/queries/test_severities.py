@@ -23,7 +23,7 @@ async def test_a_dead_letter_is_as_severe_as_its_worst_finding(
     worst: dict[str, int] = {}
     for finding in (await engine.findings()).found:
         worst[finding.node_id] = max(finding.severity, worst.get(finding.node_id, 0))
-    severities = {each.node.id: each.severity for each in (await engine.dead()).dead_severities}
+    severities = {each.node.id: each.severity for each in (await engine.dead()).dead_letters}
     both = worst.keys() & severities.keys()
     assert {i: severities[i] for i in both} == {i: worst[i] for i in both}
     await workspace.close()
