@@ -249,7 +249,7 @@ def decoded(text: str | bytes) -> Any:
 
 
 def paired(text: str) -> str:
-    """Return a JSON text in which the escape of a single surrogate is spelled as six characters."""
+    """Return a JSON text with the escape of a single surrogate as six characters."""
     if re.search(r"\\u[dD][89a-fA-F]", text) is None:
         return text
     return _ESCAPE.sub(lambda match: f"\\\\{match[2]}" if match[2] else match[0], text)

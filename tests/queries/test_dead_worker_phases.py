@@ -1,4 +1,4 @@
-"""A job of a dead worker, and the worker itself, have one phase in all engines that record heartbeats of workers."""
+"""Phases of jobs of dead workers, and of the workers, are the same in all engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Foreign JSON documents keep their text when an action changes their rows, or other columns of them.
+"""Foreign JSON documents keep their text when an action changes their rows.
 
 Every document gets members that another spelling would change: numbers, the order of keys, keys that occur twice,
 escapes. An action may change the members in CHANGED; the others keep their text there too.
@@ -69,9 +69,9 @@ def spelled(rng: Random, text: str, values: list[str]) -> str:
 
 
 async def documents(connection: asyncpg.Connection[Any], rng: Random | None = None) -> Documents:
-    """Return all texts that may be JSON; with ``rng``, first spell members in odd ways.
+    """Return all texts that may be JSON.
 
-    Triggers and constraints of foreign keys do not see that.
+    With ``rng``, first spell members in odd ways. Triggers and constraints of foreign keys do not see that.
     """
     found: Documents = {}
     await connection.execute(f"SET session_replication_role = {'origin' if rng is None else 'replica'}")
@@ -102,7 +102,10 @@ def pairs(text: str, without: Collection[str]) -> list[Any]:
 
 
 def compare(before: Documents, after: Documents, changed: Collection[str], edited: Collection[str]) -> None:
-    """Assert that texts are the same, but for members that an action changes and texts that were edited."""
+    """Assert that texts are the same.
+
+    Members that an action changes, and texts that were edited, may differ.
+    """
     known = [*before.values()]
     for place, texts in before.items():
         now = after.get(place)

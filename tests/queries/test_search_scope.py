@@ -1,4 +1,4 @@
-"""A search says which values it has left out."""
+"""A search says which values it has not searched."""
 
 from __future__ import annotations
 

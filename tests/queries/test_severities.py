@@ -10,7 +10,7 @@ from queries.contract.builtin import builtin
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 
-BY_REASON = {"tasker"}  # its dead letters are ranked by the reason that the engine has recorded
+BY_REASON = {"tasker"}  # its dead severities are ranked by the reason that the engine has recorded
 
 
 @pytest.mark.parametrize("name", [each.name for each in builtin() if each.name not in BY_REASON])
@@ -23,8 +23,8 @@ async def test_a_dead_letter_is_as_severe_as_its_worst_finding(
     worst: dict[str, int] = {}
     for finding in (await engine.findings()).found:
         worst[finding.node_id] = max(finding.severity, worst.get(finding.node_id, 0))
-    letters = {each.node.id: each.severity for each in (await engine.dead()).dead_letters}
-    both = worst.keys() & letters.keys()
-    assert {i: letters[i] for i in both} == {i: worst[i] for i in both}
+    severities = {each.node.id: each.severity for each in (await engine.dead()).dead_letters}
+    both = worst.keys() & severities.keys()
+    assert {i: severities[i] for i in both} == {i: worst[i] for i in both}
     await workspace.close()
     server.drop(dsn)

@@ -1,4 +1,4 @@
-"""Solid Queue: what a failed execution means, and the arguments of a job that is retried."""
+"""Solid Queue: failed executions, and the arguments of jobs that are retried."""
 
 from __future__ import annotations
 

@@ -58,7 +58,10 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _value(reach: Reach, others: tuple[str, ...] = ()) -> Spans:
-    """Return the value; ``others`` are the names of lines that are not known for the same reason."""
+    """Return the value.
+
+    ``others`` are the names of lines that are not known for the same reason.
+    """
     if reach.number is None:
         return [(safe_text(f"not known{', nor are ' * bool(others)}{_listed(others)}: {reach.note}"), "$faint")]
     counted = count_nodes(reach.number, reach.ids)

@@ -1,6 +1,6 @@
 -- The arguments with both counts of executions at 0. The text of all other members stays as it is, also numbers, duplicate keys and
--- escapes: jsonb would spell it in another way. json_each refuses \u0000 and single surrogates, so a control character, which JSON
--- has in no string, stands for each backslash while it reads.
+-- escapes: jsonb would spell it in another way. json_each refuses \u0000 and single surrogates, so each backslash is
+-- replaced by a control character while it reads: JSON has none in a string.
        CASE WHEN ltrim(j.arguments, E' \t\r\n') LIKE '{%' THEN
          (SELECT '{' || string_agg('"' || replace(replace(replace(m.key, chr(1), '\'), chr(2), '\"'), chr(3), '\\') || '":'
                                    || replace(replace(replace(m.value, chr(1), '\'), chr(2), '\"'), chr(3), '\\'), ',' ORDER BY m.n, m.key DESC) || '}'
