@@ -84,6 +84,10 @@ class UnreadableError(DatabaseError):
     """A statement returned an invalid value, such as an unknown phase."""
 
 
+class UnencodableError(DatabaseError):
+    """A text has a character that the encoding of the database has not."""
+
+
 class ConflictError(DatabaseError):
     """The server aborted the transaction.
 
@@ -126,6 +130,7 @@ SEQUENCE = (
     "The audit log cannot be written: its sequence was set back, and the next id is that of an old entry.",
     "The owner of the table corrects it with `unstick init`.",
 )
+UNENCODABLE = ("22P05", "22021")
 _SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
@@ -159,6 +164,8 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
         return SlowError(f"The server cancelled the statement: {reason}.", _SLOW, code=code)
     if code == "42501":
         return DeniedError(f"{_capital(reason)}.", code=code)
+    if code in UNENCODABLE:
+        return UnencodableError(f"The database cannot hold this text: {reason}.", code=code)
     if code == "55P03":
         return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):

@@ -14,6 +14,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import msgspec
+
 _SPACE = r"[ \t\r\n]*+"
 _TOKEN = re.compile(
     _SPACE
@@ -223,3 +225,17 @@ def _spelled(text: str) -> tuple[list[tuple[str, str]], str]:
     if text[at:].strip(" \t\r\n"):
         raise NotJson(f"line {text.count(chr(10), 0, at) + 1} is not JSON")
     return found, text[at:]
+
+
+_NO_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(x[0-9a-f]{2})")
+
+
+def json_value(text: str) -> Any:
+    """Return the value of a JSON text of the server. Raises ValueError.
+
+    In a database in SQL_ASCII it may hold bytes that are no text, which are read as ``\\xe9``.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return msgspec.json.decode(_NO_ESCAPE.sub(r"\1\\\\\2", text))

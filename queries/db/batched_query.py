@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 
+from queries.json_text import json_value
 from queries.model import Record
 from queries.psql_text import array
+from queries.safe_text import shown_bytes
 from queries.statement import Statement
 
 # Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters, and
@@ -52,7 +54,11 @@ def decode(data: bytes) -> list[list[dict[str, Any]]]:
     """Return each query's rows, with JSON values, from the script's binary COPY data."""
     _, extension, _, length = _HEADER.unpack_from(data, len(_SIGNATURE))
     start = len(_SIGNATURE) + _HEADER.size + extension
-    rows: list[list[dict[str, Any]]] = msgspec.json.decode(data[start : start + length])
+    document = data[start : start + length]
+    try:
+        rows: list[list[dict[str, Any]]] = msgspec.json.decode(document)
+    except (UnicodeDecodeError, msgspec.DecodeError):  # bytes that are no text, in a database in SQL_ASCII
+        rows = json_value(shown_bytes(document.decode("utf-8", "surrogateescape")))
     return rows
 
 

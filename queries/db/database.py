@@ -35,6 +35,7 @@ from queries.errors import (
     table_locks,
 )
 from queries.model import Record
+from queries.safe_text import has_bytes, shown_bytes
 from queries.statement import Statement, locate, with_parts
 
 if TYPE_CHECKING:
@@ -292,7 +293,23 @@ class Transaction:
                     if self._connection.is_closed():
                         raise
                     raise UnreadableError(f"A value cannot be read: {errors.first_line(error)}.") from error
-                return rows
+                return self._as_text(rows)
+
+    def _as_text(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return rows of a database that does not check its texts, with bytes that are no text escaped.
+
+        Raises UnreadableError in a transaction that writes: the audit log could not hold a copy of such a row.
+        """
+        if not asyncpg_compat.accepts_any_bytes(self._connection):
+            return rows
+        if not any(isinstance(value, str) and has_bytes(value) for row in rows for value in row.values()):
+            return rows
+        if not self._begin.startswith(READ):
+            raise UnreadableError(
+                "A row holds bytes that are no UTF-8, so the audit log cannot hold a copy of it.",
+                "Nothing was changed. The database is in SQL_ASCII: correct the text of the row with psql.",
+            )
+        return [{k: shown_bytes(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
@@ -642,6 +659,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
             statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
             server_settings={"application_name": APPLICATION},
         )
+        await asyncpg_compat.accept_any_bytes(connection)
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:

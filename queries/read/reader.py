@@ -23,6 +23,7 @@ from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, T
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
 from queries.errors import DatabaseError, LostError, UnreachableError, UnreadableError, readable
+from queries.json_text import json_value
 from queries.model import (
     OPEN,
     Availability,
@@ -643,7 +644,7 @@ class Reader:
         partial = [row["evidence"] for row in every if row["id"] is None]
         for evidence in filter(None, partial):
             with readable(f"{key}.sql"):
-                why = msgspec.json.decode(evidence)["unread"]
+                why = json_value(evidence)["unread"]
             skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
         if len(rows) > page or None in partial:
             capped.append(spec.code)
@@ -702,7 +703,7 @@ def _decoded(value: Any) -> Any:
 
     A transaction reads it as text, a script as values.
     """
-    return msgspec.json.decode(value) if isinstance(value, str) else value
+    return json_value(value) if isinstance(value, str) else value
 
 
 async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:
