@@ -44,6 +44,21 @@ class UnreachableError(DatabaseError):
     """No connection could be made. A later attempt may succeed."""
 
 
+class DeniedError(DatabaseError):
+    """The role lacks a privilege."""
+
+
+class RefusedError(DatabaseError):
+    """The server refuses to connect: a login, a database, a privilege.
+
+    A later attempt may succeed, but each one counts: a server may lock an account after a few.
+    """
+
+
+class ForbiddenError(RefusedError, DeniedError):
+    """The role may not connect to the database."""
+
+
 class LostError(DatabaseError):
     """The connection broke.
 
@@ -51,12 +66,11 @@ class LostError(DatabaseError):
     """
 
 
+NO_CONNECTION = (LostError, UnreachableError, RefusedError)  # a next statement would have to connect again
+
+
 class SlowError(DatabaseError):
     """The server cancelled the statement because it took too long."""
-
-
-class DeniedError(DatabaseError):
-    """The role lacks a privilege."""
 
 
 class LockedError(DatabaseError):
@@ -138,17 +152,17 @@ _AUTH = "Check user, password and pg_hba.conf."
 def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     """Return the error for a server that answered but refused the connection."""
     if code in ("28P01", "28000"):
-        return DatabaseError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
+        return RefusedError(f"{_capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
-        return DatabaseError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+        return RefusedError(f"{_capital(reason)}.", "psql -l lists the databases of a server.", code=code)
     if code == "42501":
-        return DeniedError(
+        return ForbiddenError(
             f"{_capital(server_at(target))} refuses this role: {reason}.",
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
             code=code,
         )
     if code and not code.startswith(_TEMPORARY):
-        return DatabaseError(
+        return RefusedError(
             f"{_capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
         )
     return UnreachableError(

@@ -369,7 +369,7 @@ class Script:
         """Run several statements. Raises DatabaseError."""
         try:
             return [*await self.database.batch(queries)] if queries else []
-        except (LostError, errors.UnreachableError):
+        except errors.NO_CONNECTION:
             raise
         except DatabaseError:
             async with self.database.reading(in_order=True) as transaction:
