@@ -133,7 +133,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     def engine_folders(self, context: Context | None) -> tuple[Path, ...]:
         """Return the folders with engines that a context names."""
         named = context.engines if context else ()
-        return tuple(self.path.parent / Path(each).expanduser() for each in named)
+        try:
+            return tuple(self.path.parent / user_dirs.expanded(Path(each)) for each in named)
+        except OSError as error:
+            raise ConfigError(f"{shown(self.path)}: a folder of engines cannot be read: {error.strerror}") from None
 
     def check(
         self,
@@ -195,7 +198,10 @@ def path_of(given: str | None = None) -> Path:
     It is ``given``, else ``UNSTICK_CONFIG``, else in the platform's folder for settings.
     """
     chosen = given or os.environ.get("UNSTICK_CONFIG")
-    return Path(chosen).expanduser() if chosen else user_dirs.folder("config") / "config.toml"
+    try:
+        return user_dirs.expanded(Path(chosen)) if chosen else user_dirs.folder("config") / "config.toml"
+    except OSError as error:
+        raise ConfigError(f"{chosen}: it cannot be read: {error.strerror}") from None
 
 
 def load(given: str | None = None) -> Config:
@@ -257,9 +263,10 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
 
 def shown(path: Path) -> str:
     """Return ``path`` with the home directory as ``~``, safe to print."""
-    home = Path.home()
-    inside = home != Path("/") and path.is_relative_to(home)
-    return safe_text(f"~/{path.relative_to(home)}" if inside else str(path))
+    home = user_dirs.home()
+    if home is None or home == Path("/") or not path.is_relative_to(home):
+        return safe_text(str(path))
+    return safe_text(f"~/{path.relative_to(home)}")
 
 
 def _refuse_trust(source: TomlFile, settings: _Settings, doubt: str) -> None:

@@ -48,7 +48,22 @@ class UnreachableError(DatabaseError):
     """No connection could be made. A later attempt may succeed."""
 
 
-class NoPasswordError(DatabaseError):
+class DeniedError(DatabaseError):
+    """The role lacks a privilege."""
+
+
+class RefusedError(DatabaseError):
+    """The server refuses to connect: a login, a database, a privilege.
+
+    A later attempt may succeed, but each one counts: a server may lock an account after a few.
+    """
+
+
+class ForbiddenError(RefusedError, DeniedError):
+    """The role may not connect to the database."""
+
+
+class NoPasswordError(RefusedError):
     """The server asks for a password, and none was found. No password was wrong."""
 
 
@@ -59,12 +74,11 @@ class LostError(DatabaseError):
     """
 
 
+NO_CONNECTION = (LostError, UnreachableError, RefusedError)  # a next statement would have to connect again
+
+
 class SlowError(DatabaseError):
     """The server cancelled the statement because it took too long."""
-
-
-class DeniedError(DatabaseError):
-    """The role lacks a privilege."""
 
 
 class LockedError(DatabaseError):
@@ -90,6 +104,10 @@ class OvertakenError(DatabaseError):
 
 class UnreadableError(DatabaseError):
     """A statement returned an invalid value, such as an unknown phase."""
+
+
+class UnencodableError(DatabaseError):
+    """A text has a character that the encoding of the database has not."""
 
 
 class ConflictError(DatabaseError):
@@ -134,6 +152,7 @@ SEQUENCE = (
     "The audit log cannot be written: its sequence was set back, and the next id is that of an old entry.",
     "The owner of the table corrects it with `unstick init`.",
 )
+UNENCODABLE = ("22P05", "22021")
 _SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
@@ -141,11 +160,11 @@ _AUTH = "Check user, password and pg_hba.conf."
 def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     """Return the error for a server that answered but refused the connection."""
     if code in ("28P01", "28000"):
-        return DatabaseError(f"{capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
+        return RefusedError(f"{capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
-        return DatabaseError(f"{capital(reason)}.", "psql -l lists the databases of a server.", code=code)
+        return RefusedError(f"{capital(reason)}.", "psql -l lists the databases of a server.", code=code)
     if code == "42501":
-        return DeniedError(
+        return ForbiddenError(
             f"{capital(server_at(target))} refuses this role: {reason}.",
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
             code=code,
@@ -157,7 +176,7 @@ def connection_error(code: str, reason: str, target: str) -> DatabaseError:
             code=code,
         )
     if code and not code.startswith(_TEMPORARY):
-        return DatabaseError(
+        return RefusedError(
             f"{capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
         )
     return UnreachableError(
@@ -190,6 +209,8 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
         return SlowError(f"The server cancelled the statement: {reason}.", _SLOW, code=code)
     if code == "42501":
         return DeniedError(f"{capital(reason)}.", code=code)
+    if code in UNENCODABLE:
+        return UnencodableError(f"The database cannot hold this text: {reason}.", code=code)
     if code == "55P03":
         return LockedError("Another session holds a lock that is needed.", code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):

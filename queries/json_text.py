@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from queries.safe_text import shown_bytes
+
 _SPACE = r"[ \t\r\n]*+"
 _TOKEN = re.compile(
     _SPACE
@@ -233,19 +235,25 @@ def _spelled(text: str) -> tuple[list[tuple[str, str]], str]:
     return found, text[at:]
 
 
+_NO_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(x[0-9a-f]{2})")
+
+
 def decoded(text: str | bytes) -> Any:
     """Return the value of a JSON text that the server accepts as ``json``.
 
     Its checks are fewer than those of a parser: the escape of a single surrogate becomes its six characters, and a
-    number that is too large for a float becomes a string. Raises msgspec.DecodeError.
+    number that is too large for a float becomes a string. In a database in SQL_ASCII it may hold bytes that are no
+    text, which are read as ``\\xe9``. Raises msgspec.DecodeError.
     """
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+        if isinstance(text, bytes):
+            text = shown_bytes(text.decode("utf-8", "surrogateescape"))
         try:
-            return json.loads(paired(text.decode() if isinstance(text, bytes) else text), parse_float=_number)
+            return json.loads(paired(_NO_ESCAPE.sub(r"\1\\\\\2", text)), parse_float=_number)
         except (ValueError, RecursionError):
-            raise error from None
+            raise msgspec.DecodeError(str(error)) from None
 
 
 def paired(text: str) -> str:

@@ -19,6 +19,7 @@ _INVISIBLE = (
     "\U000f0000-\U0010ffff"
 )
 _HIDDEN = f"[{_CONTROLS}{_INVISIBLE}]"  # compiled at first use, because most text is plain ASCII
+_BYTES = "[\udc80-\udcff]"  # bytes of a database in SQL_ASCII that are no text, as lone surrogates
 _IDENTIFIER = r'"(?:[^"]|"")*"'
 
 
@@ -64,7 +65,18 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def _code(match: re.Match[str]) -> str:
-    return f"<U+{ord(match[0]):04X}>"
+    code = ord(match[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"<U+{code:04X}>"
+
+
+def has_bytes(text: str) -> bool:
+    """Return True if ``text`` holds bytes that are no text."""
+    return not text.isascii() and re.search(_BYTES, text) is not None
+
+
+def shown_bytes(text: str) -> str:
+    """Return ``text`` with bytes that are no text, read as lone surrogates, as ``\\xe9``."""
+    return re.sub(_BYTES, _code, text)
 
 
 def _escape(match: re.Match[str]) -> str:

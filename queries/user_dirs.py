@@ -1,13 +1,71 @@
-"""The program's folders in the user's home: settings, state and cache."""
+"""What the machine says of the user: home, folders, name, and the three streams. Each of them may be missing.
+
+A container may run with a user id that has no entry in passwd, without HOME, or with closed streams.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import pwd
+import sys
 from pathlib import Path
 from typing import Literal
 
+NO_HOME = Path("/nonexistent")  # home of users that have none, as in Debian's passwd
+_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+
+
+def home() -> Path | None:
+    """Return the user's home folder, or None if there is none."""
+    given = os.environ.get("HOME")
+    try:
+        found = Path(given or pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return None
+    return found if found.is_absolute() else None
+
+
+def expanded(path: Path) -> Path:
+    """Return ``path`` with the home folder in place of ``~``. Raises OSError if there is none."""
+    if path.parts[:1] == ("~",):
+        if (own := home()) is None:
+            raise OSError(errno.ENOENT, "it begins with ~, but this user has no home folder")
+        return own.joinpath(*path.parts[1:])
+    try:
+        return path.expanduser()
+    except (RuntimeError, KeyError):
+        raise OSError(errno.ENOENT, "the home folder that it names is not known") from None
+
+
+def user() -> str:
+    """Return the name of the user, or its number without an entry in passwd."""
+    try:
+        import getpass  # slow to import, and only changes need it
+
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def open_streams() -> None:
+    """Open the null device for each of the three streams that is closed.
+
+    Otherwise the next opened file would take its number, and a child process would write into it.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    for number, (name, mode) in enumerate(_STREAMS):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
 
 def folder(purpose: Literal["config", "state", "cache"]) -> Path:
-    """Return the program's folder for a purpose. The folder may not exist yet."""
+    """Return the program's folder for a purpose. The folder may not exist yet.
+
+    Without a home it is in a folder that does not exist, so nothing is read, and what must be written is refused.
+    """
     import platformdirs  # 7 ms, which a command with an explicit settings file and a warm cache can do without
 
     known = {
@@ -15,4 +73,8 @@ def folder(purpose: Literal["config", "state", "cache"]) -> Path:
         "state": platformdirs.user_state_dir,
         "cache": platformdirs.user_cache_dir,
     }
-    return Path(known[purpose]("unstick"))
+    try:
+        path = Path(known[purpose]("unstick"))
+    except (RuntimeError, KeyError):
+        return NO_HOME / purpose / "unstick"
+    return path if path.is_absolute() else NO_HOME / purpose / "unstick"

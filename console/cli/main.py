@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from console import garbage
+from queries import user_dirs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. Never raises."""
+    user_dirs.open_streams()
     garbage.pause()
     words = sys.argv[1:] if arguments is None else arguments
     try:

@@ -19,7 +19,7 @@ from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError, LostError, RefusedError
 from queries.model import Count, DryRun, Finding, Incident, Node, SkippedFinding
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -34,6 +34,7 @@ STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals 
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
+REFUSED = (30.0, 300.0)  # seconds after the first refused login, at most: a few attempts may lock an account
 PAINT = 0.05  # seconds reserved for painting the first rows
 
 
@@ -70,7 +71,7 @@ class ErrorCollector:
         """Wrap one read. ``label`` names its engine, if it belongs to one."""
         try:
             yield
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             self.error_text = self.error_text or (f"{label}: {error}" if label else str(error))
@@ -122,6 +123,7 @@ class Session:
         self._forced = False  # poll everything although paused
         self._once = False  # poll the screen although paused
         self._backoff = Backoff()
+        self._refused = Backoff(*REFUSED)
         self._loop: asyncio.Task[object] | None = None
         self._since = 0.0
         self.works: list[BulkRun] = []
@@ -366,6 +368,7 @@ class Session:
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
+        self._refused.reset()
         self._run_all()
         self.changed()
 
@@ -488,11 +491,12 @@ class Session:
         self._server_time, self._read_at = at, self._now()
 
     def failed(self, error: DatabaseError) -> None:
-        """Record a failed read. If the connection is lost, make the loop connect again."""
+        """Record a failed read. If the connection is lost or not made, make the loop connect again later."""
         self.error_text = str(error)
-        if self.workspace is None or isinstance(error, LostError | UnreachableError):
+        if self.link is not Link.LIVE or isinstance(error, NO_CONNECTION):
             self.link = Link.LOST if self.workspace else Link.CONNECTING
-            self.retry_at = self._now() + self._backoff.next()
+            pauses = self._refused if isinstance(error, RefusedError) else self._backoff
+            self.retry_at = self._now() + pauses.next()
             self._wake.set()
 
     async def _wait(self) -> None:

@@ -195,6 +195,7 @@ class UnstickApp(App[None]):
         painting.enter_context(self.batch_update())
         self.run_worker(self._paint_first(painting), group="start", exit_on_error=True)
         self.set_interval(1.0, self._renew_header)
+        self.app_resume_signal.subscribe(self, lambda _: textual_compat.repaint(self))
 
     def on_unmount(self) -> None:
         formatting.show_times(Times.RELATIVE)  # for whatever this process prints next

@@ -19,6 +19,11 @@ class Terminal(LinuxDriver):
         super().__init__(*arguments, **settings)
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
 
+    def _sigcont_application(self, *arguments: Any) -> None:
+        """Continue, and let the app repaint, also if SIGSTOP stopped the process, which no program notices."""
+        self._must_signal_resume = True
+        super()._sigcont_application(*arguments)
+
 
 class Output(io.TextIOBase):
     """Writer to ``file``.

@@ -109,6 +109,12 @@ def paint_now(screen: Screen[Any]) -> None:
     screen._on_timer_update()
 
 
+def repaint(app: App[Any]) -> None:
+    """Paint every cell. A terminal that enters the alternate screen again has cleared them."""
+    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
+    app._display(app.screen, update)
+
+
 def fatal_error(app: App[Any]) -> BaseException | None:
     """Return the exception that ended the app; None if it ended normally."""
     return app._exception

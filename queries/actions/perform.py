@@ -46,6 +46,7 @@ from queries.errors import (
     ReadOnlyError,
     SlowError,
     TableLockedError,
+    UnencodableError,
     UnreachableError,
 )
 from queries.model import (
@@ -107,6 +108,7 @@ async def dry_run(
     if the server cannot be queried.
     """
     _check_storable(reason, arguments)
+    await _check_encoding(workspace, reason, arguments)
     if plan.label == LABEL:
         return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
@@ -363,6 +365,36 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
         raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
         raise DatabaseError("The reason or an argument is not valid text, or contains NUL.", "Nothing was changed.")
+
+
+async def _check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any]) -> None:
+    """Raise DatabaseError if the encoding of the database lacks a character of the reason or of an argument."""
+    who = audit_log.operator()
+    texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
+    texts |= {"name of the operator": f"{who.os_user} {who.host}"}
+    odd = {what: text for what, text in texts.items() if not text.isascii()}
+    if not odd:
+        return
+    async with workspace.database.reading() as transaction:
+        encoding = (await transaction.rows(statement("encoding"), {}))[0]["encoding"]
+    for what, text in odd.items() if encoding not in ("UTF8", "SQL_ASCII") else ():
+        lacking = [c for c in dict.fromkeys(text) if not c.isascii() and not await _can_hold(workspace, c)]
+        if lacking:
+            raise DatabaseError(
+                f"The {what} has {', '.join(map(repr, lacking))}, which the encoding of this database ({encoding})"
+                " does not have.",
+                "Nothing was changed. Write it with other characters.",
+            )
+
+
+async def _can_hold(workspace: Workspace, text: str) -> bool:
+    """Return True if the encoding of the database has the characters of ``text``."""
+    try:
+        async with workspace.database.reading() as transaction:
+            await transaction.rows(statement("storable"), {"query": text})
+    except UnencodableError:
+        return False
+    return True
 
 
 def _storable(value: object) -> bool:

@@ -128,7 +128,7 @@ def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     seen = set()
     for place in places:
         try:
-            real = place.expanduser().resolve(strict=True)
+            real = user_dirs.expanded(place).resolve(strict=True)
             inside = folders(real)
         except OSError as error:
             if place != standard_place():

@@ -18,6 +18,7 @@ import msgspec
 
 from queries.contract.folder import SUBFOLDERS
 from queries.errors import UnreadableError
+from queries.json_text import decoded
 from queries.model import DRAWN, Match, Phase, Precision, Record, Verdict
 
 Json = Annotated[Any, "json"]
@@ -342,7 +343,7 @@ def why_not(row: Mapping[str, Any], shape: type[Record], source: str) -> str:
 def json_object(row: Mapping[str, Any], column: str, source: str) -> dict[str, Any]:
     """Return a column that holds a JSON object. Raises UnreadableError."""
     try:
-        return msgspec.json.decode(row[column], type=dict[str, Any])
+        return msgspec.convert(decoded(row[column]), dict[str, Any])
     except (msgspec.MsgspecError, TypeError):
         shown = str(row[column])[:80]
         raise UnreadableError(f"{short(source)}: the column {column} has {shown}, not a JSON object.") from None

@@ -11,7 +11,7 @@ from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
-from queries.errors import DatabaseError, LostError, UnreachableError, readable
+from queries.errors import NO_CONNECTION, DatabaseError, readable
 from queries.statement import Statement
 
 Rows = Sequence[Mapping[str, Any]]
@@ -75,7 +75,7 @@ class EngineVariant:
                     rows = await source.rows(query, self.parameters())
             with readable("options.sql"):
                 self._take(rows)
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             self.unrecognised = error.line

@@ -7,13 +7,16 @@ any other. After an upgrade, compare `Connection._copy_out` and `Connection._tra
 from __future__ import annotations
 
 import asyncio
+import codecs
 from asyncio import Transport
 from collections.abc import Mapping
 from typing import Any
 
 import asyncpg
+from asyncpg.protocol import protocol
 
 CHECKED = "0.32"
+BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
 
 
 async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
@@ -29,6 +32,35 @@ async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
 
     await connection._copy_out(script, take, None)
     return bytes(data)
+
+
+def _codec(name: str) -> codecs.CodecInfo | None:
+    """Return the codec of BYTES: UTF-8, and each other byte as a lone surrogate, which comes back as it was."""
+    if name != BYTES:
+        return None
+
+    def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
+        return text.encode("utf-8", "surrogateescape"), len(text)
+
+    def decode(data: Any, errors: str = "strict") -> tuple[str, int]:
+        return bytes(data).decode("utf-8", "surrogateescape"), len(data)
+
+    return codecs.CodecInfo(encode=encode, decode=decode, name=BYTES)
+
+
+codecs.register(_codec)
+protocol.ENCODINGS_MAP["sql_ascii"] = BYTES  # the driver has ASCII, and would fail at each other byte
+
+
+def accepts_any_bytes(connection: asyncpg.Connection[Any]) -> bool:
+    """Return True if the database does not check that texts are text."""
+    return bool(connection.get_settings().server_encoding == "SQL_ASCII")
+
+
+async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
+    """Read the texts of a database that does not check them. One text that is not UTF-8 fails no statement then."""
+    if accepts_any_bytes(connection):
+        await connection.execute("SET client_encoding = SQL_ASCII")
 
 
 def transport(connection: asyncpg.Connection[Any]) -> Transport:

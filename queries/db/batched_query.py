@@ -17,9 +17,11 @@ from queries.model import Record
 from queries.psql_text import array
 from queries.statement import Statement
 
-# Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters.
+# Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters, and
+# strings without the prefix E.
 _TOKEN = re.compile(
-    r"'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|\$(?P<number>\d+)",
+    r"\b[eE]'(?:[^'\\]|\\.|'')*'|(?P<plain>(?:\b[uU]&)?'(?:[^']|'')*')"
+    r"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|\$(?P<number>\d+)",
     re.DOTALL,
 )
 _SIGNATURE = b"PGCOPY\n\xff\r\n\0"
@@ -58,10 +60,29 @@ def _with_literals(query: BatchedQuery) -> str:
     names = query.statement.parameters
 
     def literal(token: re.Match[str]) -> str:
+        if token["plain"] is not None:
+            return _escaped(token["plain"])
         number = token["number"]
         return token[0] if number is None else _literal(query.values[names[int(number) - 1]])
 
     return _TOKEN.sub(literal, query.statement.text)
+
+
+def _escaped(string: str) -> str:
+    """Return a string constant that means the same whatever standard_conforming_strings is.
+
+    The server reads the whole script before its first command sets that.
+    """
+    if "\\" not in string:
+        return string
+    if string.startswith("'"):
+        return " E" + string.replace("\\", "\\\\")
+    return " E" + re.sub(r"\\(?:\+([0-9A-Fa-f]{6})|([0-9A-Fa-f]{4})|\\)", _as_escape, string[2:])
+
+
+def _as_escape(code: re.Match[str]) -> str:
+    """Return the escape that a string with the prefix E has for one of a string with U&."""
+    return f"\\U00{code[1]}" if code[1] else f"\\u{code[2]}" if code[2] else "\\\\"
 
 
 def _literal(value: Any) -> str:

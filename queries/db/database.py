@@ -35,6 +35,7 @@ from queries.errors import (
     table_locks,
 )
 from queries.model import Record
+from queries.safe_text import has_bytes, shown_bytes
 from queries.statement import Statement, locate, with_parts
 
 if TYPE_CHECKING:
@@ -49,21 +50,36 @@ READ_LOCK_TIMEOUT = 0.2
 LOCK_TIMEOUT = 0.5
 WRITE_TIMEOUT = 5.0  # seconds, for a whole writing transaction: the longest time that it may hold row locks
 IDLE_TIMEOUT = 10.0
-# Settings on which the text of a value depends, and the meaning of a text, as pg_dump sets them. A role, a database or
-# a pooler's connection may have others.
+# Settings on which the text of a value, the meaning of a text or the rows of an answer depend, as pg_dump sets them.
+# A role, a database or a pooler's connection may have others. Every transaction sets all of them.
 SPELLING = {
     "TimeZone": "UTC",
-    "DateStyle": "ISO",
+    "DateStyle": "ISO, MDY",
     "IntervalStyle": "postgres",
     "extra_float_digits": "3",  # fewer digits round numbers
     "bytea_output": "hex",
     "array_nulls": "on",
     "lc_monetary": "C",
+    "lc_numeric": "C",
+    "lc_time": "C",
     "standard_conforming_strings": "on",
+    "backslash_quote": "safe_encoding",
     "transform_null_equals": "off",
     "xmloption": "content",
+    "xmlbinary": "base64",
     "quote_all_identifiers": "off",
+    "gin_fuzzy_search_limit": "0",  # an index would return a random part of the rows
+    "synchronize_seqscans": "off",  # a scan would begin in the middle of a table
+    "row_security": "on",  # a read of a table with policies would fail instead of being said to be partial
+    "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
+    "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
+# A role whose setting is "replica" fires no triggers and checks no foreign keys. Only a superuser may set it, so it is
+# set only if it must be; other roles are refused.
+FIRE_TRIGGERS = (
+    "SELECT set_config('session_replication_role', 'origin', true)"
+    " WHERE current_setting('session_replication_role') <> 'origin'"
+)
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
@@ -289,7 +305,23 @@ class Transaction:
                     if self._connection.is_closed():
                         raise
                     raise UnreadableError(f"A value cannot be read: {errors.first_line(error)}.") from error
-                return rows
+                return self._as_text(rows)
+
+    def _as_text(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return rows of a database that does not check its texts, with bytes that are no text escaped.
+
+        Raises UnreadableError in a transaction that writes: the audit log could not hold a copy of such a row.
+        """
+        if not asyncpg_compat.accepts_any_bytes(self._connection):
+            return rows
+        if not any(isinstance(value, str) and has_bytes(value) for row in rows for value in row.values()):
+            return rows
+        if not self._begin.startswith(READ):
+            raise UnreadableError(
+                "A row holds bytes that are no UTF-8, so the audit log cannot hold a copy of it.",
+                "Nothing was changed. The database is in SQL_ASCII: correct the text of the row with psql.",
+            )
+        return [{k: shown_bytes(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
@@ -349,7 +381,7 @@ class Script:
         """Run several statements. Raises DatabaseError."""
         try:
             return [*await self.database.batch(queries)] if queries else []
-        except (LostError, errors.UnreachableError):
+        except errors.NO_CONNECTION:
             raise
         except DatabaseError:
             async with self.database.reading(in_order=True) as transaction:
@@ -463,7 +495,7 @@ class Database:
         }
         if self.server is not None and self.server.version >= 17:
             settings["transaction_timeout"] = limit + 1.0
-        begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, schema)
+        begin = f"{_begin('BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE', settings, schema)}; {FIRE_TRIGGERS}"
         async with self._transaction(over, begin, limit, writes=True, first=lock_tables(tables)) as transaction:
             yield transaction
 
@@ -633,6 +665,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         raise DatabaseError(str(error)) from None
     with driver_errors(connecting=text):
         connection = await connecting.connect(target, redact(text), {"application_name": APPLICATION})
+        await asyncpg_compat.accept_any_bytes(connection)
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:

@@ -16,7 +16,7 @@ from queries.contract.variant import Rows
 from queries.db.database import Database, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LostError, UnreachableError, readable
+from queries.errors import NO_CONNECTION, DatabaseError, readable
 from queries.model import Blockers, Finding, Findings, LockSession, Proof, Record, RowHolder, SkippedFinding
 from queries.read import sentence
 from queries.read.incidents import rank
@@ -56,7 +56,7 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
         try:
             async with database.reading() as transaction:
                 rows = await transaction.rows(*_composed(asked))
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             unread = error.line
@@ -83,7 +83,7 @@ async def row_locked(
     ``found``: findings of the engines. ``waiting``: sessions wait for rows. Without either, nothing is read. The rows
     of nodes that are late or locked take one statement, the sessions another one. ``working`` returns True if a worker
     of an engine is connected beside the session that locks rows. Without ``workers``, any session may be a worker.
-    Raises LostError and UnreachableError only.
+    Raises an error of NO_CONNECTION only.
     """
     found = tuple(found)
     ids = _symptomatic(readers, found)
@@ -115,7 +115,7 @@ async def row_locked(
             async with database.reading() as transaction:
                 sessions = await _sessions(transaction, (), (), readers.values(), WAITING)
             findings += _waiting(sessions, role, workers)
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=error.line, failed=True))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from queries.contract.spec import Action
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Record
 from queries.read.reader import Reader
 
@@ -79,7 +79,7 @@ async def _successes(reader: Reader, action: Action, node_id: str) -> tuple[tupl
                 for row in await transaction.rows(part, values):
                     text = row["document"]
                     found.append(text if isinstance(text, str) else bytes(text).decode(errors="replace"))
-    except (LostError, UnreachableError):
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         return (), f"the successes could not be read: {error.line}"

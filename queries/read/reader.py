@@ -22,7 +22,7 @@ from queries.db.batched_query import BatchedQuery
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LostError, UnreachableError, UnreadableError, readable
+from queries.errors import NO_CONNECTION, DatabaseError, UnreadableError, readable
 from queries.json_text import decoded
 from queries.model import (
     OPEN,
@@ -421,7 +421,7 @@ class Reader:
             return None
         try:
             return await self.children(node.id, page=CHILDREN)
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=error.line, pages=0, ddl=""))
@@ -644,7 +644,7 @@ class Reader:
         partial = [row["evidence"] for row in every if row["id"] is None]
         for evidence in filter(None, partial):
             with readable(f"{key}.sql"):
-                why = msgspec.json.decode(evidence)["unread"]
+                why = decoded(evidence)["unread"]
             skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
         if len(rows) > page or None in partial:
             capped.append(spec.code)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Hit, Hits, Match, Node, Record
 from queries.read.reader import FOUND, RANKS, Reader
 
@@ -88,7 +88,7 @@ async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool =
     """Yield the answer of each engine as it arrives.
 
     The engines' statements take turns on one connection, each with a time limit. ``texts``: also search titles, errors
-    and payloads. Raises LostError and UnreachableError only.
+    and payloads. Raises an error of NO_CONNECTION only.
     """
     asked = [reader for reader in readers.values() if _concerned(reader, wanted, readers.values())]
     tasks = [asyncio.ensure_future(_answer(reader, wanted, readers.values(), texts=texts)) for reader in asked]
@@ -136,7 +136,7 @@ async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, 
     try:
         for each in _of(reader, wanted, readers):
             found = _joined(found, await _by_id(reader, each, exact=wanted.exact))
-    except (LostError, UnreachableError):
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         return msgspec.structs.replace(found, unreadable=error.line)
@@ -144,7 +144,7 @@ async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, 
         return found
     try:
         return _joined(found, await reader.search(wanted.text))
-    except (LostError, UnreachableError):
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         return msgspec.structs.replace(found, unsearched=error.line)

@@ -20,6 +20,7 @@ from queries.db.database import APPLICATION, Database, Transaction
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
 from queries.errors import readable
+from queries.json_text import decoded
 from queries.model import Finding, Findings, Record, SkippedFinding
 from queries.read import incidents, sentence
 
@@ -217,7 +218,7 @@ class ServerFindings:
         """Return the findings, sessions and counters of a part's rows."""
         found, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
-            evidence = msgspec.json.decode(row["evidence"])
+            evidence = decoded(row["evidence"])
             if row["code"] == "worker_session":
                 sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
             elif row["code"] == "row_waits":

@@ -6,7 +6,6 @@ import base64
 import contextlib
 import errno
 import fcntl
-import getpass
 import hashlib
 import os
 import re
@@ -70,11 +69,7 @@ class Operator(Record):
 
 def operator() -> Operator:
     """Return the user and host of this process."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = f"uid {os.getuid()}"
-    return Operator(os_user=user, host=socket.gethostname())
+    return Operator(os_user=user_dirs.user(), host=socket.gethostname())
 
 
 class State(Record):

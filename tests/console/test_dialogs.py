@@ -149,3 +149,11 @@ async def test_the_watch_after_a_commit_can_be_stopped(
         await tui.wait_for("1 changed", "Next: not taken yet", "s stops watching")
         await tui.press("s")
         await tui.wait_for("no longer watched")
+
+
+async def test_pasted_lines_are_joined(eternaltwin_demo: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin_demo, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("/")
+        await tui.paste("mail\nphase:blocked\r\nlate")
+        await tui.wait_for("mail phase:blocked late")

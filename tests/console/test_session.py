@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -16,11 +17,12 @@ from console.model.node_list import ListKind, NodeList
 from console.model.session import Link, Session
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.errors import SlowError
+from queries.errors import DatabaseError, SlowError, connection_error
 from queries.model import Outcome, Page
 from queries.workspace import Workspace
 from tests.console.tui_driver import DEADLINE, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 
 
 async def wait_for(condition: Callable[[], object]) -> None:
@@ -250,3 +252,44 @@ async def test_a_failing_page_can_be_asked_for_again(
         await eternaltwin_db.sql("ALTER TABLE hidden RENAME TO task")
         await tui.press("down", "enter")
         await tui.wait_for("○ Available")
+
+
+async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Connected means that the last read succeeded."""
+    role, name = server.unique("r"), urlsplit(eternaltwin).path.strip("/")
+    server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")
+    dsn = server.dsn(name, user=role, password="x")
+    end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{role}'"
+    async with running(dsn, tmp_path) as session:
+        assert session.link is Link.LIVE
+        server.sql(f"ALTER ROLE {role} NOLOGIN")
+        server.sql(end)
+        await wait_for(lambda: "not permitted" in session.error_text)
+        assert session.link is Link.LOST
+        assert session.retry_in > 10
+        server.sql(f"ALTER ROLE {role} LOGIN")
+        session.refresh()
+        await wait_for(lambda: session.link is Link.LIVE and not session.error_text)
+        assert not session.page_trouble
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("code", ["28P01", "28000", "3D000", "42501", "0A000"])
+async def test_attempts_after_a_refusal_are_few(code: str) -> None:
+    """At most five in five minutes, because the driver may log in twice, with TLS and without."""
+    now, attempts = 0.0, 0
+
+    async def refuse() -> Workspace:
+        nonlocal attempts
+        attempts += 1
+        raise connection_error(code, "no", "")
+
+    session = Session(refuse, 0.2, now=lambda: now)
+    while now < 300:
+        with contextlib.suppress(DatabaseError):
+            await session._connect()
+        session.failed(connection_error(code, "no", ""))
+        now = session.retry_at
+    assert attempts <= 5

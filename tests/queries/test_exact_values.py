@@ -47,10 +47,19 @@ HOSTILE = {
     "bytea_output": "escape",
     "array_nulls": "off",
     "lc_monetary": "POSIX",
+    "lc_numeric": "POSIX",
+    "lc_time": "POSIX",
     "standard_conforming_strings": "off",
+    "backslash_quote": "off",
     "transform_null_equals": "on",
     "xmloption": "document",
+    "xmlbinary": "hex",
     "quote_all_identifiers": "on",
+    "gin_fuzzy_search_limit": "1",
+    "synchronize_seqscans": "on",
+    "row_security": "off",
+    "client_min_messages": "error",
+    "exit_on_error": "on",
 }
 
 

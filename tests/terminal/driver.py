@@ -56,6 +56,7 @@ Wanted = str | re.Pattern[str] | Callable[[], object]
 
 EARLY = "Opening the console"  # below incidents that are shown before the console has painted
 _MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
+_ENTER = "\x1b[?1049h"  # real terminals clear the alternate screen when it is entered; pyte has none
 _KITTY = re.compile("\x1b\\[[<=>][0-9;]*u")  # pyte takes it for "restore cursor"
 _UNFINISHED = re.compile("\x1b(\\[[0-?]*[ -/]*)?$")
 _SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
@@ -275,7 +276,7 @@ class Terminal:
         unfinished = _UNFINISHED.search(text)
         cut = unfinished.start() if unfinished else len(text)
         self._pending = text[cut:]
-        self._stream.feed(_KITTY.sub("", text[:cut]))
+        self._stream.feed(_KITTY.sub("", text[:cut]).replace(_ENTER, f"{_ENTER}\x1b[2J"))
         return True
 
 

@@ -141,5 +141,6 @@ def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tm
             )
             assert terminal.settings()[:4] == before[:4]
             terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes, shown)
+            terminal.wait_for(lambda: sum(map(bool, terminal.rows)) > 20)  # what the terminal cleared is painted again
         terminal.press("escape").wait_for("Nothing was changed.")
         assert terminal.leave("q") == 0

@@ -1,0 +1,228 @@
+"""Reads, changes and undo under settings of a role or database that change what a statement or a value means."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Awaitable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import msgspec
+import pytest
+
+from console.demo.run import ENGINES
+from console.demo.still import still_engines
+from queries.actions import perform
+from queries.db.batched_query import BatchedQuery, compose
+from queries.db.database import SPELLING, Database
+from queries.errors import DatabaseError
+from queries.model import DryRun, Node, Outcome
+from queries.statement import Statement
+from queries.workspace import Workspace
+from queries.write import audit_log
+from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, undone
+from tests.queries.test_exact_values import HOSTILE
+from tests.servers import PostgresServer
+
+ALL = sorted({filler.name for filler in ENGINES} | {*still_engines()})
+ONE_BY_ONE = [(engine, {name: word}) for name, word in HOSTILE.items() for engine in ALL]
+AGE = re.compile(r"\b(\d+[dhms])+\b|\b(\d+ days?,? ?)?\b\d\d:\d\d:\d\d(\.\d+)?\b|\b\d+ days?\b")
+MOVING = ("at", "now", "age")  # fields of the moment of a read
+
+
+def set_all(server: PostgresServer, dsn: str, settings: dict[str, str]) -> None:
+    name = urlsplit(dsn).path.strip("/")
+    server.sql(f"ALTER DATABASE {name} RESET ALL")
+    for setting, word in settings.items():
+        words = ", ".join(f"'{part}'" for part in word.split(", "))
+        server.sql(f"ALTER DATABASE {name} SET {setting} = {words}")
+
+
+async def everything(workspace: Workspace) -> list[str]:
+    """Return every read of every engine, as JSON. What passes between two reads is left out."""
+    answers: dict[str, Any] = {}
+    for label, reader in workspace.engines.items():
+        pages = [await reader.roots(), await reader.live()]
+        nodes = {node.id: node for page in pages for node in page.nodes}
+        findings = await reader.findings()
+        dead = await reader.dead()
+        few = [*first_of_each(nodes.values())]
+        changed, source = await reader.changed(0.0, {}, 20)
+        answers[label] = {
+            "pages": pages,
+            "counts": await reader.counts(),
+            "findings": sorted(findings.found, key=lambda each: (each.node_id, each.code)),
+            "skipped": [(each.code, each.failed) for each in findings.skipped_findings],
+            "dead": dead,
+            "changed": [changed, source],
+            "details": [await reader.detail(node.id) for node in few],
+            "children": [await answer_of(reader.children(node.id)) for node in few],
+            "found": [await answer_of(reader.find(re.split("[:/]", node.id)[-1])) for node in few],
+            "searched": [await reader.search(word) for word in ("a", "_", "%", "\\", "'")],
+        }
+    problems = await workspace.server_problems(())
+    answers["server"] = [(each.code, each.title) for each in problems.found]
+    return [*steady(answers)]
+
+
+async def answer_of(read: Awaitable[object]) -> object:
+    """Return an answer, or the message of an error."""
+    try:
+        return await read
+    except DatabaseError as error:
+        return str(error)
+
+
+def first_of_each(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Return one node of each kind and phase."""
+    return {(node.kind, node.phase): node for node in nodes}.values()
+
+
+def is_age(value: Any) -> bool:
+    """Return True for seconds that pass, but not for a time of a row."""
+    return isinstance(value, float) and value % 1 != 0 and (abs(value) < 1e9 or abs(value - time.time()) < 60)
+
+
+def steady(answer: Any, path: str = "") -> Iterator[str]:
+    """Yield a line for each value of an answer, without what differs from one moment to the next."""
+    built = msgspec.to_builtins(answer, enc_hook=repr, str_keys=True)
+    if isinstance(built, dict):
+        for key, inner in built.items():
+            if key not in MOVING:
+                yield from steady(inner, f"{path}.{key}")
+    elif isinstance(built, list | tuple):
+        for number, inner in enumerate(built):
+            yield from steady(inner, f"{path}.{number}")
+    else:
+        yield f"{path} = {AGE.sub('(age)', str(built))!r}" if not is_age(built) else f"{path} is an age"
+
+
+async def state(dsn: str) -> dict[str, list[str]]:
+    """Return the text of all rows by table."""
+    connection = await asyncpg.connect(dsn, server_settings=SPELLING)
+    tables = await connection.fetch(
+        "SELECT c.oid::regclass::text FROM pg_class c WHERE relkind = 'r' AND relnamespace::regnamespace::text"
+        " NOT IN ('pg_catalog', 'information_schema', 'unstick')"
+    )
+    rows = {
+        name: [r[0] for r in await connection.fetch(f"SELECT t::text FROM {name} t ORDER BY 1")] for (name,) in tables
+    }
+    await connection.close()
+    return rows
+
+
+async def first_change(workspace: Workspace) -> DryRun | None:
+    """Return the dry run of the first action that changes a node and can be undone."""
+    for label, reader in workspace.engines.items():
+        nodes = [*first_of_each([*(await reader.live()).nodes, *(await reader.roots()).nodes])]
+        actions = sorted((a for a in reader.engine.spec.actions if a.undo != "none"), key=lambda a: a.name != "wake")
+        for action in actions:
+            for node in nodes:
+                if node.kind not in action.kinds or action.arguments:
+                    continue
+                with contextlib.suppress(DatabaseError):
+                    dry_run = await dry_run_of(workspace, action.name, {node.id: node.version}, label=label)
+                    if Outcome.CHANGED in outcomes_of(dry_run).values():
+                        return dry_run
+    return None
+
+
+cases = pytest.mark.parametrize(
+    ("engine", "settings"),
+    most_in_proof([("pgqueuer", HOSTILE), *((e, HOSTILE) for e in ALL if e != "pgqueuer"), *ONE_BY_ONE]),
+)
+
+
+@cases
+async def test_every_read_is_that_of_the_default(
+    server: PostgresServer, tmp_path: Path, engine: str, settings: dict[str, str]
+) -> None:
+    dsn = server.fresh(engine, filled=True)
+    answers = []
+    for given in ({}, settings, {}):  # a timer may pass between two of them
+        set_all(server, dsn, given)
+        workspace = await opened(dsn, tmp_path)
+        assert workspace.engines, workspace.declined
+        answers.append(set(await everything(workspace)))
+        await workspace.close()
+    first, hostile, last = answers
+    assert hostile - (first | last) == set()
+    assert (first & last) - hostile == set()
+    assert len(first & last) > 100
+    server.drop(dsn)
+
+
+@cases
+async def test_a_change_and_its_undo_are_those_of_the_default(
+    server: PostgresServer, tmp_path: Path, engine: str, settings: dict[str, str]
+) -> None:
+    done = []
+    for given in ({}, settings):
+        dsn = server.fresh(engine, filled=True)
+        server.sql(audit_log.ddl(), dsn)
+        set_all(server, dsn, given)
+        workspace = await opened(dsn, tmp_path)
+        before = await state(dsn)
+        dry_run = await first_change(workspace)
+        assert dry_run is not None
+        changed = await perform.commit(workspace, dry_run, OPERATOR)
+        assert Outcome.CHANGED in outcomes_of(changed).values()
+        back = await undone(workspace, changed)
+        after = await state(dsn)
+        tables = {name for name in before if before[name] != after[name]}
+        done.append((dry_run.action, outcomes_of(changed), outcomes_of(back), tables))
+        await workspace.close()
+        server.drop(dsn)
+    assert done[0] == done[1]
+
+
+async def test_triggers_fire_whatever_the_role_is_set_to(
+    server: PostgresServer, eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path
+) -> None:
+    """A role that may not set session_replication_role back is refused."""
+    role = server.unique("r")
+    server.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin
+    )
+    server.sql(f"ALTER ROLE {role} SET session_replication_role = replica")
+    database = Database(server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x"))
+    with pytest.raises(DatabaseError, match="session_replication_role"):
+        async with database.writing():
+            pass
+    server.sql(f"ALTER ROLE {role} SUPERUSER")
+    async with database.writing() as transaction:
+        query = Statement(text="SELECT current_setting('session_replication_role') AS word", source="")
+        (row,) = await transaction.rows(query, {})
+        assert row["word"] == "origin"
+    await database.close()
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (r"'\d+'", r" E'\\d+'"),
+        (r"E'\d''\''", r"E'\d''\''"),
+        (r"""U&'a\+00000A\0041\\'""", r""" E'a\U0000000A\u0041\\'"""),
+        ("'plain'", "'plain'"),
+        (r"$$'\d'$$", r"$$'\d'$$"),
+        (r"$a$'\d'$a$", r"$a$'\d'$a$"),
+    ],
+)
+def test_a_script_means_the_same_before_its_settings_hold(written: str, sent: str) -> None:
+    query = BatchedQuery(Statement(text=f"SELECT {written}", source=""))
+    assert f"SELECT {sent}\n" in compose("BEGIN", [query])
+
+
+async def test_a_pattern_of_the_first_read_keeps_its_backslashes(server: PostgresServer, eternaltwin: str) -> None:
+    set_all(server, eternaltwin, {"standard_conforming_strings": "off"})
+    database = Database(eternaltwin)
+    query = Statement(text=r"SELECT 'a1' ~ '^a\d$' AS found, U&'\0041' AS word", source="")
+    assert await database.batch([BatchedQuery(query)]) == [[{"found": True, "word": "A"}]]
+    await database.close()

@@ -1,0 +1,113 @@
+"""Databases whose encoding is not UTF-8."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.actions import perform
+from queries.actions.plan import plan_versions
+from queries.errors import DatabaseError
+from queries.model import Outcome
+from queries.write import audit_log
+from tests.command import unstick
+from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
+from tests.queries.builders import do, opened, outcomes_of, seen, undone
+from tests.servers import PostgresServer, fill, install
+
+
+async def made(server: PostgresServer, encoding: str, engine: str = "eternaltwin") -> str:
+    """Return the DSN of a new database of an engine in an encoding."""
+    name = server.unique("db")
+    server.sql(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
+    dsn = server.dsn(name)
+    connection = await asyncpg.connect(dsn)
+    await install(connection, engine)
+    await connection.execute(audit_log.ddl())
+    await connection.close()
+    return dsn
+
+
+FOLDER = Path(audit_log.__file__).parents[1]
+plain_sql = pytest.mark.skipif(
+    not all(file.read_bytes().isascii() for file in FOLDER.rglob("*.sql")),
+    reason="SQL files hold characters outside of ASCII, which these databases do not have",
+)
+
+
+ENCODINGS = ["LATIN2", "LATIN1", "LATIN9", "EUC_JP", "SQL_ASCII", "KOI8R", "WIN1251"]
+
+
+@plain_sql
+@pytest.mark.parametrize("encoding", most_in_proof(ENCODINGS))
+async def test_a_task_is_woken_and_undone(server: PostgresServer, tmp_path: Path, encoding: str) -> None:
+    dsn = await made(server, encoding)
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-600))
+    workspace = await opened(dsn, tmp_path)
+    done = await do(workspace, "wake", [node])
+    assert outcomes_of(done) == {node: Outcome.CHANGED}
+    assert outcomes_of(await undone(workspace, done)) == {node: Outcome.CHANGED}
+    await workspace.close()
+    await eternaltwin_db.connection.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "reason", "named"),
+    most_in_proof(
+        [
+            ("LATIN1", "it\u2019s stuck", "The reason has '\u2019'.*LATIN1"),
+            ("LATIN9", "it\u2019s stuck", "The reason has '\u2019'.*LATIN9"),
+        ]
+    ),
+)
+async def test_a_reason_that_the_database_cannot_hold_is_refused_in_the_dry_run(
+    server: PostgresServer, tmp_path: Path, encoding: str, reason: str, named: str
+) -> None:
+    dsn = await made(server, encoding)
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-600))
+    workspace = await opened(dsn, tmp_path)
+    plan = plan_versions(workspace, "eternaltwin", "wake", await seen(workspace, [node]))
+    with pytest.raises(DatabaseError, match=named):
+        await perform.dry_run(workspace, plan, reason, {})
+    assert (await perform.dry_run(workspace, plan, "it is stuck", {})).results
+    with pytest.raises(DatabaseError, match="cannot hold this text"):
+        await workspace.engines["eternaltwin"].search(reason)
+    await workspace.close()
+    await eternaltwin_db.connection.close()
+    server.drop(dsn)
+
+
+BAD = "convert_from('\\xc3bcff'::bytea, 'SQL_ASCII')"  # a letter in UTF-8, and a byte that is none
+
+
+async def spoil(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    await fill(connection, "oban")
+    await connection.execute(f"UPDATE oban_jobs SET worker = {BAD}, args = jsonb_build_object('a', {BAD})")
+    await connection.close()
+
+
+def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: PostgresServer) -> None:
+    dsn = asyncio.run(made(server, "SQL_ASCII", "oban"))
+    asyncio.run(spoil(dsn))
+    for command in ("tree", "stuck", "dead", "metrics", "changed"):
+        for form in ("text", *(() if command == "metrics" else ("json",))):
+            answer = unstick(command, *(["--json"] if form == "json" else ()), dsn=dsn)
+            assert answer.code == 0, (command, answer.err)
+            assert "not read" not in answer.out + answer.err
+            assert command not in ("tree", "dead") or "\u00fc\\xff" in answer.out.replace("\\\\", "\\"), answer.out
+    dead = unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"]
+    assert len(dead) > 1
+    ids = [each["node"]["id"] for each in dead]
+    shown = unstick("show", ids[0], dsn=dsn)
+    assert (shown.code, "\u00fc\\xff" in shown.out) == (0, True), shown
+    answer = unstick("do", "retry", ids[0], "--reason", "it was stuck", "--dry-run", dsn=dsn)
+    assert "bytes that are no UTF-8" in answer.out + answer.err, answer
+    server.drop(dsn)
