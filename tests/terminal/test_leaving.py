@@ -140,7 +140,10 @@ def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tm
                 lambda: terminal.process.status() == psutil.STATUS_STOPPED, lambda: terminal.modes == set()
             )
             assert terminal.settings()[:4] == before[:4]
+            drawn = sum(map(bool, terminal.rows))
+            terminal.screen.erase_in_display(2)  # the shell's own lines
             terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes, shown)
-            terminal.wait_for(lambda: sum(map(bool, terminal.rows)) > 20)  # what the terminal cleared is painted again
+            # what the terminal cleared is painted again
+            terminal.wait_for(lambda drawn=drawn: sum(map(bool, terminal.rows)) >= drawn)
         terminal.press("escape").wait_for("Nothing was changed.")
         assert terminal.leave("q") == 0
