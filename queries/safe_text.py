@@ -75,7 +75,7 @@ def has_bytes(text: str) -> bool:
 
 
 def shown_bytes(text: str) -> str:
-    """Return ``text`` with bytes that are no text, read as lone surrogates, as ``\\xe9``."""
+    """Return ``text`` with bytes that are no text as ``\\xe9``."""
     return re.sub(_BYTES, _code, text)
 
 

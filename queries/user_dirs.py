@@ -1,5 +1,6 @@
-"""What the machine says of the user: home, folders, name, and the three streams. Each of them may be missing.
+"""The user of this machine: home, folders, name, and the three streams.
 
+Each of them may be missing.
 A container may run with a user id that has no entry in passwd, without HOME, or with closed streams.
 """
 
@@ -27,7 +28,10 @@ def home() -> Path | None:
 
 
 def expanded(path: Path) -> Path:
-    """Return ``path`` with the home folder in place of ``~``. Raises OSError if there is none."""
+    """Return ``path`` with the home folder in place of ``~``.
+
+    Raises OSError if there is none.
+    """
     if path.parts[:1] == ("~",):
         if (own := home()) is None:
             raise OSError(errno.ENOENT, "it begins with ~, but this user has no home folder")

@@ -43,7 +43,10 @@ class Keyboard:
         self._clicked: tuple[MouseDown | MouseUp, Screen[Any] | None] | None = None  # the last one, and its screen
 
     def put(self, event: Typed) -> None:
-        """Add an event to the queue. The lines of a text are joined: a field would keep only the first."""
+        """Add an event to the queue.
+
+        The lines of a text are joined: a field would keep only the first.
+        """
         if isinstance(event, Paste):
             event = Paste(" ".join(event.text.splitlines()))
         aimed = self._aimed(event) if isinstance(event, MouseDown | MouseUp) else None

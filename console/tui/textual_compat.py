@@ -110,7 +110,10 @@ def paint_now(screen: Screen[Any]) -> None:
 
 
 def repaint(app: App[Any]) -> None:
-    """Paint every cell. A terminal that enters the alternate screen again has cleared them."""
+    """Paint every cell.
+
+    A terminal that enters the alternate screen again has cleared them.
+    """
     update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     app._display(app.screen, update)
 

@@ -368,7 +368,10 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
 
 
 async def _check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any]) -> None:
-    """Raise DatabaseError if the encoding of the database lacks a character of the reason or of an argument."""
+    """Refuse texts that the encoding of the database lacks.
+
+    These are the reason and the arguments. Raises DatabaseError.
+    """
     who = audit_log.operator()
     texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
     texts |= {"name of the operator": f"{who.os_user} {who.host}"}

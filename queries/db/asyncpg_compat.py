@@ -35,7 +35,10 @@ async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
 
 
 def _codec(name: str) -> codecs.CodecInfo | None:
-    """Return the codec of BYTES: UTF-8, and each other byte as a lone surrogate, which comes back as it was."""
+    """Return the codec of BYTES.
+
+    It is UTF-8, and each other byte is a lone surrogate, which comes back as it was.
+    """
     if name != BYTES:
         return None
 
@@ -58,7 +61,10 @@ def accepts_any_bytes(connection: asyncpg.Connection[Any]) -> bool:
 
 
 async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
-    """Read the texts of a database that does not check them. One text that is not UTF-8 fails no statement then."""
+    """Read the texts of a database that does not check them.
+
+    One text that is not UTF-8 fails no statement then.
+    """
     if accepts_any_bytes(connection):
         await connection.execute("SET client_encoding = SQL_ASCII")
 

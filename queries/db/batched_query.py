@@ -69,8 +69,9 @@ def _with_literals(query: BatchedQuery) -> str:
 
 
 def _escaped(string: str) -> str:
-    """Return a string constant that means the same whatever standard_conforming_strings is.
+    """Return a string constant that does not depend on a setting.
 
+    It means the same whatever standard_conforming_strings is.
     The server reads the whole script before its first command sets that.
     """
     if "\\" not in string:
@@ -81,7 +82,7 @@ def _escaped(string: str) -> str:
 
 
 def _as_escape(code: re.Match[str]) -> str:
-    """Return the escape that a string with the prefix E has for one of a string with U&."""
+    """Return the escape of an E string for one of a U& string."""
     return f"\\U00{code[1]}" if code[1] else f"\\u{code[2]}" if code[2] else "\\\\"
 
 

@@ -74,12 +74,7 @@ SPELLING = {
     "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
     "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
-# A role whose setting is "replica" fires no triggers and checks no foreign keys. Only a superuser may set it, so it is
-# set only if it must be; other roles are refused.
-FIRE_TRIGGERS = (
-    "SELECT set_config('session_replication_role', 'origin', true)"
-    " WHERE current_setting('session_replication_role') <> 'origin'"
-)
+FIRE_TRIGGERS = statement("fire_triggers").text
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
@@ -308,8 +303,9 @@ class Transaction:
                 return self._as_text(rows)
 
     def _as_text(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return rows of a database that does not check its texts, with bytes that are no text escaped.
+        """Return rows with bytes that are no text escaped.
 
+        Only a database that does not check its texts has such bytes.
         Raises UnreadableError in a transaction that writes: the audit log could not hold a copy of such a row.
         """
         if not asyncpg_compat.accepts_any_bytes(self._connection):

@@ -32,7 +32,10 @@ HOMELESS = {"HOME": "", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "", "XDG_CACHE_
 def test_commands_run_without_a_home(
     eternaltwin_demo: str, unknown_user: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
 ) -> None:
-    """An empty HOME is none. /proc/self is a folder in which even root cannot create anything."""
+    """An empty HOME is none.
+
+    /proc/self is a folder in which even root cannot create anything.
+    """
     monkeypatch.chdir(tmp_path)
     env = {**HOMELESS, "HOME": home}
     found = unstick("stuck", "--json", dsn=eternaltwin_demo, **env)

@@ -278,7 +278,7 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
 @pytest.mark.fast
 @pytest.mark.parametrize("code", ["28P01", "28000", "3D000", "42501", "0A000"])
 async def test_attempts_after_a_refusal_are_few(code: str) -> None:
-    """At most five in five minutes, because the driver may log in twice, with TLS and without."""
+    """At most five in five minutes, as the driver may log in twice."""
     now, attempts = 0.0, 0
 
     async def refuse() -> Workspace:

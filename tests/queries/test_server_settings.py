@@ -1,4 +1,4 @@
-"""Reads, changes and undo under settings of a role or database that change what a statement or a value means."""
+"""Reads, changes and undo under hostile settings of a role or database."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def set_all(server: PostgresServer, dsn: str, settings: dict[str, str]) -> None:
 
 
 async def everything(workspace: Workspace) -> list[str]:
-    """Return every read of every engine, as JSON. What passes between two reads is left out."""
+    """Return every read of every engine, as JSON.
+
+    What passes between two reads is omitted.
+    """
     answers: dict[str, Any] = {}
     for label, reader in workspace.engines.items():
         pages = [await reader.roots(), await reader.live()]
@@ -90,7 +93,7 @@ def is_age(value: Any) -> bool:
 
 
 def steady(answer: Any, path: str = "") -> Iterator[str]:
-    """Yield a line for each value of an answer, without what differs from one moment to the next."""
+    """Yield a line for each value of an answer that does not differ by the moment."""
     built = msgspec.to_builtins(answer, enc_hook=repr, str_keys=True)
     if isinstance(built, dict):
         for key, inner in built.items():
