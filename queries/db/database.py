@@ -74,12 +74,6 @@ SPELLING = {
     "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
     "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
-# A role whose setting is "replica" fires no triggers and checks no foreign keys. Only a superuser may set it, so it is
-# set only if it must be; other roles are refused.
-FIRE_TRIGGERS = (
-    "SELECT set_config('session_replication_role', 'origin', true)"
-    " WHERE current_setting('session_replication_role') <> 'origin'"
-)
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
@@ -483,7 +477,7 @@ class Database:
         }
         if self.server is not None and self.server.version >= 17:
             settings["transaction_timeout"] = limit + 1.0
-        begin = f"{_begin('BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE', settings, schema)}; {FIRE_TRIGGERS}"
+        begin = f"{_begin('BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE', settings, schema)}; {statement('fire_triggers').text}"
         async with self._transaction(over, begin, limit, writes=True, first=lock_tables(tables)) as transaction:
             yield transaction
 
