@@ -491,7 +491,10 @@ class Session:
         self._server_time, self._read_at = at, self._now()
 
     def failed(self, error: DatabaseError) -> None:
-        """Record a failed read. If the connection is lost or not made, make the loop connect again later."""
+        """Record a failed read.
+
+        Without a connection the loop connects again later.
+        """
         self.error_text = str(error)
         if self.link is not Link.LIVE or isinstance(error, NO_CONNECTION):
             self.link = Link.LOST if self.workspace else Link.CONNECTING

@@ -37,7 +37,10 @@ class Keyboard:
         self._waiting: asyncio.Queue[Key | Paste] = asyncio.Queue()
 
     def put(self, event: Key | Paste) -> None:
-        """Add a key or pasted text to the queue. The lines of a text are joined: a field would keep only the first."""
+        """Add a key or pasted text to the queue.
+
+        The lines of a text are joined, because a field would keep only the first.
+        """
         if isinstance(event, Paste):
             event = Paste(" ".join(event.text.splitlines()))
         self._waiting.put_nowait(event)

@@ -84,7 +84,7 @@ async def test_a_reason_that_the_database_cannot_hold_is_refused_in_the_dry_run(
     server.drop(dsn)
 
 
-BAD = "convert_from('\\xc3bcff'::bytea, 'SQL_ASCII')"  # a letter in UTF-8, and a byte that is none
+BAD = "convert_from('\\xc3bcff'::bytea, 'SQL_ASCII')"  # valid UTF-8, and a byte that is none
 
 
 async def spoil(dsn: str) -> None:

@@ -45,7 +45,7 @@ def set_all(server: PostgresServer, dsn: str, settings: dict[str, str]) -> None:
 
 
 async def everything(workspace: Workspace) -> list[str]:
-    """Return every read of every engine, as JSON. What passes between two reads is left out."""
+    """Return every read of every engine, as JSON. Fields of the moment are skipped."""
     answers: dict[str, Any] = {}
     for label, reader in workspace.engines.items():
         pages = [await reader.roots(), await reader.live()]
