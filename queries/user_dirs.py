@@ -1,4 +1,4 @@
-"""What the machine says of the user: home, folders, name, and the three streams. Each of them may be missing.
+"""Home, folders and name of the user, and the three streams, if there are any.
 
 A container may run with a user id that has no entry in passwd, without HOME, or with closed streams.
 """
@@ -27,7 +27,7 @@ def home() -> Path | None:
 
 
 def expanded(path: Path) -> Path:
-    """Return ``path`` with the home folder in place of ``~``. Raises OSError if there is none."""
+    """Return ``path`` with the home in place of ``~``. Raises OSError without one."""
     if path.parts[:1] == ("~",):
         if (own := home()) is None:
             raise OSError(errno.ENOENT, "it begins with ~, but this user has no home folder")

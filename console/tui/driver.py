@@ -20,7 +20,7 @@ class Terminal(LinuxDriver):
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """Continue, and let the app repaint, also if SIGSTOP stopped the process, which no program notices."""
+        """Continue, and let the app repaint, also after SIGSTOP."""
         self._must_signal_resume = True
         super()._sigcont_application(*arguments)
 

@@ -65,7 +65,7 @@ def paint_now(screen: Screen[Any]) -> None:
 
 
 def repaint(app: App[Any]) -> None:
-    """Paint every cell. A terminal that enters the alternate screen again has cleared them."""
+    """Paint every cell, because the terminal may have cleared them."""
     update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
     app._display(app.screen, update)
 

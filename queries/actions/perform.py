@@ -366,7 +366,7 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
 
 
 async def _check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any]) -> None:
-    """Raise DatabaseError if the encoding of the database lacks a character of the reason or of an argument."""
+    """Raise DatabaseError if the database cannot hold the reason or an argument."""
     who = audit_log.operator()
     texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
     texts |= {"name of the operator": f"{who.os_user} {who.host}"}

@@ -35,7 +35,7 @@ async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
 
 
 def _codec(name: str) -> codecs.CodecInfo | None:
-    """Return the codec of BYTES: UTF-8, and each other byte as a lone surrogate, which comes back as it was."""
+    """Return the codec of BYTES: UTF-8, with other bytes as lone surrogates."""
     if name != BYTES:
         return None
 
@@ -58,7 +58,7 @@ def accepts_any_bytes(connection: asyncpg.Connection[Any]) -> bool:
 
 
 async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
-    """Read the texts of a database that does not check them. One text that is not UTF-8 fails no statement then."""
+    """Accept texts that are not UTF-8 from a database in SQL_ASCII."""
     if accepts_any_bytes(connection):
         await connection.execute("SET client_encoding = SQL_ASCII")
 

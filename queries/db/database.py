@@ -290,7 +290,7 @@ class Transaction:
                 return self._as_text(rows)
 
     def _as_text(self, rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return rows of a database that does not check its texts, with bytes that are no text escaped.
+        """Return rows with bytes that are no text escaped.
 
         Raises UnreadableError in a transaction that writes: the audit log could not hold a copy of such a row.
         """
