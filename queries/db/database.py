@@ -491,7 +491,8 @@ class Database:
         }
         if self.server is not None and self.server.version >= 17:
             settings["transaction_timeout"] = limit + 1.0
-        begin = f"{_begin('BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE', settings, schema)}; {FIRE_TRIGGERS}"
+        begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, schema)
+        begin = f"{begin}; {statement('fire_triggers').text}"
         async with self._transaction(over, begin, limit, writes=True, first=lock_tables(tables)) as transaction:
             yield transaction
 
