@@ -74,7 +74,6 @@ SPELLING = {
     "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
     "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
-FIRE_TRIGGERS = statement("fire_triggers").text
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed its transaction's: setting it costs a round trip
