@@ -661,7 +661,6 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         raise DatabaseError(str(error)) from None
     with driver_errors(connecting=text):
         connection = await connecting.connect(target, redact(text), {"application_name": APPLICATION})
-        await asyncpg_compat.accept_any_bytes(connection)
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:
@@ -669,6 +668,8 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         raise DatabaseError(
             f"This server is PostgreSQL {major}; unstick needs {MINIMUM} or newer.", "Nothing was read or changed."
         )
+    with driver_errors(connecting=text):
+        await asyncpg_compat.accept_any_bytes(connection)
     return connection
 
 

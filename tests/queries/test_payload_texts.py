@@ -27,12 +27,13 @@ from queries.model import Node, Outcome, Outcomes, Undo
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from queries.write import audit_log
-from tests.proof import repeated
+from tests.proof import most_in_proof, repeated
 from tests.queries.builders import OPERATOR, opened, undone
 from tests.queries.test_undo_rounds import ARGUMENTS
 from tests.servers import PostgresServer
 
 NODES = 3  # nodes of each action
+SLOW = ("estuary", "tasker")  # engines with many actions
 FLAGS = {"flag": True, "int": 1, "json": {}, "text": "x"}
 SPELLED = ["1.0e+20", "1E400", "0.10", "-0.0", r'"\u0000"', r'"\ud800\u0001"', r'"\\u0000\"\\/"', "[ 1,\n2 ]", "{}",
            '{"zz":1,"a":2, "a":3.10}']  # fmt: skip
@@ -43,6 +44,7 @@ CHANGED = {  # members of documents that an action changes
     ("tasker", "resolve"): {"unstick"},
     ("tasker", "revive"): {"unstick"},
 }
+REPLACED = {("tasker", "complete"): "workflow_steps.results"}  # columns that get the operator's own document
 COLUMNS = """
 SELECT c.oid::regclass::text, quote_ident(a.attname), format_type(a.atttypid, NULL),
        coalesce((SELECT string_agg(format('%I::text', k.attname), ' || '' '' || ' ORDER BY k.attnum)
@@ -143,7 +145,7 @@ async def act(workspace: Workspace, engine: Reader, action: Action, node: Node) 
 
 
 @repeated(few=1, many=10)
-@pytest.mark.parametrize("name", [each.name for each in builtin()])
+@pytest.mark.parametrize("name", most_in_proof(sorted((e.name for e in builtin()), key=SLOW.__contains__), 8))
 async def test_no_action_spells_a_document_in_another_way(
     server: PostgresServer, tmp_path: Path, name: str, times: int
 ) -> None:
@@ -169,7 +171,9 @@ async def test_no_action_spells_a_document_in_another_way(
                     continue
                 done[action.name] += 1
                 changed = CHANGED.get((name, action.name), ())
-                compare(before, await documents(connection), changed, [action.name] if action.document else [])
+                whole = REPLACED.get((name, action.name))
+                kept = {place: texts for place, texts in before.items() if place[0] != whole}
+                compare(kept, await documents(connection), changed, [action.name] if action.document else [])
                 if action.undo is not Undo.NONE and outcomes.entries:
                     await undone(workspace, outcomes)
                     compare(before, await documents(connection), (), ())

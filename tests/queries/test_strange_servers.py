@@ -13,7 +13,7 @@ import pytest
 
 from queries.db import dsn
 from queries.db.database import connect
-from queries.errors import DatabaseError, UnreachableError
+from queries.errors import DatabaseError, RefusedError, UnreachableError
 
 
 def message(kind: bytes, body: bytes) -> bytes:
@@ -90,7 +90,7 @@ async def test_an_answer_that_is_none(answer: bytes, sslmode: str) -> None:
         (OAUTH, NOT_TEMPORARY, "OAUTHBEARER"),
         (fatal("08P01", "unsupported startup parameter: options"), NOT_TEMPORARY, "remove options and PGOPTIONS"),
         (fatal("08P01", "server login has been failing"), TEMPORARY, "server login has been failing"),
-        (fatal("28P01", "password authentication failed"), NOT_TEMPORARY, "the password is from the connection string"),
+        (fatal("28P01", "password authentication failed"), RefusedError, "the password is from the connection string"),
         (fatal("57P03", "the database system is starting up"), TEMPORARY, "starting"),
         (fatal("53300", "sorry, too many clients already"), TEMPORARY, "too many clients"),
         (b"", TEMPORARY, "closed the connection"),
