@@ -115,8 +115,10 @@ async def test_ids_on_the_page_are_chosen_with_tab_and_opened_with_enter(
         await tui.wait_for(lambda: len(view(tui).links) == 3)
         assert set(view(tui).links) == {eternaltwin_db.id(task) for task in tasks}
         await tui.press("shift+tab")
+        assert view(tui).chosen == view(tui).links[-1]
+        if view(tui).chosen == eternaltwin_db.id(tasks[0]):  # a page that is open already looks the same
+            await tui.press("shift+tab")
         last = view(tui).chosen
-        assert last == view(tui).links[-1]
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == last)
         await tui.press("left_square_bracket")
