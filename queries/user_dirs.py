@@ -17,14 +17,18 @@ NO_HOME = Path("/nonexistent")  # home of users that have none, as in Debian's p
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
-def home() -> Path | None:
-    """Return the user's home folder, or None if there is none."""
-    given = os.environ.get("HOME")
+def named_home() -> Path | None:
+    """Return the home as libpq finds it, or None. It may be relative."""
     try:
-        found = Path(given or pwd.getpwuid(os.getuid()).pw_dir)
+        return Path(os.environ.get("HOME") or pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:
         return None
-    return found if found.is_absolute() else None
+
+
+def home() -> Path | None:
+    """Return the user's home folder, or None if there is none."""
+    found = named_home()
+    return found if found is not None and found.is_absolute() else None
 
 
 def expanded(path: Path) -> Path:

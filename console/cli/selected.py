@@ -86,9 +86,9 @@ async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
         for reader in workspace.engines.values()
         for spec in reader.engine.spec.findings
     )
-    for number in range(SAMPLED if sampled else 0):
-        if number == 0:
-            say(f"{key} needs samples: looking at the database for up to {SAMPLED * SAMPLE:.0f} s.")
+    if sampled:
+        say(f"{key} needs samples: looking at the database for up to {SAMPLED * SAMPLE:.0f} s.")
+    for _ in range(SAMPLED if sampled else 0):
         if found := await _incident(workspace, key, SAMPLE):
             break
     if found is None:

@@ -108,7 +108,8 @@ async def dry_run(
     if the server cannot be queried.
     """
     _check_storable(reason, arguments)
-    await _check_encoding(workspace, reason, arguments)
+    operator = audit_log.operator()
+    await _check_encoding(workspace, reason, arguments, operator)
     if plan.label == LABEL:
         return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
@@ -116,7 +117,6 @@ async def dry_run(
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[:CHUNK]
-    operator = audit_log.operator()
     requests = _requests(workspace, plan, first, reason, arguments, operator, {})
     parts = [
         part
@@ -367,22 +367,23 @@ def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
         raise DatabaseError("The reason or an argument is not valid text, or contains NUL.", "Nothing was changed.")
 
 
-async def _check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any]) -> None:
+async def _check_encoding(
+    workspace: Workspace, reason: str, arguments: Mapping[str, Any], operator: audit_log.Operator
+) -> None:
     """Refuse texts that the encoding of the database lacks.
 
     These are the reason and the arguments. Raises DatabaseError.
     """
-    who = audit_log.operator()
     texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
-    texts |= {"name of the operator": f"{who.os_user} {who.host}"}
+    texts |= {"name of the operator": operator.name}
     odd = {what: text for what, text in texts.items() if not text.isascii()}
     if not odd:
         return
     async with workspace.database.reading() as transaction:
         encoding = (await transaction.rows(statement("encoding"), {}))[0]["encoding"]
     for what, text in odd.items() if encoding not in ("UTF8", "SQL_ASCII") else ():
-        lacking = [c for c in dict.fromkeys(text) if not c.isascii() and not await _can_hold(workspace, c)]
-        if lacking:
+        if not await _can_hold(workspace, text):
+            lacking = [c for c in dict.fromkeys(text) if not c.isascii() and not await _can_hold(workspace, c)]
             raise DatabaseError(
                 f"The {what} has {', '.join(map(repr, lacking))}, which the encoding of this database ({encoding})"
                 " does not have.",

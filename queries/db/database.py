@@ -103,9 +103,8 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
             raise errors.UnreachableError(
                 f"Cannot connect to {errors.server_at(redact(connecting))}: {errors.reason(error)}.", errors.CHECK
             ) from error
-        if isinstance(error, TimeoutError):
-            raise LostError("The server stopped answering.", "The connection was closed.") from error
-        if isinstance(error, asyncpg.InternalClientError):  # it reached its own time limit in the middle of a message
+        # The driver raises its internal error if it reaches its own time limit in the middle of a message.
+        if isinstance(error, TimeoutError | asyncpg.InternalClientError):
             raise LostError("The server stopped answering.", "The connection was closed.") from error
         if not isinstance(error, _LOST):
             raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pwd
 import re
@@ -11,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from queries import user_dirs
 from queries.db.libpq_words import ALL
+from queries.errors import capital
 from queries.suggest import did_you_mean
 
 LINE_BYTES = 1023  # of a service file; libpq refuses longer lines
@@ -43,15 +44,6 @@ class Password(NamedTuple):
     source: str
 
 
-def home() -> Path | None:
-    """Return the user's home as libpq finds it, or None."""
-    if found := os.environ.get("HOME"):
-        return Path(found)
-    with contextlib.suppress(KeyError):
-        return Path(pwd.getpwuid(os.geteuid()).pw_dir)
-    return None
-
-
 def user_name() -> str:
     """Return the operating system's name of the user. Raises ValueError."""
     try:
@@ -69,7 +61,7 @@ def service(name: str, file: str = "") -> dict[str, Setting]:
     """
     given = file or os.environ.get("PGSERVICEFILE") or ""
     own = Path(given) if given else None
-    if own is None and (folder := home()) is not None and _exists(folder / ".pg_service.conf"):
+    if own is None and (folder := user_dirs.named_home()) is not None and _exists(folder / ".pg_service.conf"):
         own = folder / ".pg_service.conf"
     looked = [own] if own else []
     if own and (found := _section(own, name)) is not None:
@@ -96,7 +88,7 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
     try:
         lines = [*_lines(path)]
     except OSError as error:
-        raise ValueError(f"{_capital(_unreadable('service file', path, error))}.") from None
+        raise ValueError(f"{capital(_unreadable('service file', path, error))}.") from None
     for number, line in enumerate(lines, 1):
         where = f"line {number} of the service file {path}"
         if len(line.encode("utf-8", "surrogateescape")) >= LINE_BYTES:
@@ -111,13 +103,13 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
         elif found is not None:
             word, equals, value = text.partition("=")
             if not equals:
-                raise ValueError(f"{_capital(where)} has no '='. Each line of a service is a word, '=' and its value.")
+                raise ValueError(f"{capital(where)} has no '='. Each line of a service is a word, '=' and its value.")
             if word == "service":
-                raise ValueError(f"{_capital(where)} names a service. A service cannot refer to another one.")
+                raise ValueError(f"{capital(where)} names a service. A service cannot refer to another one.")
             if word not in ALL:
                 spaced = word.rstrip(_BLANKS) in ALL
                 advice = ": write no blank before '='" if spaced else did_you_mean(word, ALL)
-                raise ValueError(_ended(f"{_capital(where)} has a word that psql does not know{advice}"))
+                raise ValueError(_ended(f"{capital(where)} has a word that psql does not know{advice}"))
             found.setdefault(word, Setting(value, where))
     return found
 
@@ -127,7 +119,7 @@ def password(file: str, hosts: Sequence[str], port: str, database: str, user: st
 
     The first line that matches counts. ``file`` is the one that the settings name, or "".
     """
-    folder = home()
+    folder = user_dirs.named_home()
     if not file and folder is None:
         return Password("", "there is no home folder for a password file")
     path = Path(file) if file or folder is None else folder / ".pgpass"
@@ -206,10 +198,6 @@ def _exists(path: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _ended(text: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from queries.db.libpq_files import home
+from queries import user_dirs
 
 _VERSIONS = {
     "tlsv1": ssl.TLSVersion.TLSv1,
@@ -172,7 +172,7 @@ def _unusable(what: str, file: Path, error: OSError) -> ValueError:
 
 
 def _default(name: str) -> Path | None:
-    folder = home()
+    folder = user_dirs.named_home()
     return folder / ".postgresql" / name if folder else None
 
 
