@@ -148,7 +148,5 @@ def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
     for label, code in answer.capped:
         yield f"There are more of {label} {code}: --limit shows more."
-    for label, text in by_reason(
-        each for each in answer.skipped_findings if not each.failed
-    ):  # others: stderr
+    for label, text in by_reason(each for each in answer.skipped_findings if not each.failed):  # others: stderr
         yield f"Not checked: {label} {text}"
