@@ -197,7 +197,7 @@ def printable(key: str) -> bool:
 
 
 @pytest.mark.parametrize("part", most_in_proof(range(PARTS)))
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", most_in_proof(PAGES, 3))
 async def test_every_key_followed_at_once_by_another(
     eternaltwin_demo: str, tmp_path: Path, page: str, part: int
 ) -> None:
@@ -225,7 +225,7 @@ async def test_every_key_followed_at_once_by_another(
         print(f"{page} {part}: {it.bursts} bursts")
 
 
-@pytest.mark.parametrize("page", most_in_proof(PAGES, 2))
+@pytest.mark.parametrize("page", most_in_proof(PAGES))
 async def test_text_after_a_key_that_opens_never_runs_as_commands(
     eternaltwin_demo: str, tmp_path: Path, page: str
 ) -> None:
@@ -263,7 +263,7 @@ async def test_pasted_text_never_runs_as_commands(eternaltwin_demo: str, tmp_pat
                     assert it.field.value == " ".join(text.split())
 
 
-@pytest.mark.parametrize("burst", most_in_proof(BURSTS, 3))
+@pytest.mark.parametrize("burst", most_in_proof(BURSTS))
 async def test_a_mode_that_is_first_opened_during_a_refresh(eternaltwin_demo: str, tmp_path: Path, burst: str) -> None:
     async with run_tui(eternaltwin_demo, tmp_path, kind=Counting) as tui:
         await tui.wait_for("● live")

@@ -22,10 +22,11 @@ from queries.model import OPEN, Node, Outcome
 from queries.read.reader import Reader
 from queries.write.grants import grants
 from tests.command import unstick
+from tests.proof import most_in_proof
 from tests.queries.builders import edits, opened
 from tests.servers import PostgresServer
 
-engines = pytest.mark.parametrize("name", [each.name for each in builtin()])
+engines = pytest.mark.parametrize("name", most_in_proof([each.name for each in builtin()], 4))
 # A usual hardening: no role may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
 DO $$ DECLARE s name; BEGIN
