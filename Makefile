@@ -1,8 +1,8 @@
 # Each target does its own set-up. A machine needs only Python 3.11 or newer and a package index.
 
 PYTHON ?= python3
-# Half of a test's time is waiting for its server, so there are more workers than cores.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
+# A test waits for two thirds of its time, so there are more workers than cores.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 1))')
 PYTEST_ARGS ?= -q -n $(WORKERS) --dist worksteal
 # Of `make proof`: how many times as often what is random or raced is repeated; one test in PART is run, chosen by SEED.
 ROUNDS ?= 1

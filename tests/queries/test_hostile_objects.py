@@ -178,7 +178,7 @@ async def granted(hostile: HostileDatabase, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("placement", most_in_proof(["same", "beside"]))
-@pytest.mark.parametrize("name", most_in_proof(NAMES, 5))
+@pytest.mark.parametrize("name", most_in_proof(NAMES, 2))
 async def test_no_hostile_object_is_ever_called(
     hostile: HostileDatabase, name: str, placement: str, tmp_path: Path
 ) -> None:
