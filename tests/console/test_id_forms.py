@@ -12,14 +12,13 @@ from tests.command import unstick
 from tests.db.agent_jobs import AgentJobsDb
 
 
-@pytest.mark.parametrize("command", [("do", "wake"), ("show",)])
+@pytest.mark.parametrize("command", [("do", "--reason", "x", "wake"), ("show",)])
 def test_a_malformed_id_is_named_as_such(eternaltwin_demo: str, tmp_path: Path, command: tuple[str, ...]) -> None:
-    answer = unstick(*command, "eternaltwin/task:NOT_A_UUID", dsn=eternaltwin_demo, home=tmp_path)
+    node = "eternaltwin/task:NOT_A_UUID"
+    answer = unstick(*command, node, dsn=eternaltwin_demo, home=tmp_path)
     said = " ".join(answer.err.split())
     assert answer.code != 0
-    assert (
-        "eternaltwin/task:NOT_A_UUID is no id: the key of a task is a UUID, for example eternaltwin/task:0123" in said
-    )
+    assert f"{node} is no id: the key of a task is a UUID, for example eternaltwin/task:0123" in said
     assert "exist" not in said
 
 
