@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from queries.contract import roles
+from queries.contract import id_forms, roles
 from queries.contract.builtin import builtin
 from queries.contract.detect import (
     Declined,
@@ -127,6 +127,7 @@ class Workspace:
         self.no_redrive = NO_REDRIVE  # why no redrive can be recorded, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
+        self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.receipts = Receipts(self._file.path.parent)
         self.server_findings = ServerFindings(database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
@@ -379,6 +380,8 @@ class Workspace:
         if reader.engine.kind(kind) is None:
             kinds = ", ".join(k.name for k in reader.engine.spec.kinds)
             raise UnknownIdError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
+        if form := id_forms.why_malformed(reader.found, kind, key):
+            raise UnknownIdError(f"{node_id} is no id: {form}")
         return reader
 
     def _ids_like(self, text: str) -> str:

@@ -21,7 +21,8 @@ from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text.pages.action import dry_run_page, result_page
+from console.text.pages.action import CERTAIN, dry_run_page, result_page
+from console.text.pages.action import STANDBY_WAIT as AWAITED
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
@@ -29,7 +30,7 @@ from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import count_nodes, plan_versions
 from queries.contract.spec import Action
 from queries.errors import DatabaseError
-from queries.model import DryRun, Durability, Outcome, Outcomes, Record, Result, Risk, split_id
+from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -38,12 +39,7 @@ from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
 SKIPPED, UNKNOWN, EMPTY = 3, 5, 6  # exit codes
-CERTAIN = {
-    Durability.ASYNCHRONOUS: "Certain on this server. Standbys receive the change after COMMIT: a failover before that"
-    " loses it. `unstick audit` on this machine then says so.",
-    Durability.UNCONFIRMED: "Committed on this server, but no synchronous standby has confirmed it: a failover may lose"
-    " it. `unstick audit` on this machine then says so.",
-}
+STANDBY_WAIT = 0.5  # seconds between two looks at a COMMIT that may wait for a standby
 
 
 class CommitEnd(Record):
@@ -227,7 +223,7 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
     )
     _print(target, outcomes)
     if done.durability is not None and done.durability.losable:
-        say(CERTAIN[done.durability])
+        say(f"{CERTAIN[done.durability]}.")
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
@@ -301,8 +297,8 @@ def _print(target: Target, outcomes: Outcomes) -> None:
 def _could_wait(dry_run: DryRun) -> Iterator[str]:
     """Suggest --wait if an executor holds nodes."""
     if dry_run.for_now:
-        nodes = "1 node" if len(dry_run.for_now) == 1 else f"{len(dry_run.for_now)} nodes"
-        yield f"An executor holds {nodes}. --wait SECONDS acts when they are free."
+        held = count_nodes(len(dry_run.for_now), dry_run.for_now)
+        yield f"An executor holds {held}. --wait SECONDS acts when they are free."
 
 
 def confirmed(
@@ -366,6 +362,7 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
     with signals_call(interrupted):
         if dry_run.wait and dry_run.for_now:
             say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
+        standby = asyncio.ensure_future(_standby_wait(workspace))
         async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
             total.add(progress.chunk)
             end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)
@@ -375,10 +372,20 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
                 say(f"The server was unreachable for {perform.PATIENCE:.0f} s. {progress.error_text}")
             elif progress.total > perform.CHUNK:
                 say(f"{progress.done} of {progress.total}")
+        standby.cancel()
     total.correct()
     if any(result.outcome is Outcome.LOST for result in total.results):
         say("A failover has undone committed changes: see the nodes with the outcome lost.")
     return total.outcomes(), end
+
+
+async def _standby_wait(workspace: Workspace) -> None:
+    """Say once for which standby a COMMIT waits."""
+    known = ""
+    while not known or known != workspace.awaited_standbys:
+        known = workspace.awaited_standbys
+        await asyncio.sleep(STANDBY_WAIT)
+    say(f"{AWAITED.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
 
 
 @contextlib.contextmanager

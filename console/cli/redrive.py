@@ -19,6 +19,7 @@ from console.text import formatting
 from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import redrive_plan, redrive_world
+from queries.actions.plan import count_nodes
 from queries.actions.redrive_plan import Run
 from queries.actions.redrive_rules import Ask, Ended, Reason, Revive, Settings, Step, parse_settings
 from queries.actions.redrive_world import Console
@@ -113,7 +114,9 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, settings: S
         say("Nothing was changed.")
         return 1
     run = await redrive_plan.begin(workspace, plan)
-    say(f"Redrive {run.fence.run}: {len(plan.members)} nodes in {len(preview.cohorts)} cohorts. Ctrl-C leaves it open.")
+    nodes = count_nodes(len(plan.members), plan.ids)
+    cohorts = "cohort" if len(preview.cohorts) == 1 else "cohorts"
+    say(f"Redrive {run.fence.run}: {nodes} in {len(preview.cohorts)} {cohorts}. Ctrl-C leaves it open.")
     return await _run(target, workspace, run, asked)
 
 
@@ -151,7 +154,8 @@ async def _continue(target: Target, workspace: Workspace, asked: Asked, name: st
     if asked.stop:
         ending = await redrive_world.stop(workspace, run)
         return _report(target, redrive_plan.report(run, ending.state, None))
-    say(f"Redrive {name} of {run.who}: {run.plan.action} {run.plan.selection}, {len(run.plan.members)} nodes.")
+    nodes = count_nodes(len(run.plan.ids), run.plan.ids)
+    say(f"Redrive {name} of {run.who}: {run.plan.action} {run.plan.selection}, {nodes}.")
     kind = run.plan.ids[0].partition("/")[2].partition(":")[0]
     action = reader.engine.action(run.plan.action, kind)
     if action is None:

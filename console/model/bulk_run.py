@@ -66,6 +66,11 @@ class BulkRun:
         return sum(result.why == STOPPED for result in self.results) if self.ended else 0
 
     @property
+    def awaited_standbys(self) -> str:
+        """The setting that names the standbys for which a COMMIT waits now, or ""."""
+        return self._workspace.awaited_standbys
+
+    @property
     def stopping(self) -> bool:
         """True if the run ends after the current chunk."""
         return self._stop.is_set()

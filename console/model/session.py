@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from console.model import flow, incident_list
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.actions import unfinished
+from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.errors import NO_CONNECTION, DatabaseError, LostError, RefusedError
@@ -396,7 +397,7 @@ class Session:
         await workspace.journal.check()
         corrected = sum(work.correct() for work in self.works)
         if corrected:
-            nodes = "1 node" if corrected == 1 else f"{corrected} nodes"
+            nodes = count_nodes(corrected, ())
             self.notice = (
                 f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {workspace.journal.place}."
             )

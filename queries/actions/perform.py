@@ -570,12 +570,15 @@ async def _transact(
         if request.bulk_list is not None:
             request.bulk_list.add_chunk(mark, entry)
         sent = time.monotonic()
+        workspace.awaited_standbys = mark.synchronous
         try:
             status = await commit_status.send_commit(transaction)
         except (ConflictError, SlowError) as error:
             action_transaction.skip_all(_outcome(request, error), error.line)
             append_outcome(file, request, action_transaction, entry)
             raise
+        finally:
+            workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
         gone = commit_status.DEADLINE if request.bulk_list is None else commit_status.GONE

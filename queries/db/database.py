@@ -687,11 +687,12 @@ def lock_tables(tables: Iterable[Table]) -> str:
 
     No other session can then create triggers, rules or indexes on them.
     """
-    names = ", ".join(f"{_quoted(schema)}.{_quoted(name)}" for schema, name in tables)
+    names = ", ".join(f"{quoted(schema)}.{quoted(name)}" for schema, name in tables)
     return with_parts(statement("lock_tables").text, {"tables": names}) if names else ""
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a name as SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -700,7 +701,7 @@ def _search_path(*schemas: str) -> str:
 
     A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """
-    own = "".join(f"{_quoted(schema)}, " for schema in schemas if schema)
+    own = "".join(f"{quoted(schema)}, " for schema in schemas if schema)
     return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
 
 

@@ -43,7 +43,7 @@ from queries.model import (
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
 from queries.statement import Statement
-from queries.write import audit_log, gate, images, witnesses
+from queries.write import audit_log, gate, images, row_copies, witnesses
 from queries.write.blast_radius import Measured, Measurement
 from queries.write.bulk_list import BulkList
 from queries.write.redrive_log import Fence
@@ -496,6 +496,7 @@ class ActionTransaction:
         prefix = self._full("")
         reader = self._image_reader if images_ else None
         for part in self._sections["rows"]:
+            part = row_copies.bounded(part, self.reader.found)
             asked = part if reader is None else await reader.copying(transaction, part, images_)
             rows = await self._rows(transaction, asked, ":rows")
             for local, table, key, place, row in map(_copied, rows):

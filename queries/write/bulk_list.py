@@ -193,6 +193,8 @@ def load(folder: Path, name: str, server: Server) -> BulkList:
         found = _opened(path)
     except BlockingIOError:
         raise DatabaseError(f"The bulk {name} is running in another console.") from None
+    except PermissionError as error:
+        raise DatabaseError(f"The list {path} is not used: {error.strerror}.", "Nothing was changed.") from None
     except (OSError, msgspec.MsgspecError):
         found = None
     if found is None:

@@ -110,6 +110,11 @@ async def entries(database: Database, fence: Fence) -> list[Entry]:
     async with _locked(database, fence.run) as transaction:
         await guard(transaction, fence)
         rows = await transaction.rows(statement("redrive_events"), {"id": fence.run})
+    if not all(row["intact"] for row in rows):
+        raise DatabaseError(
+            f"An entry of the redrive {fence.run} was changed since it was written.",
+            "Nothing was changed. `unstick audit --verify` names it.",
+        )
     return [decoded(row) for row in rows]
 
 
@@ -164,7 +169,7 @@ async def read(database: Database, run: str) -> Begun | None:
         return None
     begun = _begun(rows[0])
     members = (rows[0]["members"] or "").encode()
-    if hashlib.sha256(members).hexdigest() != begun.redrive["digest"]:
+    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != begun.redrive["digest"]:
         raise DatabaseError(f"The list of nodes of the redrive {run} was removed or changed.", "Nothing was changed.")
     return msgspec.structs.replace(begun, members=members)
 

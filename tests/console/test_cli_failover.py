@@ -99,6 +99,7 @@ def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(
     answer = wake(dsn, node, tmp_path)  # its time limit ends the wait
     assert answer.json["durability"] == "unconfirmed"
     assert "berlin" in answer.json["results"][0]["why"]
+    assert "COMMIT waits for a synchronous standby (synchronous_standby_names: berlin)" in " ".join(answer.err.split())
     listed = unstick("audit", dsn=dsn, home=tmp_path)
     assert "Not confirmed by a synchronous standby (berlin)" in " ".join(listed.err.split())
 

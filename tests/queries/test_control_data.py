@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.actions import perform
-from queries.model import Outcome
+from queries.model import Durability, Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of
@@ -47,6 +47,28 @@ async def test_revoked_control_functions(
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.audit_entries()
         assert entry.origin is not None
+    finally:
+        await workspace.close()
+        await eternaltwin_db.sql(f"DROP OWNED BY {role}")
+        server.sql(f"DROP ROLE {role}")
+
+
+async def test_a_revoked_function_about_standbys_stops_no_action(
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Whether there is a standby is unknown, so a failover may lose the change."""
+    role = server.unique("op")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    await eternaltwin_db.sql("REVOKE EXECUTE ON FUNCTION pg_stat_get_wal_senders() FROM PUBLIC")
+    await eternaltwin_db.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
+    task = await eternaltwin_db.task()
+    dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    workspace = await Workspace.open(dsn, file=tmp_path / "audit_log.jsonl")
+    try:
+        dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
+        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+        assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
+        assert outcomes.durability is Durability.ASYNCHRONOUS
     finally:
         await workspace.close()
         await eternaltwin_db.sql(f"DROP OWNED BY {role}")

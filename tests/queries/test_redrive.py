@@ -136,6 +136,18 @@ async def test_a_changed_list_of_nodes_is_refused(jobs: Workspace, agent_jobs_db
         await redrive_plan.load(jobs, run.fence.run)
 
 
+async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
+    """An entry that says "revived" of a node that was not, or another action, is not believed."""
+    run = await begun(jobs, "agent_jobs")
+    await until(runner_of(jobs, run), Watch)
+    await agent_jobs_db.sql("UPDATE unstick.audit_log SET results = '[]' WHERE id > 1")
+    with pytest.raises(DatabaseError, match="was changed since it was written"):
+        await redrive_log.entries(jobs.database, run.fence)
+    await agent_jobs_db.sql("UPDATE unstick.audit_log SET reason = 'forged' WHERE id = 1")
+    with pytest.raises(DatabaseError, match="removed or changed"):
+        await redrive_plan.load(jobs, run.fence.run)
+
+
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:
     run = await begun(jobs, "agent_jobs")
     await until(runner_of(jobs, run), Watch)

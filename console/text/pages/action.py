@@ -13,7 +13,7 @@ from console.text.pages.row_diff import ROWS, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-from queries.model import DryRun, Node, Outcome, Proof, Result, Risk, RowChange, Undo
+from queries.model import DryRun, Durability, Node, Outcome, Proof, Result, Risk, RowChange, Undo
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
 
@@ -140,6 +140,17 @@ def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[S
     facts += [("undo", undo)] if (undo := _undo(dry_run, actions)) else []
     facts.append(("written to", f"{audit_log_place(dry_run.audit_log)}{missing}"))
     return [heading("Audit log entry"), *pairs(facts, cells)]
+
+
+CERTAIN = {
+    Durability.LOCAL: "on this server, which has no standby",
+    Durability.SYNCHRONOUS: "a synchronous standby has confirmed it",
+    Durability.ASYNCHRONOUS: "Certain on this server. Standbys receive the change after COMMIT: a failover before that"
+    " loses it. `unstick audit` on this machine then says so",
+    Durability.UNCONFIRMED: "Committed on this server, but no synchronous standby has confirmed it: a failover may lose"
+    " it. `unstick audit` on this machine then says so",
+}
+STANDBY_WAIT = "COMMIT waits for a synchronous standby (synchronous_standby_names: {standbys})"
 
 
 def audit_log_place(place: str | None) -> str:

@@ -22,7 +22,7 @@ from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions import redrive_plan
-from queries.actions.plan import ActionInput, Plan
+from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.actions.redrive_plan import RedrivePlan
 from queries.actions.redrive_rules import Reason, parse_settings, sizes
 from queries.contract.spec import Action, Argument
@@ -116,7 +116,8 @@ async def _confirmed(
             page.say(f"No dead letter was revived. {error.line}", "bad")
             continue
         first = plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]
-        shown = _plan(reader, action, [nodes[i] for i in first], f", cohort 1 of {len(plan.members)} nodes")
+        total = count_nodes(len(plan.members), plan.ids)
+        shown = _plan(reader, action, [nodes[i] for i in first], f", cohort 1 of {total}")
         answer = await app.push_screen_wait(DryRunScreen(shown, ActionInput(reason=plan.reason, arguments=arguments)))
         if not isinstance(answer, Back):
             return (plan, entered) if answer is not None else None

@@ -135,6 +135,9 @@ class ResultScreen(Dialog[str]):
             nodes = work.total - len(work.results)
             locked = f"{nodes} locked node{'' if nodes == 1 else 's'}"
             return plain(f"Waiting for {locked}, at most {formatting.age(work.held)}: {done}", "$warning", 0)
+        if work.awaited_standbys:
+            awaited = pages.STANDBY_WAIT.format(standbys=work.awaited_standbys)
+            return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
         left = work.seconds_left
         rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
@@ -143,6 +146,7 @@ class ResultScreen(Dialog[str]):
         work, total = self._work, self._work.outcomes
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
+        facts += [("certain", pages.CERTAIN[total.durability])] if total.durability is not None else []
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
         following = pages.then(self._plan.action, width) if self._follow is not None else []

@@ -16,5 +16,7 @@
 -- :rows
 -- kinds: job
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
-       to_jsonb(q) - 'content' || jsonb_build_object('content', q.content::text) AS row
+       to_jsonb(q) - 'content' || jsonb_build_object('content',
+\ir parts/content.sql
+       ) AS row
 \ir parts/asked_jobs.sql

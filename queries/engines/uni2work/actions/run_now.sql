@@ -28,7 +28,9 @@ SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || m
 -- :rows
 -- The newest rows of equal content, which include the inserted row.
 SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key, q.place,
-       to_jsonb(q) - 'content' - 'place' || jsonb_build_object('content', q.content::text) AS row
+       to_jsonb(q) - 'content' - 'place' || jsonb_build_object('content',
+\ir ../parts/content.sql
+       ) AS row
   FROM :"schema".cron_last_exec c
   JOIN (SELECT o.*, o.ctid::text AS place FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT :head::int) AS q ON q.content = c.job
  WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))

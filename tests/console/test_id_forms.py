@@ -1,0 +1,32 @@
+"""Ids whose key is no value of the type that keys have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries.contract import id_forms
+from queries.workspace import Workspace
+from tests.command import unstick
+from tests.db.agent_jobs import AgentJobsDb
+
+
+@pytest.mark.parametrize("command", [("do", "--reason", "x", "wake"), ("show",)])
+def test_a_malformed_id_is_named_as_such(eternaltwin_demo: str, tmp_path: Path, command: tuple[str, ...]) -> None:
+    node = "eternaltwin/task:NOT_A_UUID"
+    answer = unstick(*command, node, dsn=eternaltwin_demo, home=tmp_path)
+    said = " ".join(answer.err.split())
+    assert answer.code != 0
+    assert f"{node} is no id: the key of a task is a UUID, for example eternaltwin/task:0123" in said
+    assert "exist" not in said
+
+
+async def test_the_type_of_the_column_decides(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    workspace = await Workspace.open(agent_jobs_db.dsn, file=tmp_path / "audit_log.jsonl")
+    found = workspace.engines["agent_jobs"].found
+    job = await agent_jobs_db.job()
+    assert id_forms.why_malformed(found, "job", str(job)) == ""
+    assert "a UUID" in id_forms.why_malformed(found, "job", f"{job}0")
+    assert id_forms.why_malformed(found, "queue", "any text") == "", "the kind has no table"
+    await workspace.close()
