@@ -313,8 +313,9 @@ def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> in
 
 @unstick.command()
 @_words("text", required=True)
+@click.option("--large", is_flag=True, help="Search values of more than 64 kB, too. It takes longer.")
 @click.pass_obj
-def find(options: CliOptions, /, text: tuple[str, ...]) -> int:
+def find(options: CliOptions, /, text: tuple[str, ...], *, large: bool) -> int:
     """Find nodes in all engines by an id, or by a text that holds ids.
 
     TEXT: an id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload.
@@ -322,7 +323,7 @@ def find(options: CliOptions, /, text: tuple[str, ...]) -> int:
     from console.cli import find as command
 
     words = options.without_target(text)
-    return _run(options, lambda target: command.find(target, " ".join(words)))
+    return _run(options, lambda target: command.find(target, " ".join(words), large=large))
 
 
 @unstick.command()

@@ -19,10 +19,10 @@ from queries.workspace import Workspace
 NOT_FOUND = 3
 
 
-async def find(target: Target, text: str) -> int:
+async def find(target: Target, text: str, *, large: bool = False) -> int:
     """List the nodes that match, as the engines answer.
 
-    Return the exit code: 3 if there is none.
+    ``large``: search values of any size. Return the exit code: 3 if there is none.
     """
     output = output_for(target)
     answers: list[Hits] = []
@@ -30,7 +30,7 @@ async def find(target: Target, text: str) -> int:
         wanted = sought(text, workspace.engines.values())
         if not wanted.ids:
             raise UsageError("There is no text to search for.")
-        async for answer in search(workspace.engines, wanted):
+        async for answer in search(workspace.engines, wanted, large=large):
             answers.append(answer)
             if not output.json and answer.hits:
                 output.rows(_rows(answer, output))

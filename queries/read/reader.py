@@ -55,6 +55,7 @@ from queries.statement import Statement
 PAGE = 100
 FINDINGS = 200
 FOUND = 50
+SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "this engine has no related.sql"
 CHILDREN = 20  # children on a node's page
@@ -157,19 +158,21 @@ class Reader:
         # A tag's index can only be read as a bitmap.
         return await self._hits("find", key if named else text, page, in_order=False)
 
-    async def search(self, text: str, page: int = FOUND) -> Hits:
+    async def search(self, text: str, page: int = FOUND, *, large: bool = False) -> Hits:
         """Find nodes by a part of their title, error or payload.
 
-        ``Hits.searched`` says how far the engine could search them.
+        ``large``: also in values of more than 64 kB, within the time limit of a read. ``Hits.searched`` says how far
+        the engine could search them.
         """
         if "search" not in self.engine.statements:
             return Hits(engine=self.label, unsearched="this engine has no search.sql")
-        return await self._hits("search", text, page, in_order=True)
+        return await self._hits("search", text, page, in_order=True, bytes=ANY_SIZE if large else SEARCHED)
 
-    async def _hits(self, which: str, text: str, page: int, *, in_order: bool) -> Hits:
+    async def _hits(self, which: str, text: str, page: int, *, in_order: bool, bytes: int = 0) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
             chosen = self._need(which)
-            rows = await _rows(transaction, chosen, which, self.variant.parameters(query=text, page=page + 1))
+            values = self.variant.parameters(query=text, page=page + 1, bytes=bytes)
+            rows = await _rows(transaction, chosen, which, values)
             read = await self._page_of(transaction, rows, page)
         with readable(f"{which}.sql"):
             matched = {self._full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}

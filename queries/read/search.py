@@ -84,14 +84,18 @@ def _found(match: re.Match[str]) -> str:
     return f"{kind}:{match['number']}" if kind else match["number"]
 
 
-async def search(readers: Mapping[str, Reader], wanted: Sought, *, texts: bool = True) -> AsyncIterator[Hits]:
+async def search(
+    readers: Mapping[str, Reader], wanted: Sought, *, texts: bool = True, large: bool = False
+) -> AsyncIterator[Hits]:
     """Yield the answer of each engine as it arrives.
 
     The engines' statements take turns on one connection, each with a time limit. ``texts``: also search titles, errors
-    and payloads. Raises an error of NO_CONNECTION only.
+    and payloads. ``large``: payloads of any size. Raises an error of NO_CONNECTION only.
     """
     asked = [reader for reader in readers.values() if _concerned(reader, wanted, readers.values())]
-    tasks = [asyncio.ensure_future(_answer(reader, wanted, readers.values(), texts=texts)) for reader in asked]
+    tasks = [
+        asyncio.ensure_future(_answer(reader, wanted, readers.values(), texts=texts, large=large)) for reader in asked
+    ]
     try:
         for task in asyncio.as_completed(tasks):
             yield await task
@@ -131,7 +135,7 @@ def _of(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> list[str]:
     return [i for i in wanted.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
 
 
-async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, texts: bool) -> Hits:
+async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, texts: bool, large: bool) -> Hits:
     found = Hits(engine=reader.label)
     try:
         for each in _of(reader, wanted, readers):
@@ -143,7 +147,7 @@ async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, 
     if not (texts and wanted.text):
         return found
     try:
-        return _joined(found, await reader.search(wanted.text))
+        return _joined(found, await reader.search(wanted.text, large=large))
     except NO_CONNECTION:
         raise
     except DatabaseError as error:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from typing import Any, Self
 
+import pytest
+from textual import events
 from textual.app import App, ComposeResult
+from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.theme import Theme
 
 from console.model.forest import EdgeRow
@@ -17,6 +22,7 @@ from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
 from console.tui.widgets.columns import TASKS, TreeColumn, layout, recorded
+from console.tui.widgets.table import Column, Table
 from console.tui.widgets.tree_table import TreeTable
 from queries.model import Node, Phase
 
@@ -482,6 +488,51 @@ async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> N
         await pilot.pause()
         assert app.titles()[0] == "  ▸ task 50"
         assert app.table.cursor == "e/task:0"
+
+
+class ListApp(App[None]):
+    """A list of texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = Column[str](title="text", width=0, cell=lambda item: Content(item))
+        self.table: Table[str] = Table([column], key=str)
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+
+    def on_mount(self) -> None:
+        self.table.put([f"item {n}" for n in range(100)])
+        self.table.focus()
+
+
+def wheel(kind: type[events.MouseEvent]) -> events.MouseEvent:
+    """Return a step of the wheel."""
+    return kind(None, 1, 3, 0, 0, 0, False, False, False)
+
+
+@pytest.mark.parametrize("kind", [TreeTableApp, ListApp])
+async def test_the_wheel_and_the_scrollbar_take_the_cursor_along(kind: type[TreeTableApp | ListApp]) -> None:
+    app = kind()
+    async with app.run_test(size=(50, 11)) as pilot:
+        if isinstance(app, TreeTableApp):
+            fill(app, range(100))
+        await pilot.pause()
+        moves = [
+            *[(wheel(events.MouseScrollDown), 1)] * 4,
+            *[(wheel(events.MouseScrollUp), -1)] * 2,
+            (ScrollDown(), 1),
+            (ScrollUp(), -1),
+            (ScrollTo(y=99), 1),
+            (ScrollTo(y=0), -1),
+        ]
+        for message, side in moves:
+            table = app.table
+            before = table.top_row
+            table.post_message(copy.copy(message))
+            await pilot.pause()
+            assert (table.top_row - before) * side > 0, message
+            assert table.top_row <= table.cursor_row < table.top_row + table.page_rows, message
 
 
 async def test_a_tree_that_shrinks_to_nothing_and_grows_again_is_shown() -> None:

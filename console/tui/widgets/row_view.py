@@ -8,11 +8,14 @@ from textual import events
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.strip import Strip
 
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.widgets.changed_cells import changed_cells
+
+WHEEL_ROWS = 3  # of one step of the mouse wheel
 
 
 class RowView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -132,6 +135,34 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
         target = min(max(top, index - self.page_rows + 1), index)
         if target != top:
             self.scroll_to_row(target)
+
+    # the wheel and the scrollbar take the cursor along, so that keys act on a row that is visible
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        self._turn(event, self.top_row + WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._turn(event, self.top_row - WHEEL_ROWS)
+
+    def on_scroll_down(self, event: ScrollDown) -> None:
+        self._turn(event, self.top_row + self.page_rows)
+
+    def on_scroll_up(self, event: ScrollUp) -> None:
+        self._turn(event, self.top_row - self.page_rows)
+
+    def on_scroll_to(self, event: ScrollTo) -> None:
+        if event.y is not None:
+            self._turn(event, round(event.y))
+
+    def _turn(self, event: Message, top: int) -> None:
+        """Scroll so that this row is the first, and move the cursor to the nearest row on the screen."""
+        event.stop()
+        event.prevent_default()  # Textual would leave the cursor behind
+        top = max(min(top, round(self.max_scroll_y)), 0)
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        nearest = max(min(self.cursor_row, top + self.page_rows - 1), top)
+        if self.row_count and nearest != self.cursor_row:
+            self.action_move(nearest - self.cursor_row)
 
     def send_line(self, y: int, start: int = 0, cells: int | None = None) -> None:
         """Send one line of rows to the terminal again, or a part of it."""

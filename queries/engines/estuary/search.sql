@@ -1,5 +1,6 @@
 -- Tasks by name or number of their type, or by a part of their state or messages: all tasks if the table is small, else the
 -- first 5,000 due tasks.
+-- bytes: values that take more are not searched
 -- query: part of a type's name, "type 2", or part of a state or message
 -- Index: idx_tasks_ready_at. States and inboxes that take more than 64 kB are not searched; the last row counts their tasks.
 WITH types AS MATERIALIZED (
@@ -15,11 +16,11 @@ seen AS (
     WHERE NOT 'task_scan' = ANY (:met_needs) AND t.wake_at <= now() ORDER BY t.wake_at LIMIT 5000)
 ),
 judged AS MATERIALIZED (
-  SELECT s.task_id, greatest(pg_column_size(s.inner_state), pg_column_size(s.inbox), pg_column_size(s.inbox_next)) > 65536 AS large,
+  SELECT s.task_id, greatest(pg_column_size(s.inner_state), pg_column_size(s.inbox), pg_column_size(s.inbox_next)) > :bytes AS large,
          CASE WHEN s.task_type::text = ANY (ARRAY(SELECT task_type FROM types)) THEN 'title'
-              WHEN CASE WHEN pg_column_size(s.inner_state) <= 65536 THEN strpos(lower(s.inner_state::text), lower(:query)) > 0 END
-                OR CASE WHEN pg_column_size(s.inbox) <= 65536 THEN strpos(lower(s.inbox::text), lower(:query)) > 0 END
-                OR CASE WHEN pg_column_size(s.inbox_next) <= 65536 THEN strpos(lower(s.inbox_next::text), lower(:query)) > 0 END
+              WHEN CASE WHEN pg_column_size(s.inner_state) <= :bytes THEN strpos(lower(s.inner_state::text), lower(:query)) > 0 END
+                OR CASE WHEN pg_column_size(s.inbox) <= :bytes THEN strpos(lower(s.inbox::text), lower(:query)) > 0 END
+                OR CASE WHEN pg_column_size(s.inbox_next) <= :bytes THEN strpos(lower(s.inbox_next::text), lower(:query)) > 0 END
               THEN 'payload' END AS matched
     FROM seen s
 )

@@ -1,5 +1,6 @@
 -- Tasks by a part of their kind, state or output: all tasks if the table is small, else the 2,000 available tasks that were
 -- polled longest ago.
+-- bytes: values that take more are not searched
 -- query: part of a kind's name, or of stored bytes, in upper and lower case as stored
 -- Index: task__available_polled_at__idx. States and outputs that take more than 64 kB are not searched; the last
 -- row counts their tasks.
@@ -10,10 +11,10 @@ WITH seen AS (
     WHERE NOT 'task_scan' = ANY (:met_needs) AND t.status = 'Available' ORDER BY t.polled_at LIMIT 2000)
 ),
 judged AS MATERIALIZED (
-  SELECT s.task_id, s.created_at, pg_column_size(s.state) > 65536 OR pg_column_size(s.output) > 65536 AS large,
+  SELECT s.task_id, s.created_at, pg_column_size(s.state) > :bytes OR pg_column_size(s.output) > :bytes AS large,
          CASE WHEN strpos(lower(s.kind), lower(:query)) > 0 THEN 'title'
-              WHEN CASE WHEN pg_column_size(s.state) <= 65536 THEN position(convert_to(:query, 'UTF8') IN s.state) > 0 END
-                OR CASE WHEN pg_column_size(s.output) <= 65536 THEN position(convert_to(:query, 'UTF8') IN s.output) > 0 END
+              WHEN CASE WHEN pg_column_size(s.state) <= :bytes THEN position(convert_to(:query, 'UTF8') IN s.state) > 0 END
+                OR CASE WHEN pg_column_size(s.output) <= :bytes THEN position(convert_to(:query, 'UTF8') IN s.output) > 0 END
               THEN 'payload' END AS matched
     FROM seen s
 )

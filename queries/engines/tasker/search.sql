@@ -1,17 +1,18 @@
 -- Find templates by a part of their name; tasks by a part of their context, reason or initiator, among the newest 2,000;
 -- steps by a part of their error or results, among the newest 5,000 unprocessed ones.
+-- bytes: values that take more are not searched
 -- query: part of a text
 -- Indexes: tasks_pkey and idx_workflow_steps_active_operations backwards; named_tasks is small. Values that take more
 -- than 64 kB are not searched; the last row counts their tasks and steps. A step that failed stays unprocessed.
 WITH tasks AS MATERIALIZED (
-  SELECT t.task_uuid, pg_column_size(t.context) > 65536 AS large,
+  SELECT t.task_uuid, pg_column_size(t.context) > :bytes AS large,
          CASE WHEN strpos(lower(concat_ws(' ', t.reason, t.initiator, t.source_system)), lower(:query)) > 0
-                OR CASE WHEN pg_column_size(t.context) <= 65536 THEN strpos(lower(t.context::text), lower(:query)) > 0 END THEN 'payload' END AS matched
+                OR CASE WHEN pg_column_size(t.context) <= :bytes THEN strpos(lower(t.context::text), lower(:query)) > 0 END THEN 'payload' END AS matched
     FROM :"schema".tasks t ORDER BY t.task_uuid DESC LIMIT 2000
 ),
 steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, pg_column_size(s.results) > 65536 AS large,
-         CASE WHEN pg_column_size(s.results) <= 65536 AND strpos(lower(s.results::text), lower(:query)) > 0
+  SELECT s.workflow_step_uuid, pg_column_size(s.results) > :bytes AS large,
+         CASE WHEN pg_column_size(s.results) <= :bytes AND strpos(lower(s.results::text), lower(:query)) > 0
               THEN CASE WHEN strpos(lower(s.results #>> '{error,message}'), lower(:query)) > 0 THEN 'error' ELSE 'payload' END END AS matched
     FROM :"schema".workflow_steps s WHERE s.processed = false ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),

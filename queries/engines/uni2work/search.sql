@@ -1,12 +1,13 @@
 -- Jobs by a part of their content, among the oldest jobs, and cron entries by a part of their job, among the newest entries.
+-- bytes: values that take more are not searched
 -- Indexes: queued_job_pkey, cron_last_exec_pkey. Contents that take more than 64 kB are not searched; the last
 -- row counts their rows.
 WITH jobs AS MATERIALIZED (
-  SELECT q.id, CASE WHEN pg_column_size(q.content) <= 65536 THEN strpos(lower(q.content::text), lower(:query)) > 0 END AS hit
+  SELECT q.id, CASE WHEN pg_column_size(q.content) <= :bytes THEN strpos(lower(q.content::text), lower(:query)) > 0 END AS hit
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
 ),
 entries AS MATERIALIZED (
-  SELECT c.id, CASE WHEN pg_column_size(c.job) <= 65536 THEN strpos(lower(c.job::text), lower(:query)) > 0 END AS hit
+  SELECT c.id, CASE WHEN pg_column_size(c.job) <= :bytes THEN strpos(lower(c.job::text), lower(:query)) > 0 END AS hit
     FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT :head::int
 )
 (SELECT 'job:' || j.id AS id, 'payload' AS matched, NULL::text AS cursor FROM jobs j WHERE j.hit AND :query <> '' ORDER BY j.id LIMIT :page)
