@@ -74,6 +74,13 @@ def has_bytes(text: str) -> bool:
     return not text.isascii() and re.search(_BYTES, text) is not None
 
 
+def lost_bytes(text: str) -> str:
+    """Return why an id may not be found although it is on the screen, or ""."""
+    found = re.search(r"\\x[89a-f][0-9a-f]", text)
+    reason = "is a byte that is no text, unstick cannot look the id up; psql can"
+    return f"If {found[0]} in it {reason}." if found else ""
+
+
 def shown_bytes(text: str) -> str:
     """Return ``text`` with bytes that are no text as ``\\xe9``."""
     return re.sub(_BYTES, _code, text)

@@ -29,7 +29,7 @@ from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LockedError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
 from queries.model import (
     AuditLogEntry,
     Changes,
@@ -502,7 +502,7 @@ class Workspace:
         for label, reader in self.engines.items():
             try:
                 found[label], source = await reader.changed(before.since, before.places.get(label, {}), page + 1)
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError as error:
                 source = ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=error.line)
@@ -513,7 +513,7 @@ class Workspace:
             entries, _ = await self.audit_entries(after, page + 1, None, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             why = self.audit_log_closed
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             why = error.line
@@ -536,11 +536,11 @@ class Workspace:
     async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 
-        Raises only LostError, because the rest of the node can be shown without entries.
+        Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
         try:
             entries, _ = await self.audit_entries(page=most, node_id=node_id)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             return (), error.line

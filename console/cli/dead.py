@@ -12,7 +12,7 @@ from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named
 from console.text.spans import Spans
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import DeadLetter, DeadLetterReport, Group, Record
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -56,7 +56,7 @@ async def read(reader: Reader, limit: int) -> DeadLetterReport:
             cursor, at, scan_required, scope = page.cursor, page.at, page.scan_required, page.scope
             if cursor is None or len(found) > limit:
                 break
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)

@@ -33,6 +33,7 @@ from queries.errors import DatabaseError
 from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
 from queries.read import guard_token
 from queries.read.reader import Reader
+from queries.safe_text import lost_bytes
 from queries.workspace import Workspace
 from queries.write import bulk_list, undo
 from queries.write.audit_log import TABLE, operator
@@ -276,7 +277,9 @@ def _gone(reader: Reader, node_id: str) -> Result:
     if reader.found.policies:
         why = "row-level policy: this role sees no row with this id; it may be hidden or deleted"
         return Result(id=node_id, outcome=Outcome.DENIED, why=why)
-    return Result(id=node_id, outcome=Outcome.GONE, why="not found; it may have been deleted")
+    return Result(
+        id=node_id, outcome=Outcome.GONE, why=f"not found; it may have been deleted. {lost_bytes(node_id)}".rstrip(". ")
+    )
 
 
 def _with(dry_run: DryRun, gone: Sequence[Result]) -> DryRun:

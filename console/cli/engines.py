@@ -13,7 +13,7 @@ from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Count, Record
 from queries.read.reader import Reader
 
@@ -78,7 +78,7 @@ async def _summary(reader: Reader) -> EngineSummary:
     why = ""
     try:
         counts = await reader.counts()
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         why = error.line

@@ -14,7 +14,7 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Finding, Findings, Precision, Record, SkippedFinding
 from queries.read.reader import Reader
 
@@ -90,7 +90,7 @@ class Metrics:
                 known = count.n is not None and count.precision is not Precision.UNKNOWN
                 labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
                 self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             self.failed({label: error.line})
@@ -98,7 +98,7 @@ class Metrics:
         try:
             part = await reader.findings(page=MOST)
             self.unread |= {label: part.unread} if part.unread else {}
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             self.failed({label: error.line})

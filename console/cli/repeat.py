@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from console.cli.output import Output, say
 from console.model.refresh_clock import SHARE, RefreshClock
-from queries.errors import DatabaseError
+from queries.db.backoff import Backoff
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.workspace import Workspace
 
 
@@ -16,21 +17,25 @@ async def repeat(
 ) -> int:
     """Call ``once`` at each interval, or later to limit the server's load.
 
-    ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again.
-    Return the last exit code.
+    ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again,
+    later and later while there is no connection. Return the last exit code.
     """
-    clock = RefreshClock(interval, SHARE)
-    code = 0
+    clock, backoff = RefreshClock(interval, SHARE), Backoff()
+    code, pause = 0, 0.0
     while not output.closed:
-        await asyncio.sleep(clock.wait())
+        await asyncio.sleep(max(clock.wait(), pause))
+        pause = 0.0
         clock.begin()
         worked = workspace.database.load.worked
         if clear:
             output.clear()
         try:
             code = await once()
+            backoff.reset()
         except DatabaseError as error:
             say(*str(error).splitlines())
             code = 1
+            if isinstance(error, NO_CONNECTION):
+                pause = workspace.database.rests or backoff.next(error)
         clock.end(workspace.database.load.worked - worked)
     return code

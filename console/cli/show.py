@@ -13,6 +13,7 @@ from console.text.arguments import arguments
 from console.text.pages import detail as pages
 from queries.model import Node
 from queries.read.reader import Reader
+from queries.safe_text import lost_bytes
 
 
 async def show(target: Target, text: str, size: int) -> int:
@@ -25,7 +26,7 @@ async def show(target: Target, text: str, size: int) -> int:
         detail = await reader.detail(node_id, size)
         if detail is None:
             hidden = ", or a row-level policy hides it" if reader.found.policies else ""
-            say(f"{node_id} was not found. It may have been deleted{hidden}.")
+            say(f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip())
             return find.NOT_FOUND
         entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))

@@ -14,7 +14,7 @@ from console.target import Target
 from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Finding, Findings, SkippedFinding, Stuck
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -73,7 +73,7 @@ async def read(
             capped += [(reader.label, each) for each in part.capped]
             if reader.found.readable:  # otherwise one line about the missing privileges is enough
                 lines += _failures(part)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             lines.append(f"{reader.label}: {error}")
@@ -112,7 +112,7 @@ async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, s
             failed.pop(reader.label, None)
             try:
                 await reader.sample()
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError as error:
                 failed[reader.label] = error.line

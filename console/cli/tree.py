@@ -17,7 +17,7 @@ from console.model.selection import LOOKED, finding_terms, may_match, select, us
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Node, Page, Record, ScanRequired
 from queries.read.reader import Reader
 
@@ -105,7 +105,7 @@ async def tree(
                 try:
                     rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, found)
                     found.rows += rows
-                except LostError:
+                except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
                     why = str(error)

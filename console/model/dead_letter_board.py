@@ -11,7 +11,7 @@ from typing import Final
 
 from console.model.filter import Fields
 from console.model.row_list import Grouping
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import DeadLetter, Group, Record, ScanRequired
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -217,7 +217,7 @@ def _key(group: Group) -> str:
 async def _collect_error(part: EngineDeadLetters, reading: Awaitable[None]) -> None:
     try:
         await reading
-    except (LostError, UnreachableError):
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         part.error_text, part.due = error.line, False

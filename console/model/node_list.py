@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from console.model.forest import Change, EdgeRow, Forest
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Node, Page, Record, ScanRequired
 from queries.read.reader import Reader
 
@@ -174,7 +174,7 @@ class NodeList:
         fresh: set[str] = set()
         try:
             await self._read_new(ids, changes, fresh)
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError:  # the nodes on the screen can still be read by id
             await self._read_again(reader, ids, changes)

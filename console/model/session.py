@@ -20,7 +20,7 @@ from queries.actions import unfinished
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
-from queries.errors import NO_CONNECTION, DatabaseError, LostError, RefusedError
+from queries.errors import NO_CONNECTION, DatabaseError, LostError
 from queries.model import Count, DryRun, Finding, Incident, Node, SkippedFinding
 from queries.read.reader import Reader
 from queries.workspace import Workspace
@@ -35,7 +35,6 @@ STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals 
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
-REFUSED = (30.0, 300.0)  # seconds after the first refused login, at most: a few attempts may lock an account
 PAINT = 0.05  # seconds reserved for painting the first rows
 
 
@@ -124,7 +123,6 @@ class Session:
         self._forced = False  # poll everything although paused
         self._once = False  # poll the screen although paused
         self._backoff = Backoff()
-        self._refused = Backoff(*REFUSED)
         self._loop: asyncio.Task[object] | None = None
         self._since = 0.0
         self.works: list[BulkRun] = []
@@ -275,6 +273,8 @@ class Session:
         """Poll everything now, even while paused."""
         self._run_all()
         self._forced, self.retry_at = True, 0.0
+        if self.workspace is not None:
+            self.workspace.database.log_in_now()
         self._wake.set()
 
     def _run_all(self) -> None:
@@ -369,7 +369,6 @@ class Session:
         self.link, self.error_text = Link.LIVE, ""
         self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
         self._backoff.reset()
-        self._refused.reset()
         self._run_all()
         self.changed()
 
@@ -499,8 +498,8 @@ class Session:
         self.error_text = str(error)
         if self.link is not Link.LIVE or isinstance(error, NO_CONNECTION):
             self.link = Link.LOST if self.workspace else Link.CONNECTING
-            pauses = self._refused if isinstance(error, RefusedError) else self._backoff
-            self.retry_at = self._now() + pauses.next()
+            rests = self.workspace.database.rests if self.workspace else 0.0
+            self.retry_at = self._now() + (rests or self._backoff.next(error))
             self._wake.set()
 
     async def _wait(self) -> None:

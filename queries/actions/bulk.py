@@ -246,7 +246,7 @@ class Bulk:
             if time.monotonic() > deadline:
                 yield self._progress(given_up=True)
                 return
-            pause = backoff.next()
+            pause = self._workspace.database.rests or backoff.next()
             yield self._progress(waits=pause)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):

@@ -37,17 +37,16 @@ from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
 from queries.errors import (
+    NO_CONNECTION,
     ConflictError,
     DatabaseError,
     DeniedError,
     LockedError,
-    LostError,
     OvertakenError,
     ReadOnlyError,
     SlowError,
     TableLockedError,
     UnencodableError,
-    UnreachableError,
 )
 from queries.model import (
     BULK,
@@ -463,13 +462,12 @@ async def _attempt(
         return [stopped, *(await _attempt(workspace, request, rest, commit=commit, until=until) if rest else [])]
     except TableLockedError as error:
         return [unchanged(request, versions, Outcome.LOCKED, error.line)]
+    except NO_CONNECTION as error:
+        return [_unsent(request, versions, error, commit=commit)]
     except DeniedError as error:
-        policies = action_transaction.policies
-        if policies and len(versions) > 1 and time.monotonic() < until:
+        if action_transaction.policies and len(versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, versions, error, commit=commit, until=until)
-        needed = f"The action needs {', '.join(action_transaction.action.privileges)}, and INSERT on the audit log."
-        why = f"row-level policy or missing privilege: {error.line}" if policies else f"{error.line} {needed}"
-        return [unchanged(request, versions, Outcome.DENIED, why)]
+        return [_denied(request, versions, error, action_transaction)]
     except OvertakenError:
         raise
     except DatabaseError as error:
@@ -478,10 +476,30 @@ async def _attempt(
         if not commit and not (_narrows(error) or error.code.startswith(_FULL)):
             raise
         action_transaction = unchanged(request, versions, _outcome(request, error), f"{error.line} {UNCHANGED}")
-        if isinstance(error, LostError | UnreachableError | ReadOnlyError):
-            action_transaction.retry = versions
+        action_transaction.retry = versions if isinstance(error, ReadOnlyError) else {}
         return [action_transaction]
     return [action_transaction]
+
+
+def _unsent(request: Request, versions: dict[str, str], error: DatabaseError, *, commit: bool) -> ActionTransaction:
+    """Return a transaction that was not sent, and may be later.
+
+    A dry run raises ``error``.
+    """
+    if not commit and not error.code.startswith(_FULL):
+        raise error
+    unsent = unchanged(request, versions, Outcome.UNSENT, f"{error.line} {UNCHANGED}")
+    unsent.retry = versions
+    return unsent
+
+
+def _denied(
+    request: Request, versions: Mapping[str, str], error: DeniedError, tried: ActionTransaction
+) -> ActionTransaction:
+    """Return a transaction that a policy or a missing privilege stopped."""
+    needed = f"The action needs {', '.join(tried.action.privileges)}, and INSERT on the audit log."
+    policies = f"row-level policy or missing privilege: {error.line}"
+    return unchanged(request, versions, Outcome.DENIED, policies if tried.policies else f"{error.line} {needed}")
 
 
 def _missed(
@@ -657,10 +675,10 @@ def _entry(
 def _outcome(request: Request, error: DatabaseError) -> Outcome:
     if any(fnmatchcase(error.constraint, index) for index in request.reader.engine.spec.stale_by):
         return Outcome.STALE
+    if isinstance(error, NO_CONNECTION):
+        return Outcome.UNSENT
     if isinstance(error, LockedError):
         return Outcome.LOCKED
     if isinstance(error, DeniedError):
         return Outcome.DENIED
-    if isinstance(error, LostError | UnreachableError):
-        return Outcome.UNSENT
     return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

@@ -25,7 +25,7 @@ from queries.actions.redrive_rules import (
     Watch,
 )
 from queries.db.backoff import Backoff
-from queries.errors import LostError, UnreachableError
+from queries.errors import NO_CONNECTION
 from queries.model import Answer
 
 LOOK = 0.5  # most seconds between two looks at the revived nodes
@@ -96,11 +96,11 @@ class Runner:
                 if isinstance(step, Ended):
                     return
                 await self._do(step)
-            except (LostError, UnreachableError) as error:
+            except NO_CONNECTION as error:
                 if time.monotonic() > deadline or self._decisions.stopped:
                     raise
                 self._known, self.error_text = False, error.line
-                pause = backoff.next()
+                pause = backoff.next(error)
                 yield Watch(seconds=pause)
                 await self._world.pause(pause)
 

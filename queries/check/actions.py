@@ -16,7 +16,7 @@ from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.database import Transaction
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import OPEN, DryRun, Node, Outcome, Result
 from queries.psql_text import array
 from queries.read import documents
@@ -85,7 +85,7 @@ class ActionCheck:
         self._suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
 
     async def run(self) -> Check:
-        """Try every action. Raises LostError."""
+        """Try every action. Raises an error of NO_CONNECTION only."""
         check_locking(self.reader.engine, self.notes)
         await self._read_suggestions()
         for action in self.reader.engine.actions_here:
@@ -93,7 +93,7 @@ class ActionCheck:
                 continue
             try:
                 await self._try(action)
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError as error:
                 self.notes.error(self._at(action), error, f"{action.name}: ")
@@ -297,13 +297,13 @@ class ActionCheck:
     async def crowded(self, crowd: Crowd) -> None:
         """Try each action on one node to which all other rows refer.
 
-        A fixture seldom has rows below a node that an action can change. Raises LostError.
+        A fixture seldom has rows below a node that an action can change. Raises an error of NO_CONNECTION only.
         """
         for tried in self.tried:
             if tried.action.document is None:
                 try:
                     await self._crowded(tried, crowd)
-                except LostError:
+                except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
                     self.notes.note(f"{tried.action.name} was not tried with rows that refer to its node: {error.line}")
@@ -363,7 +363,7 @@ class ActionCheck:
             running.expect({i: _other(version) for i, version in tried.changed.items()})
             try:
                 changed = await running.change(transaction)
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError:
                 return  # such as a version that is not a number: nothing was changed either

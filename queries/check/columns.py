@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from queries.check.report import Check, Notebook
 from queries.contract.rows import SHAPES, columns, required
 from queries.db.database import Description, Transaction
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import DRAWN, Record
 from queries.read.reader import Reader
 from queries.statement import PARAMETERS, Statement
@@ -27,7 +27,10 @@ class Described(Record):
 
 
 async def check_columns(reader: Reader, toml: TomlFile) -> Check:
-    """Compare every statement of an engine with its contract. Raises LostError."""
+    """Compare every statement of an engine with its contract.
+
+    Raises an error of NO_CONNECTION only.
+    """
     notes = Notebook("columns and types", toml, reader.found.schema)
     version = reader.database.server.version if reader.database.server else 0
     for each in _statements(reader):
@@ -45,7 +48,7 @@ async def check_columns(reader: Reader, toml: TomlFile) -> Check:
 async def _check(transaction: Transaction, each: Described, notes: Notebook) -> None:
     try:
         described = await transaction.describe(each.statement)
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         notes.error(each.statement, error)

@@ -11,7 +11,7 @@ from queries.contract.allowed_words import allowed_words
 from queries.contract.defaults import ENDED
 from queries.contract.phases import phases_of
 from queries.contract.references import evidence_names
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import Finding, Node, Page, Phase
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
@@ -48,7 +48,10 @@ async def known_nodes(reader: Reader, most: int = MOST) -> dict[str, Node]:
 
 
 async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
-    """Check what a tree shows: nodes, pages and children. Raises LostError."""
+    """Check what a tree shows: nodes, pages and children.
+
+    Raises an error of NO_CONNECTION only.
+    """
     notes = Notebook("nodes and pages", toml, reader.found.schema)
     try:
         nodes = await known_nodes(reader)
@@ -61,7 +64,7 @@ async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
             await _check_pages(_of(reader, which), read, notes)
         await _check_children(reader, nodes, notes)
         await _check_lookups(reader, nodes, notes)
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         notes.error(None, error)
@@ -69,14 +72,17 @@ async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
 
 
 async def check_many_nodes(reader: Reader, toml: TomlFile) -> Check:
-    """Check the pages of a database with more rows than a fixture. Raises LostError."""
+    """Check the pages of a database with more rows than a fixture.
+
+    Raises an error of NO_CONNECTION only.
+    """
     notes = Notebook("nodes and pages", toml, reader.found.schema)
     try:
         nodes = await known_nodes(reader)
         for which, read in (("roots", reader.roots), ("live", reader.live)):
             await _check_pages(_of(reader, which), read, notes, few=MANY_ROWS)
         await _check_children(reader, nodes, notes, few=MANY_ROWS, most=3)
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         notes.error(None, error)
@@ -86,7 +92,7 @@ async def check_many_nodes(reader: Reader, toml: TomlFile) -> Check:
 async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
     """Check that findings of one node are those of no other, with many rows.
 
-    Raises LostError.
+    Raises an error of NO_CONNECTION only.
     """
     notes = Notebook("findings and dead letters", toml, reader.found.schema)
     try:
@@ -96,7 +102,7 @@ async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
                 seen.add(finding.code)
                 await _check_alone(reader, finding, notes)
         await _check_dead(reader, notes, few=MANY_ROWS)
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         notes.error(None, error)
@@ -104,12 +110,15 @@ async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
 
 
 async def check_findings(reader: Reader, toml: TomlFile) -> Check:
-    """Check findings, dead letters, samples, counts and changes. Raises LostError."""
+    """Check findings, dead letters, samples, counts and changes.
+
+    Raises an error of NO_CONNECTION only.
+    """
     notes = Notebook("findings and dead letters", toml, reader.found.schema)
     for check in (_check_findings, _check_dead, _check_others):
         try:
             await check(reader, notes)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             notes.error(None, error)
@@ -353,7 +362,7 @@ async def _check_others(reader: Reader, notes: Notebook) -> None:
         try:
             if reader.variant.select(name) is not None:
                 await run()
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             notes.error(_of(reader, name), error)

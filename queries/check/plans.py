@@ -17,7 +17,7 @@ from queries.check.scripts import query, script
 from queries.contract.defaults import OF_EXPRESSION
 from queries.contract.engine import Engine
 from queries.db.database import Transaction
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.psql_text import array
 from queries.read.reader import PAGE, Reader
 from queries.statement import Statement
@@ -69,11 +69,11 @@ async def check_plans(
             for each in tried:
                 try:
                     await _check_action(workspace.engines[engine.name], each, rows, notes)
-                except LostError:
+                except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
                     notes.note(f"{each.action.name} was not tried with many rows: {error.line}")
-    except LostError:
+    except NO_CONNECTION:
         raise
     except DatabaseError as error:
         notes.note(f"the rows could not be multiplied: {error.line}")

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import random
 
+from queries.errors import RefusedError
+
+REFUSED = (30.0, 300.0)  # seconds after the first refused login, at most: a few attempts may lock an account
+
 
 class Backoff:
-    """Pauses between connection attempts, in seconds, doubled up to ``longest``."""
+    """Pauses between connection attempts, in seconds, doubled up to ``longest``.
+
+    After a refused login they are those of `REFUSED`, and counted on their own.
+    """
 
     def __init__(self, first: float = 0.5, longest: float = 15.0) -> None:
-        self._first, self._longest, self._failures = first, longest, 0
+        self._limits = {False: (first, longest), True: REFUSED}
+        self._failures = {False: 0, True: 0}
 
-    def next(self) -> float:
-        """Return the pause after one more failure."""
-        self._failures += 1
-        return random.uniform(0.5, 1.0) * min(self._longest, self._first * 2.0 ** (self._failures - 1))
+    def next(self, error: BaseException | None = None) -> float:
+        """Return the pause after one more failure, of which ``error`` is the reason."""
+        refused = isinstance(error, RefusedError)
+        first, longest = self._limits[refused]
+        self._failures[refused] += 1
+        return random.uniform(0.5, 1.0) * min(longest, first * 2.0 ** (self._failures[refused] - 1))
 
     def reset(self) -> None:
         """Start again with the first pause, after a success."""
-        self._failures = 0
+        self._failures = {False: 0, True: 0}

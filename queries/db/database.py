@@ -30,6 +30,7 @@ from queries.errors import (
     LockedError,
     LostError,
     ReadOnlyError,
+    RefusedError,
     SlowError,
     UnreadableError,
     table_locks,
@@ -401,7 +402,9 @@ class Database:
         self.server: Server | None = None
         self.load = Load()
         self.patience = patience
-        self.backoff = Backoff()
+        self._backoff = Backoff()
+        self._refused: RefusedError | None = None  # by the last login
+        self._rest_until = 0.0  # on the event loop's clock
         self._connections: dict[str, asyncpg.Connection[Any]] = {}
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
@@ -424,7 +427,7 @@ class Database:
     async def _batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         begin = _begin_read(READ_TIMEOUT * self.patience, in_order=True)
         new = not self._is_open("read")
-        connection = self._connections["read"] if not new else await connect(self.text)
+        connection = self._connections["read"] if not new else await self._connect()
         try:
             first, *rows = await self._run_script(connection, begin, [BatchedQuery(statement("server")), *queries])
         except BaseException:
@@ -597,7 +600,7 @@ class Database:
 
     async def _connected(self, purpose: str) -> asyncpg.Connection[Any]:
         if not self._is_open(purpose):
-            connection = await connect(self.text)
+            connection = await self._connect()
             begin = _begin_read(READ_TIMEOUT, in_order=False)
             try:
                 rows = await self._run_script(connection, begin, [BatchedQuery(statement("server"))])
@@ -610,8 +613,32 @@ class Database:
     def _register(self, purpose: str, connection: asyncpg.Connection[Any], server: Mapping[str, Any]) -> None:
         if self._connections.get(purpose) is not connection:
             self._connections[purpose], self._described[purpose] = connection, {}
-            self.backoff.reset()
+            self._backoff.reset()
+            self._refused = None
         self.server = Server(**server, **_link(connection))
+
+    async def _connect(self) -> asyncpg.Connection[Any]:
+        """Connect, but raise the same error again soon after a refused login.
+
+        Raises DatabaseError.
+        """
+        if self._refused is not None and self.rests > 0:
+            raise self._refused.with_traceback(None)
+        try:
+            return await connect(self.text)
+        except RefusedError as error:
+            self._refused = error
+            self._rest_until = asyncio.get_running_loop().time() + self._backoff.next(error)
+            raise
+
+    @property
+    def rests(self) -> float:
+        """Seconds without a login after a refused one; 0 if there is no such pause."""
+        return max(self._rest_until - asyncio.get_running_loop().time(), 0.0) if self._refused is not None else 0.0
+
+    def log_in_now(self) -> None:
+        """Let the next statement log in, because the operator wants to."""
+        self._refused = None
 
     def _drop(self, purpose: str) -> None:
         connection = self._connections.pop(purpose, None)

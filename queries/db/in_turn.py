@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from queries.db.database import Transaction
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ async def in_turn(
         item = left.pop(0)
         try:
             await read(transaction, item)
-        except (LostError, UnreachableError):
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             failed(item, error.line)

@@ -38,9 +38,15 @@ class Refusal(NamedTuple):
 
 REFUSED: Mapping[str, Refusal] = {
     "channel_binding": Refusal(
-        frozenset({"require"}), "unstick cannot bind to the channel: use sslmode=verify-full instead"
+        frozenset({"require"}),
+        "unstick cannot bind to the channel: remove the word and use sslmode=verify-full,"
+        " which stops the same attack (sslrootcert=system for a public certificate)",
     ),
-    "require_auth": Refusal(frozenset(), "unstick cannot choose how to log in: use sslmode=verify-full instead"),
+    "require_auth": Refusal(
+        frozenset(),
+        "unstick cannot choose how to log in: remove the word and use sslmode=verify-full, so that no other server"
+        " gets the password (sslrootcert=system for a public certificate)",
+    ),
     "gssencmode": Refusal(
         frozenset({"require"}), "unstick cannot encrypt with GSSAPI: use sslmode=verify-full instead"
     ),

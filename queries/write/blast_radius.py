@@ -14,7 +14,7 @@ import time
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
 
 from queries.db.database import Transaction
-from queries.errors import DatabaseError, LostError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import BlastRadius, Phase, Precision, Reach, Record, split_id
 from queries.read.reader import RELATIONS, Reader
 
@@ -113,7 +113,7 @@ class Measurement:
         await reads.begin()
         try:
             rows = await self._reader.related(transaction, acted, RELATED + 1)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             await reads.failed()
@@ -156,7 +156,7 @@ class _Reads:
             nodes = await reader.existing(self._transaction, ids)
             state.phases.update((node.id, node.phase) for node in nodes)
             state.jobs.update((node.id, node.job_id) for node in nodes)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError as error:
             await self.failed()
@@ -169,7 +169,7 @@ class _Reads:
                 continue
             try:
                 found, why = await reader.findings_of(self._transaction, spec, ids)
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError as error:
                 await self.failed()
@@ -184,7 +184,7 @@ class _Reads:
 async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius | None:
     """Read what differs once more, after the rollback, and return the blast radius.
 
-    None if nothing was measured. Raises LostError.
+    None if nothing was measured. Raises an error of NO_CONNECTION only.
     """
     if not measured:
         return None
@@ -196,7 +196,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
                 reads = _Reads(transaction, time.monotonic() + BUDGET)
                 await reads.begin()
                 now = await reads.state(reader, ids)
-        except LostError:
+        except NO_CONNECTION:
             raise
         except DatabaseError:
             now = None

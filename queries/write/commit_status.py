@@ -12,7 +12,7 @@ import time
 
 from queries.db.database import Database, Transaction
 from queries.db.shared_sql import statement
-from queries.errors import ConflictError, DatabaseError, LockedError, LostError, SlowError, UnreachableError
+from queries.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.model import AuditLogEntry, Record
 from queries.write import audit_log
 from queries.write.action_transaction import ActionTransaction
@@ -27,7 +27,7 @@ COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 ROLLED_BACK = "the connection broke before COMMIT, so the server rolled everything back"
 
 
-AGAIN = (LostError, UnreachableError, SlowError, LockedError)  # errors of a server that is down or has just started
+AGAIN = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server that is down or has just started
 
 
 async def send_commit(transaction: Transaction) -> str | None:

@@ -111,3 +111,11 @@ def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: Postg
     answer = unstick("do", "retry", ids[0], "--reason", "it was stuck", "--dry-run", dsn=dsn)
     assert "bytes that are no UTF-8" in answer.out + answer.err, answer
     server.drop(dsn)
+
+
+async def test_an_id_with_bytes_that_are_no_text_says_why_it_is_not_found(tasker: str) -> None:
+    for words in (("show",), ("find",), ("do", "retry", "--reason", "it was stuck", "--dry-run")):
+        name, *rest = words
+        action, options = rest[:1] if name == "do" else [], rest[1:] if name == "do" else []
+        answer = await asyncio.to_thread(unstick, name, *action, "tasker/step:caf\\xe9", *options, dsn=tasker)
+        assert "\\xe9 in it is a byte that is no text" in answer.out + answer.err, answer

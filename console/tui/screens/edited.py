@@ -16,7 +16,7 @@ from console.tui.screens.refused import RefusedScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.read import documents
 
 NO_TERMINAL = (
@@ -42,7 +42,7 @@ async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
             try:
                 made = await checked(reader, node, planned(workspace, reader, plan.name, node, document, given))
                 return msgspec.structs.replace(made, key=plan.key)
-            except (TextError, LostError, UnreachableError) as error:
+            except (TextError, *NO_CONNECTION) as error:
                 again = not isinstance(error, TextError) or error.again
                 if not again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
                     raise

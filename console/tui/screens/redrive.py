@@ -26,7 +26,7 @@ from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.actions.redrive_plan import RedrivePlan
 from queries.actions.redrive_rules import Reason, parse_settings, sizes
 from queries.contract.spec import Action, Argument
-from queries.errors import DatabaseError, LostError, UnreachableError
+from queries.errors import NO_CONNECTION, DatabaseError
 from queries.model import DeadLetter, Node
 from queries.read.reader import Reader
 from queries.safe_text import safe_text
@@ -66,7 +66,7 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
             plan, entered = confirmed
             try:
                 run = await redrive_plan.begin(workspace, plan)
-            except (LostError, UnreachableError) as error:
+            except NO_CONNECTION as error:
                 page.say(f"No dead letter was revived. {error.line}", "bad")
     except DatabaseError as error:
         page.host.refuse(error.line)
@@ -112,7 +112,7 @@ async def _confirmed(
             plan = await redrive_plan.plan_redrive(
                 workspace, reader.label, dead_letters, selection, settings, entered.reason, arguments
             )
-        except (LostError, UnreachableError) as error:
+        except NO_CONNECTION as error:
             page.say(f"No dead letter was revived. {error.line}", "bad")
             continue
         first = plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]

@@ -1,0 +1,136 @@
+"""Each command and the console on machines that lack something."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT, environment, unstick
+from tests.proof import most_in_proof, proof
+from tests.servers import PostgresServer
+from tests.terminal.driver import Terminal
+
+UNNAMED = (  # a user id without an entry in passwd; it may read this checkout
+    *("setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"),
+    *("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"),
+)
+OLD = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+GONE = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "USER", "LOGNAME"), "")
+MACHINES: dict[str, tuple[Sequence[str], Mapping[str, str], str]] = {  # words before the command, variables, streams
+    "user without passwd": (UNNAMED, GONE, ""),
+    "read-only HOME": ((), {**GONE, "HOME": "/proc/self"}, ""),
+    "LC_ALL=C": ((), {**OLD, "LC_ALL": "C"}, ""),
+    "ISO 8859-1": ((), {**OLD, "PYTHONIOENCODING": "iso8859-1", "LC_ALL": "de_DE.iso88591"}, ""),
+    "closed streams": ((), {}, "<&- >&- 2>&-"),
+    "cron": (("env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={ROOT}"), {}, "</dev/null"),
+    "no HOME": ((), GONE, ""),
+    "EUC-JP": ((), {**OLD, "PYTHONIOENCODING": "euc_jp"}, ""),
+    "closed stdin": ((), {}, "<&-"),
+    "closed stderr": ((), {}, "2>&-"),
+}
+CASES = [*itertools.product(MACHINES, ["stuck", "do", "watch"])]
+FIRST = [(machine, command) for machine, command in CASES if (machine, command) in (
+    ("user without passwd", "do"), ("LC_ALL=C", "stuck"), ("cron", "watch"), ("closed streams", "do"),
+)]  # fmt: skip
+
+
+def skip_without_root(machine: str) -> None:
+    if machine == "user without passwd" and os.geteuid() != 0:
+        pytest.skip("only root can be another user")
+
+
+@pytest.mark.parametrize(
+    ("machine", "command"), most_in_proof([*FIRST, *(case for case in CASES if case not in FIRST)], len(FIRST))
+)
+def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, machine: str, command: str) -> None:
+    skip_without_root(machine)
+    before, variables, streams = MACHINES[machine]
+    words = [command]
+    if command == "do":
+        found = unstick("stuck", "--json", dsn=eternaltwin_demo).found
+        node = next(each["node_id"] for each in found if each["action"] == "wake")
+        words = ["do", "wake", node, "--reason", "it was stuck", "--dry-run"]
+    elif command == "watch":
+        (tmp_path / "seen").mkdir(mode=0o777)
+        (tmp_path / "seen").chmod(0o777)
+        for folder in (tmp_path, *tmp_path.parents[:2]):
+            folder.chmod(0o755)
+        hook = tmp_path / "hook"
+        hook.write_text(f'#!/bin/sh\ncat > "$(mktemp {tmp_path}/seen/XXXXXX)"\nkill -INT "$(ps -o ppid= -p $$)"\n')
+        hook.chmod(0o755)
+        words = ["watch", "--existing", "--on-new", str(hook)]
+    script = f'exec "$@" {streams}'
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", *before, sys.executable, "-m", "console", *words, "-d", eternaltwin_demo],
+        cwd=ROOT,
+        env={**environment(tmp_path), **variables},
+        capture_output=True,
+        timeout=120,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    assert b"bug" not in done.stderr, done.stderr
+    if command == "watch":
+        assert done.returncode in (0, 130, -signal.SIGINT), done
+        assert any(file.stat().st_size for file in (tmp_path / "seen").iterdir()), done
+    else:
+        assert done.returncode == 0, done
+        assert bool(done.stdout) == (">&-" not in streams.replace("2>&-", "")), done
+
+
+@proof
+@pytest.mark.parametrize("machine", [name for name in MACHINES if not MACHINES[name][2]])
+def test_the_console_runs(eternaltwin_demo: str, tmp_path: Path, machine: str) -> None:
+    skip_without_root(machine)
+    before, variables, _ = MACHINES[machine]
+    command = (*before, sys.executable, "-m", "console")
+    with Terminal(eternaltwin_demo, home=tmp_path, command=command, start="", **variables) as terminal:
+        terminal.wait_for("live", "SendEmail").press("?").wait_for("Keys everywhere")
+        assert terminal.leave("q") == 0
+
+
+@proof
+@pytest.mark.parametrize("words", [["stuck", "--engine"], ["find"], ["show"], ["do", "wake"]], ids=" ".join)
+def test_words_that_are_no_text(eternaltwin_demo: str, tmp_path: Path, words: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "console", *words, b"\xff\xe9", "-d", eternaltwin_demo],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        timeout=120,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    assert b"bug" not in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+PIPES = ["config", "password", "service", "input"]
+
+
+@pytest.mark.parametrize("what", most_in_proof(PIPES, 2))
+def test_a_named_pipe_in_place_of_a_file_is_no_reason_to_wait(
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path, what: str
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe, 0o600)
+    dsn, words, env = eternaltwin_demo, ["stuck"], environment(tmp_path)
+    if what == "config":
+        words += ["--config", str(pipe)]
+    elif what == "password":
+        dsn, env = f"host=127.0.0.1 port={server.port} user=postgres dbname=x passfile={pipe}", env
+    elif what == "service":
+        dsn, env = "service=x", {**env, "PGSERVICEFILE": str(pipe)}
+    else:
+        words = ["do", "edit", "eternaltwin/task:1", "--input", str(pipe), "--reason", "x", "--yes"]
+    done = subprocess.run(
+        [sys.executable, "-m", "console", *words, "-d", dsn], cwd=ROOT, env=env, capture_output=True, timeout=60
+    )
+    assert done.returncode in (1, 2), done
+    assert 1 <= len(done.stderr.splitlines()) <= 2, done.stderr
+    assert b"bug" not in done.stderr

@@ -1,0 +1,217 @@
+"""Logins after a changed password are few: a server may lock the account."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from console.cli import repeat as repeating
+from console.cli.output import Output
+from console.model.session import Session
+from queries.actions import perform, redrive_plan, redrive_world
+from queries.actions.redrive_rules import Budget, Settings
+from queries.actions.redrive_world import Console
+from queries.db import connecting, database
+from queries.db.in_turn import in_turn
+from queries.errors import DatabaseError, RefusedError
+from queries.workspace import Workspace
+from queries.write import audit_log
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import OPERATOR, dry_run_of, opened, seen
+from tests.servers import PostgresServer
+
+MINUTES, STEP = 300.0, 0.02
+MOST = 10  # logins in five minutes
+SETTINGS = Settings(budget=Budget(percent=10.0), wait=60.0)
+TABLE = {"agent_jobs": {"profile": "table"}}
+
+
+class Clock:
+    """The event loop's clock, which runs ahead unless a connection is made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        loop = asyncio.get_running_loop()
+        self.logins: list[float] = []
+        self._ahead, self._open = 0.0, 0
+        real, connect_once, connect = loop.time, connecting.connect_once, database.connect
+
+        async def counted(*arguments: Any) -> Any:
+            self.logins.append(loop.time())
+            return await connect_once(*arguments)
+
+        async def opening(text: str) -> Any:
+            self._open += 1
+            try:
+                return await connect(text)
+            finally:
+                self._open -= 1
+
+        monkeypatch.setattr(loop, "time", lambda: real() + self._ahead)
+        monkeypatch.setattr(connecting, "connect_once", counted)
+        monkeypatch.setattr(database, "connect", opening)
+
+    async def run(self, *works: Awaitable[object]) -> None:
+        """Let five minutes pass at once."""
+        self.logins.clear()
+        running = [asyncio.ensure_future(work) for work in works]
+        while self._ahead < MINUTES:
+            if not self._open:
+                self._ahead += STEP
+            await asyncio.sleep(0)
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+@pytest.fixture
+async def clock(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Clock]:
+    with monkeypatch.context() as patch:
+        yield Clock(patch)
+
+
+class Rotated:
+    """A role whose password changes."""
+
+    def __init__(self, server: PostgresServer, dsn: str) -> None:
+        self.name, self._server = server.unique("r"), server
+        server.sql(f"CREATE ROLE {self.name} LOGIN SUPERUSER PASSWORD 'old'")
+        self.dsn = server.dsn(urlsplit(dsn).path.strip("/"), user=self.name, password="old")
+
+    def rotate(self) -> None:
+        end = f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = '{self.name}'"
+        self._server.sql(f"ALTER ROLE {self.name} PASSWORD 'new'")
+        self._server.sql(end)
+
+
+def few(clock: Clock) -> None:
+    assert 2 <= len(clock.logins) <= MOST, clock.logins
+    pauses = [later - earlier for earlier, later in zip(clock.logins, clock.logins[1:], strict=False)]
+    assert max(pauses) > 50  # they grow
+
+
+@pytest.fixture
+async def jobs(
+    server: PostgresServer, agent_jobs_db: AgentJobsDb, tmp_path: Path
+) -> AsyncIterator[tuple[Rotated, Workspace]]:
+    """A role, and its workspace with eight failed jobs."""
+    server.sql(audit_log.ddl(), agent_jobs_db.dsn)
+    for n in range(8):
+        await agent_jobs_db.job("failed", age=900, ended=800 - n, changed=800 - n, error=f"timeout after {n} s")
+    role = Rotated(server, agent_jobs_db.dsn)
+    workspace = await opened(role.dsn, tmp_path, overrides=TABLE)
+    yield role, workspace
+    await workspace.close()
+
+
+async def test_the_console_logs_in_rarely(
+    server: PostgresServer, eternaltwin: str, tmp_path: Path, clock: Clock
+) -> None:
+    """Count also those of a dialog that asks for something each second."""
+    role = Rotated(server, eternaltwin)
+    workspace = await opened(role.dsn, tmp_path)
+
+    async def open_() -> Workspace:
+        return workspace
+
+    async def dialog() -> None:
+        while True:
+            with contextlib.suppress(DatabaseError):
+                await workspace.now()
+            await asyncio.sleep(1)
+
+    session = Session(open_, 0.2, now=asyncio.get_running_loop().time)
+    running = asyncio.ensure_future(session.run())
+    await session.begun.wait()
+    role.rotate()
+    await clock.run(running, dialog())
+    few(clock)
+    assert session.retry_in > 0
+    assert "refuses this login" in session.error_text
+    await workspace.close()
+
+
+async def test_a_bulk_logs_in_rarely_and_changes_nothing(
+    server: PostgresServer,
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    tmp_path: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(perform, "CHUNK", 5)
+    monkeypatch.setattr(perform, "LARGE", 1)
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 100, status="Blocked", timer=3600)
+    role = Rotated(server, eternaltwin)
+    workspace = await opened(role.dsn, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
+    role.rotate()
+    waited: list[str] = []
+
+    async def bulk() -> None:
+        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
+            assert not progress.done, progress
+            waited.append(progress.error_text)
+
+    await clock.run(bulk())
+    few(clock)
+    assert "refuses this login" in waited[-1]
+    await workspace.close()
+
+
+async def test_a_redrive_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:
+    role, workspace = jobs
+    found = (await workspace.engines["agent_jobs"].dead()).dead_letters
+    plan = await redrive_plan.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
+    run = await redrive_plan.begin(workspace, plan)
+    runner = redrive_world.runner(workspace, run, Console())
+    role.rotate()
+
+    async def redrive() -> None:
+        async for _ in runner.steps():
+            pass
+
+    await clock.run(redrive())
+    few(clock)
+    assert "refuses this login" in runner.error_text
+
+
+async def test_watch_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:
+    role, workspace = jobs
+
+    async def once() -> int:
+        await workspace.engines["agent_jobs"].findings()
+        return 0
+
+    role.rotate()
+    await clock.run(repeating.repeat(workspace, Output(), 2.0, once, clear=False))
+    few(clock)
+
+
+async def test_a_page_of_several_reads_logs_in_once(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:
+    role, workspace = jobs
+    reader = workspace.engines["agent_jobs"]
+    role.rotate()
+    clock.logins.clear()
+    for read in (reader.findings, reader.dead, reader.counts, workspace.changed):
+        with pytest.raises(RefusedError):
+            await read()
+    assert len(clock.logins) == 2  # with TLS, which this server has not, and without
+
+
+async def test_several_reads_stop_at_a_refused_login() -> None:
+    """Each next one would log in again."""
+    left = [1, 2, 3]
+
+    async def read(_: object, item: int) -> None:
+        raise RefusedError(f"no {item}")
+
+    with pytest.raises(RefusedError):
+        await in_turn(None, left, read, lambda *_: None)  # type: ignore[arg-type]
+    assert left == [2, 3]
