@@ -49,6 +49,11 @@ class Trust:
         for doubt in self._doubts.get(schema, ()):
             if doubt.sort == "writes" and doubt.relation == relation:
                 return f"a change of {relation} runs {doubt.what} of {doubt.role}, who is not trusted (--trust)"
+            if doubt.sort == "child" and doubt.relation == relation:
+                return (
+                    f"the table {doubt.what} inherits from {relation}: a change would also change its rows, which may"
+                    " be copies (ALTER TABLE ... NO INHERIT)"
+                )
         return ""
 
     def trigger_makers(self, schema: str, relations: Iterable[str]) -> tuple[str, ...]:

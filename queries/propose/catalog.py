@@ -31,7 +31,8 @@ class NoProposalError(DatabaseError):
 class Column(Record):
     """A column with its base type.
 
-    ``default``: the expression, or "". ``checks``: the CHECK constraints on it alone.
+    ``default``: the expression, or "". ``refers``: it is part of a foreign key. ``checks``: the
+    CHECK constraints on it alone.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Column(Record):
     labels: tuple[str, ...]
     required: bool
     default: str
+    refers: bool
     generated: bool
     checks: tuple[str, ...]
 

@@ -28,6 +28,7 @@ GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
 _TIMES = ("due", "finished", "failed", "created", *SIGNS)
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
+_WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
 _PLURALS = (
     ("(?<=series|pecies)$", ""),
     ("(?<=[^aeiou_])ies$", "y"),
@@ -328,6 +329,8 @@ def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
             best = min(fitting, key=lambda column: _rank(column, role))
             found[role.name] = free.pop(best.name)
             guessed |= {role.name} if role.like else set()
+    if "owner" in found and (found["owner"].refers or not any(role in found for role in HELD[1:])):
+        del found["owner"]  # it may be anything that has the row: only a question
     return found, guessed
 
 
@@ -336,12 +339,16 @@ def _fits(column: Column, role: Role, key: Column) -> bool:
         return False
     if (role.releasable and column.required and not column.default) or (role.of_key and column.type != key.type):
         return False
-    name = column.name.lower()
+    name = _plain_name(column)
     return name in role.names or (bool(role.like) and re.fullmatch(role.like, name) is not None)
 
 
 def _rank(column: Column, role: Role) -> int:
-    return [*role.names, column.name.lower()].index(column.name.lower())
+    return [*role.names, _plain_name(column)].index(_plain_name(column))
+
+
+def _plain_name(column: Column) -> str:
+    return _WORD_END.sub("_", column.name).lower()
 
 
 # States
@@ -357,7 +364,7 @@ def state_of(word: str) -> State:
 
 def plain(word: str) -> str:
     """Return a word in lower case, with underscores between its parts."""
-    return re.sub(r"[^a-z]+", "_", word.lower()).strip("_")
+    return re.sub(r"[^a-z]+", "_", _WORD_END.sub("_", word).lower()).strip("_")
 
 
 def _derived(base: Proposal) -> Iterator[State]:
@@ -476,6 +483,8 @@ def _about_states(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "other_status", (", ".join(others),)
     if guessed := [f"{state.word} = {state.phase}" for state in base.states if state.guessed]:
         yield "guessed_words", (", ".join(guessed),)
+    if owners := [column.name for column in _unused(base, "owner")]:
+        yield "other_owner", (", ".join(owners),)
     if base.taken:
         yield "lock_alone", (base.taken,)
     unknown = base.of(Phase.UNKNOWN)
@@ -490,12 +499,20 @@ def _about_states(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _other_statuses(base: Proposal) -> Iterator[Column]:
     """Yield columns without a role that look like a status, or are true or false."""
-    used = {base.key.name, *(column.name for column in base.roles.values())}
-    statuses = [role for role in names().roles if role.name == "status"]
+    statuses = tuple(_unused(base, "status"))
     for column in base.table.columns:
-        flag = column.builtin and column.type == "bool"
+        flag = column.builtin and column.type == "bool" and column.name != base.key.name and not column.generated
+        if flag or column in statuses:
+            yield column
+
+
+def _unused(base: Proposal, role: str) -> Iterator[Column]:
+    """Yield columns without a role that could have this one."""
+    used = {base.key.name, *(column.name for column in base.roles.values())}
+    wanted = [each for each in names().roles if each.name == role]
+    for column in base.table.columns:
         free = column.name not in used and not column.generated
-        if free and (flag or any(_fits(column, role, base.key) for role in statuses)):
+        if free and any(_fits(column, each, base.key) for each in wanted):
             yield column
 
 

@@ -330,6 +330,7 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "tables": sorted(engine.relations),
         "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
         "workers": [{**msgspec.to_builtins(worker), "indexes": _indexes(worker)} for worker in spec.workers],
+        "operator": sorted({p for a in engine.engine.actions_here for p in (*a.privileges, *a.undo_privileges)}),
         "own": msgspec.to_builtins(spec.own),
         "flow": spec.flow.table if spec.flow else None,
     }

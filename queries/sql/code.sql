@@ -1,7 +1,7 @@
 -- Code of untrusted roles that a statement on these relations would run, and functions and sequences that the current role
 -- may not use. Trusted are the current role, superusers, the database's owner and the roles that the operator listed.
 -- sort: schema, relation, type, function: `role` owns the object; create: `role` may create objects in the schema;
--- trigger: `role` may create triggers on the table;
+-- trigger: `role` may create triggers on the table; child: another table inherits from it, and is no partition;
 -- path: a schema of the role's own search_path, `relation` is its place there; runs: the table has triggers or rules;
 -- reads, writes: a function that a read runs, or only a write; insert, update: a privilege that is missing, without `role`.
 -- query: relation names
@@ -121,6 +121,9 @@ SELECT DISTINCT m.nspname::text, m.relname::text, 'trigger', 'the table ' || quo
        CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE pg_get_userbyid(a.grantee)::text END
   FROM members m JOIN pg_class c ON c.oid = m.oid CROSS JOIN LATERAL aclexplode(c.relacl) AS a
  WHERE a.privilege_type = 'TRIGGER' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
+UNION ALL
+SELECT m.nspname::text, m.relname::text, 'child', quote_ident(c.relname), ''
+  FROM named m JOIN pg_inherits i ON i.inhparent = m.oid JOIN pg_class c ON c.oid = i.inhrelid AND NOT c.relispartition
 UNION ALL
 SELECT p.nspname::text, lpad(p.place::text, 3, '0'), 'path', '', '' FROM path p
 UNION ALL

@@ -291,6 +291,33 @@ def test_constraints_on_several_columns_are_named(server: PostgresServer, databa
     assert "locked_by_one CHECK (((locked_at IS NULL) = (locked_by IS NULL)))" in asked
 
 
+CAMEL = """
+CREATE TABLE nodes (id bigint PRIMARY KEY); INSERT INTO nodes VALUES (1);
+CREATE TABLE "workItems" (id bigint PRIMARY KEY,
+  "jobStatus" text NOT NULL CHECK ("jobStatus" IN ('NotStarted', 'InProgress', 'Failed', 'Done')),
+  node bigint REFERENCES nodes, "runAt" timestamptz, "startedAt" timestamptz, "heartbeatAt" timestamptz {})
+"""
+
+
+@pytest.mark.parametrize("columns", ["", ', "lockedBy" text'])
+def test_words_in_names_are_split_and_a_foreign_key_is_no_worker(
+    server: PostgresServer, database: str, home: Path, columns: str
+) -> None:
+    server.sql(CAMEL.format(columns), database)
+    answer = unstick("engine", "new", "workItems", "--json", dsn=database, home=home)
+    assert answer.code == 0, answer.err
+    settings = tomllib.loads((Path(answer.json["folder"]) / "engine.toml").read_text())
+    assert settings["statuses"]["InProgress"] == "running"
+    assert "runAt" in str(settings["kinds"])
+    emptied = settings["actions"]["release"]["set"]
+    assert "node" not in emptied
+    assert {"startedAt", "heartbeatAt"} <= emptied.keys()
+    assert ("lockedBy" in emptied) is bool(columns)
+    asked = [each["text"] for each in answer.json["questions"] if each["code"] == "other_owner"]
+    assert len(asked) == 1
+    assert "the worker that has taken a row: node?" in asked[0]
+
+
 def test_the_tables_beside_it_are_named(server: PostgresServer, database: str, home: Path) -> None:
     shape = next(shape for shape in SHAPES if shape.file == "last_try")
     fill(server, shape.file, database)

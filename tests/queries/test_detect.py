@@ -209,6 +209,29 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
     assert reader(workspace, "eternaltwin@shut").found.lacks(["SELECT task"])
 
 
+@pytest.mark.parametrize(("name", "table"), [("oban", "oban_jobs"), ("solid_queue", "solid_queue_jobs")])
+async def test_a_table_that_another_inherits_is_not_changed(
+    server: PostgresServer, tmp_path: Path, name: str, table: str
+) -> None:
+    """A change of the table would change the rows of both. One of its partitions is no such table."""
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    actions = [a for a in reader(workspace, name).actions("job") if a.writes and f"UPDATE {table}" in a.privileges]
+    assert actions
+    assert all(reader(workspace, name).availability(action).ok for action in actions)
+    server.sql(f"CREATE TABLE {table}_2025 () INHERITS ({table})", dsn)
+    await workspace.detect()
+    for action in actions:
+        available = reader(workspace, name).availability(action)
+        assert not available.ok
+        assert f"the table {table}_2025 inherits from {table}" in available.why
+    server.sql(f"ALTER TABLE {table}_2025 NO INHERIT {table}", dsn)
+    await workspace.detect()
+    assert all(reader(workspace, name).availability(action).ok for action in actions)
+    await workspace.close()
+    server.drop(dsn)
+
+
 # What makes questions cheap
 
 INVALID = (

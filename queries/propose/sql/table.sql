@@ -46,6 +46,7 @@ SELECT f.nspname::text AS schema, f.relname::text AS name, f.relkind::text AS ki
                  'labels', (SELECT coalesce(jsonb_agg(e.enumlabel ORDER BY e.enumsortorder), '[]') FROM pg_enum e WHERE e.enumtypid = t.oid),
                  'required', c.attnotnull OR EXISTS (SELECT FROM base d JOIN pg_type y ON y.oid = d.oid WHERE d.origin = c.atttypid AND y.typnotnull),
                  'default', coalesce((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE d.adrelid = f.oid AND d.adnum = c.attnum), ''),
+                 'refers', EXISTS (SELECT FROM pg_constraint k WHERE k.contype = 'f' AND k.conrelid = f.oid AND c.attnum = ANY (k.conkey)),
                  'generated', c.attgenerated <> '' OR c.attidentity = 'a',
                  'checks', (SELECT coalesce(jsonb_agg(pg_get_constraintdef(k.oid) ORDER BY k.conname), '[]') FROM pg_constraint k
                              WHERE k.contype = 'c' AND (k.conrelid = f.oid AND k.conkey = ARRAY[c.attnum]

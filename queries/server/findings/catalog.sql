@@ -2,14 +2,15 @@
 -- Roles that may be workers (inferred): those with a session here, and those that own or may write an engine's table.
 -- A role is taken for a worker if it holds at least half of a worker's write privileges, if its application name names the
 -- engine and it holds half of all privileges, or if its last statement, where visible, changes a table. Without a session
--- it is suspected, and only if no sound worker is connected. Foreign objects are suspected only while a worker is connected:
+-- it is suspected, and only if no sound worker is connected, no other role holds all privileges, and it has more to write
+-- than `grants` gives to an operator. Foreign objects are suspected only while a worker is connected:
 -- they cannot stop one that is not there.
--- args: engines: label, schema, tables, known columns, workers, own of each; tools: patterns of application names that are no workers
+-- args: engines: label, schema, tables, known columns, workers, operator's privileges, own of each; tools: patterns of application names that are no workers
 -- Indexes: pg_class_relname_nsp_index, pg_trigger_tgrelid_tgname_index, pg_constraint_conrelid_contypid_conname_index,
 -- pg_index_indrelid_index, pg_db_role_setting_databaseid_rol_index; pg_roles, pg_stat_activity and pg_settings are read once.
 WITH engines AS MATERIALIZED (
   SELECT e ->> 'label' AS label, n.oid AS schema, n.nspname, e -> 'tables' AS tables, e -> 'workers' AS workers, e -> 'own' AS own,
-         e -> 'columns' AS columns
+         e -> 'columns' AS columns, e -> 'operator' AS operator
     FROM jsonb_array_elements(:args -> 'engines') AS e JOIN pg_namespace n ON n.nspname = e ->> 'schema'
 ),
 labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
@@ -89,6 +90,13 @@ fits AS MATERIALIZED (
             FROM needed n CROSS JOIN roles r) AS h
    GROUP BY h.label, h.kind, h.role
 ),
+operators AS MATERIALIZED (
+  SELECT e.label, r.oid AS role
+    FROM engines e CROSS JOIN roles r
+   WHERE r.n = 0
+     AND NOT EXISTS (SELECT FROM tables t CROSS JOIN unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS w(word)
+                      WHERE t.label = e.label AND has_table_privilege(r.oid, t.oid, w.word) AND NOT e.operator ? (w.word || ' ' || t.name))
+),
 likely AS MATERIALIZED (
   SELECT f.label, f.kind, f.role, f.lacks, r.rolname, r.rolsuper, r.rolbypassrls, r.n > 0 AS live, r.n,
          r.n > 0 AND (f.held * 2 >= f.writes OR r.named) AS sure,
@@ -103,7 +111,7 @@ likely AS MATERIALIZED (
                  AND (f.most AND s.application_name ILIKE '%' || f.label || '%'
                       OR s.query ~* ('\m(UPDATE|DELETE\s+FROM)\s+("?\w+"?\.)?"?' || t.name || '\M'))) AS named
        FROM roles r WHERE r.oid = f.role) AS r
-   WHERE (r.rolcanlogin OR r.n > 0)
+   WHERE (r.rolcanlogin AND (f.label, f.role) NOT IN (TABLE operators) OR r.n > 0)
      AND (NOT r.rolsuper AND f.held > 0 AND f.held * 2 >= f.writes OR r.named)
 ),
 hidden AS MATERIALIZED (
@@ -177,7 +185,9 @@ sound AS MATERIALIZED (
      AND NOT EXISTS (SELECT FROM settled s WHERE (s.label, s.kind, s.role) = (k.label, k.kind, k.role) AND s.hard)
 ),
 judged AS MATERIALIZED (
-  SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind)) AS others FROM likely k
+  SELECT k.*, EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (k.label, k.kind))
+              OR NOT k.live AND EXISTS (SELECT FROM likely o WHERE (o.label, o.kind) = (k.label, k.kind) AND o.lacks IS NULL AND o.role <> k.role) AS others
+    FROM likely k
 ),
 queues AS MATERIALIZED (
   -- Tables whose names begin as `queues` says, with the privileges that a reader needs.
@@ -313,7 +323,7 @@ UNION ALL
 SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil)::float8,
        jsonb_build_object('role', r.rolname, 'why', w.why), w.labels, true
   FROM (SELECT f.role, array_agg(DISTINCT f.label) AS labels
-          FROM fits f WHERE f.held > 0 AND f.held * 2 >= f.writes
+          FROM fits f WHERE f.held > 0 AND f.held * 2 >= f.writes AND (f.label, f.role) NOT IN (TABLE operators)
            AND NOT EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (f.label, f.kind))
          GROUP BY f.role) AS c
   JOIN roles r ON r.oid = c.role AND r.n = 0 AND NOT r.rolsuper

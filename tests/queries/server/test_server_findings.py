@@ -17,6 +17,7 @@ from queries.errors import UnreachableError, connection_error
 from queries.model import Finding
 from queries.read.server_findings import ServerFindings
 from queries.workspace import Workspace
+from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened
@@ -325,6 +326,31 @@ async def test_roles_that_are_no_workers_lack_nothing(
         await session(as_role(server, eternaltwin, role), name="")
     await session(as_role(server, eternaltwin, operator), name="psql")
     assert await found(workspace) == {}
+
+
+@pytest.mark.parametrize("name", ["eternaltwin", "tasker", "estuary", "uni2work", "agent_jobs"])
+async def test_the_roles_of_grants_are_no_workers(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    dsn = server.fresh(name)
+    workspace = await opened(dsn, tmp_path)
+    viewer, operator = login(server), login(server)
+    for reader in workspace.engines.values():
+        for statement in await grants(workspace.database, reader, [viewer], [operator]):
+            server.sql(statement, dsn)
+    assert await found(workspace) == {}
+    server.sql(f"ALTER ROLE {operator} CONNECTION LIMIT 0")
+    assert await found(workspace) == {}
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_a_role_without_a_session_is_no_worker_beside_one_with_all_rights(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str
+) -> None:
+    other, owner = login(server, eternaltwin), login(server, eternaltwin)
+    server.sql(f"REVOKE DELETE ON task_timer FROM {other}", eternaltwin)
+    assert await found(workspace) == {}
+    server.sql(f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {owner}", eternaltwin)
+    assert "lacks DELETE on task_timer" in (await found(workspace))["privilege_missing"].sentence
 
 
 @both_versions
