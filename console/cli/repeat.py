@@ -28,6 +28,7 @@ async def repeat(
         if clear:
             output.clear()
         try:
+            await workspace.detect_again()
             code = await once()
         except DatabaseError as error:
             say(*str(error).splitlines())
