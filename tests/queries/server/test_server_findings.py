@@ -653,7 +653,7 @@ async def test_all_engines_at_work_have_no_server_finding(
 async def test_failing_transactions_are_seen_by_each_console(
     eternaltwin: str, workspace: Workspace, session: Session, tmp_path: Path
 ) -> None:
-    """Failing transactions beside other consoles, many own reads, and a window shorter than the samples."""
+    """Failing transactions beside another console and many own reads."""
     other = await opened(eternaltwin, tmp_path)
     reader, second = server_findings(workspace, rollback_window=0.01), server_findings(other)
     await session(eternaltwin, name="eternaltwin runner")
