@@ -39,6 +39,7 @@ from queries.model import (
     Findings,
     Incident,
     Origin,
+    SkippedFinding,
     split_id,
 )
 from queries.read import changes
@@ -73,6 +74,8 @@ _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
 _ACTIONS = "recorded: each action of an operator through unstick"
 TRUST_KEPT = 0.5  # seconds
+DETECTED = 45.0  # seconds after which the engines are detected again; 20,000 tables take 0.4 s
+SCHEMAS = 3  # schemas that a reason names
 LIKE = 3  # ids that are suggested for an incomplete one
 STREAMED = 10  # entries of a stream that are read at a time; one may have the rows of 1,000 nodes
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
@@ -84,6 +87,12 @@ def _doubtful_audit_log(trust: Trust) -> str:
     return trust.unreadable("unstick", tables) or next(
         filter(None, (trust.unwritten("unstick", t) for t in tables)), ""
     )
+
+
+def _few(schemas: Sequence[str]) -> str:
+    """Return the names of some schemas, and the number of the others."""
+    more = len(schemas) - SCHEMAS
+    return f"schema {', '.join(schemas[:SCHEMAS])}" + (f" and {more} more" if more > 0 else "")
 
 
 class UnknownIdError(DatabaseError):
@@ -113,6 +122,7 @@ class Workspace:
         local_log: bool,
     ) -> None:
         self.database = database
+        self.detected = 0.0  # monotonic time of the last detection
         self.read_only = read_only
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
@@ -203,6 +213,7 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
+        self.detected = time.monotonic()
         known = await self._bound()
         asked = [*detection_queries(known, self._trusted), BatchedQuery(statement("audit_log_state"))]
         try:
@@ -254,6 +265,29 @@ class Workspace:
             self.no_redrive = OLD_TABLE
         self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
 
+    async def detect_again(self) -> None:
+        """Detect again if the last detection is old, or found a locked table.
+
+        An engine appears, moves, or loses the trust in its owner while a console runs. Raises DatabaseError.
+        """
+        if self.locked or time.monotonic() - self.detected >= DETECTED:
+            await self.detect(renew=True)
+
+    @property
+    def not_checked(self) -> tuple[SkippedFinding, ...]:
+        """Engines that no check reads, with the reason, as skipped findings."""
+        schemas: dict[tuple[str, str, bool], list[str]] = {}
+        for each in self.declined:
+            chosen = bool(self._schema) and each.schema != self._schema
+            schemas.setdefault((each.engine, each.why, not chosen), []).append(each.schema)
+        if not (self.engines or schemas):
+            why = f"the database {self.server.database} holds no task engine that unstick supports"
+            return (SkippedFinding(engine=LABEL, code="anything", why=why, failed=True),)
+        return tuple(
+            SkippedFinding(engine=engine, code="anything", why=f"declined in {_few(names)}: {why}", failed=failed)
+            for (engine, why, failed), names in schemas.items()
+        )
+
     async def _bound(self) -> tuple[Engine, ...]:
         """Return the known engines; those with roles once for each set of their tables."""
         patterns = roles.like(self._known)
@@ -282,7 +316,7 @@ class Workspace:
         return Findings(
             found=(*server.found, *locks.found, *silent),
             at=server.at,
-            skipped_findings=(*server.skipped_findings, *locks.skipped_findings),
+            skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
         )
 
     def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:

@@ -34,7 +34,7 @@ Times are seconds since 1970 UTC by the server's clock ("infinity" for infinite 
 bytes are base64, null is "not recorded"."""
 CODES = {
     0: "done",
-    1: "failed, for example no connection",
+    1: "failed, for example no connection, or something was not checked",
     2: "usage or settings",
     3: "some or all nodes were skipped, or not found",
     4: "something is stuck (stuck --exit-code)",

@@ -124,7 +124,7 @@ class Metrics:
             since = None if finding.since is None else part.at - finding.since
             ages.setdefault(finding.code, {})[finding.node_id] = since
         skipped = {each.code for each in part.skipped_findings}
-        self.failed({f"{label} {each.code}": each.why for each in part.skipped_findings if each.failed})
+        self.failed({f"{each.engine} {each.code}": each.why for each in part.skipped_findings if each.failed})
         for spec in specs:
             nodes = ages.get(spec.code, {})
             unknown = (spec.code in skipped and not nodes) or (bool(spec.sample) and not sampled)

@@ -30,6 +30,7 @@ async def repeat(
         if clear:
             output.clear()
         try:
+            await workspace.detect_again()
             code = await once()
             backoff.reset()
         except DatabaseError as error:

@@ -96,7 +96,10 @@ async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
             f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
         )
     if found.capped:
-        say(f"The incident has more nodes than were read: {len(found.node_ids)} are acted on.")
+        say(
+            f"The incident has more nodes than were read: {len(found.node_ids)} are acted on."
+            " The same command again reads the next ones."
+        )
     return Selected(
         ids=tuple(node for node in found.node_ids if not node.startswith(f"{LABEL}/")),
         guards={f.node_id: f.guard for f in found.findings if f.guard and f.action == action},

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
@@ -34,12 +36,12 @@ async def stuck(
     """
     output = output_for(target)
     async with opened(target) as workspace:
-        readers = list(select_readers(workspace, engine))
-        labels = [reader.label for reader in readers]
 
         async def once() -> int:
+            readers = list(select_readers(workspace, engine))
+            labels = [reader.label for reader in readers]
             seconds = 0.0 if watch and sample is None else sample
-            answer, notes = await read(workspace, readers, limit, seconds)
+            answer, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
             output.page(answer, lambda cells: _lines(target, answer, labels, cells))
             unread = exit_code and workspace.broken
@@ -49,11 +51,12 @@ async def stuck(
 
 
 async def read(
-    workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None
+    workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None, *, whole: bool = True
 ) -> tuple[Stuck, tuple[str, ...]]:
     """Read the incidents of engines and server.
 
-    Also return why parts could not be read. ``sample``: seconds of samples before.
+    Also return why parts could not be read. ``sample``: seconds of samples before. ``whole``: of all engines, so that
+    one that is declined was not checked.
     """
     notes: list[str] = []
     parts: list[Findings] = []
@@ -88,6 +91,9 @@ async def read(
     if workspace.server_findings.counts_once:
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
+    if not whole:
+        asked = tuple(each for each in server.skipped_findings if each not in workspace.not_checked)
+        server = msgspec.structs.replace(server, skipped_findings=asked)
     notes += _failures(server)
     parts.append(server)
     found += [finding for finding in server.found if labels & set(finding.affects)]
@@ -144,9 +150,9 @@ def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> 
 
 def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:
     if not answer.incidents:
-        complete = all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
+        complete = labels and not answer.capped and all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
     for label, code in answer.capped:
-        yield f"There are more of {label} {code}: --limit shows more."
+        yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
     for label, text in by_reason(each for each in answer.skipped_findings if not each.failed):  # others: stderr
         yield f"Not checked: {label} {text}"

@@ -81,11 +81,11 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
     output.repeated = True
     first = not existing
     async with opened(target) as workspace:
-        readers = list(select_readers(workspace, engine))
 
         async def once() -> int:
             nonlocal first
-            answer, notes = await stuck.read(workspace, readers, LIMIT, 0.0)
+            readers = list(select_readers(workspace, engine))
+            answer, notes = await stuck.read(workspace, readers, LIMIT, 0.0, whole=engine is None)
             say(*notes)
             if first:
                 first = False

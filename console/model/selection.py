@@ -50,7 +50,10 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
                 found[node.id] = node
         looked += len(page.nodes)
         if looked >= LOOKED:
-            missing.append(f"only the first {looked} nodes of {reader.label} were compared with the filter")
+            missing.append(
+                f"only the first {looked} nodes of {reader.label} were compared with the filter: a filter that names a"
+                " finding reads its nodes alone, and `do --incident` acts on those of one cause"
+            )
             break
     return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
 

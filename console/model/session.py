@@ -427,9 +427,9 @@ class Session:
         self.pending = () if self.findings_loaded else (*self.engines, LABEL)
         skipped_findings: list[SkippedFinding] = []
         unread: dict[str, str] = {}
-        if self.workspace is not None and self.workspace.locked:
+        if self.workspace is not None:
             with errors.each():
-                await self.workspace.detect(renew=True)  # a locked table may be readable now
+                await self.workspace.detect_again()
         for label, reader in self.engines.items():
             with errors.each(label):
                 findings = await reader.findings()
@@ -449,6 +449,8 @@ class Session:
                 found[LABEL] = server.found
                 skipped_findings += server.skipped_findings
                 self._sample_flow(self.workspace)
+        elif self.workspace is not None:
+            skipped_findings += self.workspace.not_checked
         self.pending = ()
         self._put_findings(found)
         self._group()

@@ -135,7 +135,8 @@ class OptionRow(Record):
 class FindingRow(Record):
     """A row of ``findings/<code>.sql``.
 
-    One without an id says that not everything was read.
+    One without an id says that not everything was read: what was found is "at least". Its evidence is NULL after a
+    limit of the statement, or an `UnreadPart`.
     """
 
     id: str | None
@@ -143,6 +144,12 @@ class FindingRow(Record):
     evidence: Json
     suggest: bool | None = None
     severity: int | None = None
+
+
+class UnreadPart(Record):
+    """Evidence of a row without an id: the part that could not be read, and why."""
+
+    unread: str = "a part of the rows"
 
 
 class SampleRow(Record):
@@ -347,6 +354,16 @@ def json_object(row: Mapping[str, Any], column: str, source: str) -> dict[str, A
     except (msgspec.MsgspecError, TypeError):
         shown = str(row[column])[:80]
         raise UnreadableError(f"{short(source)}: the column {column} has {shown}, not a JSON object.") from None
+
+
+def json_part(evidence: object) -> UnreadPart:
+    """Return the evidence of a row without an id.
+
+    A fault in it does not hide the findings of the other rows.
+    """
+    with contextlib.suppress(msgspec.MsgspecError, TypeError):
+        return msgspec.convert(decoded(evidence) if isinstance(evidence, str) else evidence, UnreadPart)
+    return UnreadPart()
 
 
 def short(source: str) -> str:

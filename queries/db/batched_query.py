@@ -38,13 +38,13 @@ class BatchedQuery(Record, kw_only=False):
 def compose(begin: str, queries: Sequence[BatchedQuery]) -> str:
     """Return the script.
 
-    ``begin`` opens the transaction, which the script rolls back at its end.
+    ``begin`` opens the transaction, which the script commits at its end.
     """
     parts = (
         f"(SELECT coalesce(json_agg(row_to_json(r)), '[]') FROM (\n{_with_literals(query)}\n) AS r)"
         for query in queries
     )
-    return f"{begin}; COPY (SELECT json_build_array({', '.join(parts)})::text) TO STDOUT (FORMAT binary); ROLLBACK"
+    return f"{begin}; COPY (SELECT json_build_array({', '.join(parts)})::text) TO STDOUT (FORMAT binary); COMMIT"
 
 
 def decode(data: bytes) -> list[list[dict[str, Any]]]:

@@ -265,8 +265,7 @@ class Transaction:
         return [await self.rows(query.statement, query.values) for query in queries]
 
     async def _blockers(self, blocked: Statement) -> str:
-        await self.control("ROLLBACK")
-        self._load.rollbacks += 1
+        self._load.ended(await self.control("ROLLBACK"))
         await self.control(self._begin)
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
@@ -275,8 +274,7 @@ class Transaction:
 
         The server names only their table.
         """
-        await self.control("ROLLBACK")
-        self._load.rollbacks += 1
+        self._load.ended(await self.control("ROLLBACK"))
         await self.control(self._begin)
         rows = await self._rows(statement("denied_columns"), {"query": denied.text})
         found = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
@@ -441,13 +439,15 @@ class Database:
     ) -> list[list[dict[str, Any]]]:
         with self.load.measured(), driver_errors():
             async with asyncio.timeout(READ_TIMEOUT * self.patience + GRACE):
-                self.load.rollbacks += 1
                 data = await asyncpg_compat.copy_out(connection, compose(begin, queries))
+                self.load.ended("COMMIT")
         return decode(data)
 
     @contextlib.asynccontextmanager
     async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
-        """Open a READ ONLY transaction with one snapshot. It is always rolled back.
+        """Open a READ ONLY transaction with one snapshot.
+
+        It ends with COMMIT: the server's count of rollbacks is that of the workers, however many consoles read.
 
         ``in_order`` is for statements that read the first few rows in an index's order. Without it a server that
         expects few rows reads all of them through a bitmap scan and sorts them: millions for some parents.
@@ -545,7 +545,7 @@ class Database:
             try:
                 yield transaction
             finally:
-                await self._end(purpose, ROLLBACK if writes else "ROLLBACK")
+                await self._end(purpose, ROLLBACK if writes else "COMMIT")
 
     async def _begin_transaction(
         self, purpose: str, begin: str, limit: float, first: str, *, again: bool
@@ -581,11 +581,10 @@ class Database:
             return
         try:
             if connection.is_in_transaction():
-                self.load.rollbacks += 1
-                rollback = asyncio.ensure_future(connection.execute(command))
-                rollback.add_done_callback(_retrieve_exception)
+                ending = asyncio.ensure_future(connection.execute(command))
+                ending.add_done_callback(_retrieve_exception)
                 async with asyncio.timeout(GRACE):
-                    await asyncio.shield(rollback)
+                    self.load.ended(await asyncio.shield(ending))
         except BaseException as error:
             self._drop(purpose)
             if not isinstance(error, Exception):

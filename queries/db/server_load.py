@@ -23,6 +23,7 @@ class Load:
         self.began = now()
         self.worked = 0.0  # seconds so far
         self.rollbacks = 0  # transactions so far, which the server counts as failed ones
+        self.commits = 0
         self.round_trip = self.MAX_ROUND_TRIP
 
     @contextlib.contextmanager
@@ -36,6 +37,13 @@ class Load:
             self.round_trip = min(self.round_trip, end - start)
             self._spans.append((min(start + self.round_trip, end), end))
             self.worked += max(end - start - self.round_trip, 0.0)
+
+    def ended(self, tag: str) -> None:
+        """Count a transaction that ended with this command tag."""
+        if tag.startswith("COMMIT"):
+            self.commits += 1
+        else:
+            self.rollbacks += 1
 
     def share(self) -> float:
         """Return the share of wall time, 0 to 1."""

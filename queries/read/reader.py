@@ -15,7 +15,7 @@ from queries.contract import absence
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.phases import counts_of, phase_of, phases_of
-from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, short, verify, why_not
+from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, json_part, short, verify, why_not
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
 from queries.db.batched_query import BatchedQuery
@@ -643,13 +643,12 @@ class Reader:
             return []
         every = await _rows(transaction, chosen, "findings", self.variant.parameters(ids=ids, page=page + 1))
         rows = [row for row in every if row["id"] is not None]
-        # A row without id: not everything was read. Its evidence, if any, names the part that could not be read.
-        partial = [row["evidence"] for row in every if row["id"] is None]
-        for evidence in filter(None, partial):
-            with readable(f"{key}.sql"):
-                why = decoded(evidence)["unread"]
-            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
-        if len(rows) > page or None in partial:
+        partial = [row for row in every if row["id"] is None]
+        for row in partial:
+            if row["evidence"] is not None:
+                why = json_part(row["evidence"]).unread
+                skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
+        if len(rows) > page or partial:
             capped.append(spec.code)
         with readable(f"{key}.sql"):
             return [

@@ -12,10 +12,13 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+
 from queries.contract.spec import FindingSpec
 from queries.model import Record, Section
 
 KEPT = 48  # samples of a node that are kept, and times of changes
+MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
@@ -34,6 +37,7 @@ class Watch(Record):
     changed_at: tuple[float, ...]
     seen: Mapping[str, Any]
     grown: int | None = None  # growth of the counted number, if the finding counts one
+    missed: int = 0  # samples since ``until`` that lack the node
 
     @property
     def per_minute(self) -> float:
@@ -66,8 +70,12 @@ class Watcher:
         self._watches: dict[str, Watch] = {}
 
     def add(self, at: float, rows: Rows) -> None:
-        """Add a sample. Nodes that it does not contain are forgotten."""
-        now: dict[str, Watch] = {}
+        """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
+        now: dict[str, Watch] = {
+            node_id: msgspec.structs.replace(watch, missed=watch.missed + 1)
+            for node_id, watch in self._watches.items()
+            if watch.missed < MISSED
+        }
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
             before = self._watches.get(node_id)

@@ -78,8 +78,8 @@ class Counters(Record):
     """Counters of the database, and of one table of each engine.
 
     ``reset``: when they began at 0.
-    ``consoles`` are the connections of all consoles, which roll back what they read. ``own`` counts the rollbacks of
-    this one until the read.
+    ``consoles`` are the connections of all consoles. ``own`` and ``own_commits`` count the transactions of this one
+    until the read.
     """
 
     deadlocks: int
@@ -89,6 +89,7 @@ class Counters(Record):
     reset: str | None
     labels: tuple[str, ...]
     own: int = 0
+    own_commits: int = 0
     rows: dict[str, RowCounters] = {}
 
 
@@ -289,27 +290,30 @@ class ServerFindings:
         yield from self._rolled_back()
 
     def _rolled_back(self) -> Iterable[Finding]:
-        """Compare the rollbacks of others with earlier ones.
+        """Compare the rollbacks of others with those at the begin of the window.
 
-        A session reports its rollbacks up to some seconds late, so the newest own ones before may be among them.
+        Reads of consoles end with COMMIT. What this one rolls back is reported up to some seconds late, so the newest
+        own ones before the window may be among them. The commits of other consoles are estimated from the own ones.
         """
         at, now = self._history[-1]
         recent = at - self.settings["rollback_window"]
-        since, first = next((then, each) for then, each in self._history if then >= recent)
+        since, first = next((each for each in reversed(self._history) if each[0] <= recent), self._history[0])
         own = next((each.own for then, each in reversed(self._history) if then <= since - REPORTED), 0)
         n = now.rollbacks - first.rollbacks - (now.own - own)
-        share = n / max(n + now.commits - first.commits, 1)
+        looked = (now.own_commits - first.own_commits) * max(now.consoles / max(self.database.sessions, 1), 1)
+        of = n + max(round(now.commits - first.commits - looked), 0)
+        share = n / max(of, 1)
         labels = [label for label in now.labels if self.sessions(label)]
-        if not labels or now.consoles > self.database.sessions or n < self.settings["rollbacks"]:
+        if not labels or n < self.settings["rollbacks"]:
             return
         code = next((c for c in ("transactions_fail", "rollbacks") if share >= self.settings[f"{c}_share"]), None)
         if code is not None:
             row = {"id": "server:rollbacks", "since": None, "affects": labels, "suspected": True}
-            counted = {"n": n, "of": n + now.commits - first.commits, "window": f"{at - since:.0f} s"}
-            yield self._finding(self._codes[code], row, counted)
+            yield self._finding(self._codes[code], row, {"n": n, "of": of, "window": f"{at - since:.0f} s"})
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
-        counters = {**evidence, "labels": row["affects"] or (), "own": self.database.load.rollbacks}
+        load = self.database.load
+        counters = {**evidence, "labels": row["affects"] or (), "own": load.rollbacks, "own_commits": load.commits}
         return msgspec.convert(counters, Counters)
 
 

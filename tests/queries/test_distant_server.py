@@ -98,4 +98,4 @@ async def test_values_in_a_script_are_what_parameters_would_be(eternaltwin: str,
 def test_a_script_opens_and_closes_its_transaction() -> None:
     text = compose("BEGIN READ ONLY", [BatchedQuery(Statement(text="SELECT 1", source=""))])
     assert text.startswith("BEGIN READ ONLY; COPY (")
-    assert text.endswith("; ROLLBACK")
+    assert text.endswith("; COMMIT")

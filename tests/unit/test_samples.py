@@ -48,8 +48,23 @@ def test_looks_without_a_change_count_for_nothing() -> None:
 def test_a_node_that_goes_away_is_forgotten() -> None:
     spins = spinning()
     for look in range(6):
-        spins.add(look, [("a", {"state": "x", "revision": look})] if look != 3 else [])
+        spins.add(look, [("a", {"state": "x", "revision": look})] if look not in (3, 4) else [])
     assert shown(spins) == []
+
+
+def test_one_sample_that_lacks_a_node_forgets_nothing() -> None:
+    spins = spinning()
+    for look in range(45):
+        spins.add(look, [("a", {"state": "x", "revision": look})] if look != 40 else [])
+        assert shown(spins) == ["a"] * (look >= 3), look
+    assert [watch.changes for _, watch in spins.shown(SETTINGS)] == [43]
+
+
+def test_a_node_that_every_other_sample_lacks_is_seen() -> None:
+    spins = spinning()
+    for look in range(9):
+        spins.add(look, [("a", {"state": "x", "revision": look})] if look % 2 == 0 else [])
+    assert shown(spins) == ["a"]
 
 
 def test_so_long_the_same() -> None:

@@ -11,7 +11,7 @@ from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
 from console.text.spans import UNLIMITED, Link, Spans, link, wrap
 from queries.contract.engine import Engine
-from queries.model import AuditLogEntry, Detail, Finding, Node, Page, ScanRequired, Section
+from queries.model import AuditLogEntry, Detail, Finding, Node, Page, Phase, ScanRequired, Section
 from queries.safe_text import safe_text
 
 MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
@@ -44,6 +44,8 @@ def detail(
         lines += [heading("Why it is stuck"), *findings(found, cells, now=now, helps=helps), BLANK]
     else:
         none = "No problems detected." if complete else "No problems detected by the checks that ran."
+        if page.node.phase is Phase.BLOCKED:
+            none = "No problem of its own was detected. It waits for another node, which may be stuck."
         lines += [plain(none, "$faint", 0), BLANK]
     lines += [*skipped, BLANK] * bool(skipped)
     for section in filter(_graph, page.sections):

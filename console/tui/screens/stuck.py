@@ -159,7 +159,9 @@ class StuckScreen(ListScreen[Item]):
         else:
             left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
             sure = "Nothing is stuck, as far as the database shows."
-            notice.show("No problems found in the parts that could be checked." if self.session.more else sure, left)
+            part = "No problems found in the parts that could be checked."
+            some = part if self.session.engines else "Nothing was checked."
+            notice.show(some if self.session.more or not self.session.engines else sure, left)
 
     def _read_unknown(self) -> None:
         """Refresh early if nodes of the cursor's row were not read yet.

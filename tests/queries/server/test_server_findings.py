@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -673,6 +674,42 @@ async def test_all_engines_at_work_have_no_server_finding(
         worker.cancel()
     await workspace.close()
     server.drop(dsn)
+
+
+async def test_failing_transactions_are_seen_by_each_console(
+    eternaltwin: str, workspace: Workspace, session: Session, tmp_path: Path
+) -> None:
+    """Failing transactions beside another console and many own reads."""
+    other = await opened(eternaltwin, tmp_path)
+    reader, second = server_findings(workspace, rollback_window=0.01), server_findings(other)
+    await session(eternaltwin, name="eternaltwin runner")
+    for _ in range(5):
+        await reader.findings()
+        await second.findings()
+    failing = await session(eternaltwin)
+    for _ in range(20):
+        with contextlib.suppress(asyncpg.DivisionByZeroError):
+            await failing.execute("SELECT 1 / 0")
+    await failing.close()  # reports its counters
+    async with asyncio.timeout(30):
+        while True:
+            await asyncio.sleep(0.02)  # longer than the window
+            codes = {finding.code for finding in (await reader.findings()).found}
+            if "transactions_fail" in codes:
+                break
+    await other.close()
+
+
+async def test_reads_of_consoles_are_no_rollbacks(eternaltwin: str, workspace: Workspace, session: Session) -> None:
+    rolled_back = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+    asking = await session(eternaltwin)
+    before = await asking.fetchval(rolled_back)
+    for _ in range(10):
+        await workspace.server_findings.findings()
+        await next(iter(workspace.engines.values())).findings()
+    await workspace.close()
+    assert await asking.fetchval(rolled_back) == before
+    assert workspace.database.load.rollbacks == 0
 
 
 async def test_a_promotion_is_seen_while_the_console_runs(

@@ -63,6 +63,21 @@ async def test_transitions_without_a_current_one_are_found(tasker_db: TaskerDb, 
         assert outcomes_of(await tasker_db.do(action, step)) == {step: Outcome.REFUSED}, action
 
 
+async def test_a_processed_step_without_a_current_state_is_found(tasker_db: TaskerDb, data: Data) -> None:
+    made = data.task("refund", state="waiting_for_dependencies", ago=2 * HOUR)
+    await tasker_db.write(data)
+    await tasker_db.sql("UPDATE workflow_steps SET processed = true, in_process = false WHERE task_uuid = $1", made.id)
+    await tasker_db.sql(
+        "UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid IN"
+        " (SELECT workflow_step_uuid FROM workflow_steps WHERE task_uuid = $1)",
+        made.id,
+    )
+    found = {f.code: f for f in (await tasker_db.reader.findings()).found if f.node_id == tasker_db.task(made)}
+    assert "can_never_continue" in found
+    assert "no current state" in found["can_never_continue"].sentence
+    assert found["can_never_continue"].action is None
+
+
 async def test_a_task_without_transitions_is_found(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="pending", ago=HOUR)
     await tasker_db.write(data)

@@ -10,8 +10,10 @@
   SELECT j.id, j.queue, j.scheduled_at, j.attempt, j.max_attempts FROM :"schema".oban_jobs j
    WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.state = 'available'
 )
-SELECT 'job:' || j.id AS id, extract(epoch FROM j.scheduled_at)::float8 AS since, jsonb_build_object('queue', j.queue, 'attempts', j.attempt) AS evidence
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.scheduled_at)::float8 AS since, jsonb_build_object('queue', j.queue, 'attempts', j.attempt) AS evidence
   FROM checked j
  WHERE j.attempt >= j.max_attempts
  ORDER BY j.scheduled_at, j.id
- LIMIT :page
+ LIMIT :page)
+UNION ALL
+(SELECT NULL, NULL, NULL FROM checked c WHERE :ids IS NULL GROUP BY c.queue HAVING count(*) = 20 AND bool_and(c.attempt >= c.max_attempts) LIMIT 1)

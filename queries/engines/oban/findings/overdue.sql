@@ -32,4 +32,4 @@ late AS (
   ORDER BY j.scheduled_at, j.id
   LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, jsonb_build_object('why', '500 queues and priorities were read') WHERE (SELECT count(*) FROM lanes) > 500
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM lanes) > 500

@@ -18,4 +18,4 @@ WITH checked AS MATERIALIZED (
   ORDER BY j.created_at, j.id
   LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, jsonb_build_object('why', '2,000 unfinished jobs were checked') WHERE :ids IS NULL AND (SELECT count(*) FROM checked) = 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM checked) = 2000

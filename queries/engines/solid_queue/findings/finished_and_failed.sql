@@ -18,4 +18,4 @@ WITH checked AS MATERIALIZED (
   ORDER BY f.id DESC
   LIMIT :page)
 UNION ALL
-SELECT NULL, NULL, jsonb_build_object('why', '2,000 failed executions were checked') WHERE :ids IS NULL AND (SELECT count(*) FROM checked) > 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM checked) > 2000

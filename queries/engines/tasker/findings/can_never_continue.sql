@@ -30,11 +30,18 @@ abroad AS MATERIALIZED (
     LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT u.up FROM unmet u WHERE u.of_task IS DISTINCT FROM u.task_uuid))
 ),
+-- Processed steps without a current state: no_current_state reads the unprocessed ones.
+stateless AS MATERIALIZED (
+  SELECT s.task_uuid, s.workflow_step_uuid AS step FROM :"schema".workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT k.step FROM known k WHERE NOT k.free AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)))
+     AND s.processed AND s.workflow_step_uuid NOT IN (SELECT x.workflow_step_uuid FROM step_states x)
+),
 -- Tasks with an obstacle that another finding names: a cancelled parent, a set flag, no attempts left, no current state.
 named AS (
   SELECT u.task_uuid FROM unmet u WHERE u.state = 'cancelled'
   UNION ALL
-  SELECT k.task_uuid FROM known k WHERE NOT k.free AND k.state IN ('pending', 'waiting_for_retry')
+  SELECT k.task_uuid FROM known k
+   WHERE NOT k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step NOT IN (SELECT p.step FROM stateless p)
   UNION ALL
   SELECT k.task_uuid FROM known k
    WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step IN (SELECT s.step FROM satisfied s)
@@ -56,10 +63,11 @@ names AS MATERIALIZED (
 (SELECT 'task:' || f.task_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
         jsonb_build_object('task', f.task_uuid, 'state', f.to_state, 'waited', date_trunc('second', now() - f.at)::text,
           'steps', f.total, 'done', f.done, 'obstacle', o.obstacle, 'detail', coalesce(o.detail, '')) AS evidence,
-        o.obstacle <> 'the cause is unknown' AS suggest
+        o.obstacle NOT IN ('the cause is unknown', 'a processed step has no current state') AS suggest
    FROM found f
   CROSS JOIN LATERAL (
         SELECT CASE WHEN f.total = 0 THEN 'it has no steps'
+                    WHEN EXISTS (SELECT FROM stateless p WHERE p.task_uuid = f.task_uuid) THEN 'a processed step has no current state'
                     WHEN EXISTS (SELECT FROM circular c WHERE c.task_uuid = f.task_uuid) THEN 'its steps wait for each other'
                     WHEN EXISTS (SELECT FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up WHERE u.task_uuid = f.task_uuid)
                          THEN 'a step waits for a step of another task'

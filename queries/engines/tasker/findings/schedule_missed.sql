@@ -18,7 +18,6 @@ periods AS MATERIALIZED (
 regular AS (
   SELECT p.named_task_uuid
     FROM periods p JOIN gaps g ON g.named_task_uuid = p.named_task_uuid
-   WHERE p.period >= (:settings ->> 'period_least')::float8
    GROUP BY p.named_task_uuid
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 )
@@ -28,7 +27,7 @@ regular AS (
    FROM periods p
    JOIN :"schema".named_tasks n ON n.named_task_uuid = p.named_task_uuid
   WHERE p.named_task_uuid IN (SELECT r.named_task_uuid FROM regular r)
-    AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest)
+    AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest, (:settings ->> 'quiet_least')::float8)
     AND (:ids IS NULL OR 'template:' || p.named_task_uuid = ANY (:ids))
 \ir ../parts/page.sql
 UNION ALL

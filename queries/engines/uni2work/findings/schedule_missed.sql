@@ -21,7 +21,6 @@ periods AS MATERIALIZED (
 ),
 regular AS (
   SELECT p.kind FROM periods p JOIN gaps g ON g.kind = p.kind
-   WHERE p.period >= (:settings ->> 'period_least')::float8
    GROUP BY p.kind
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 )
@@ -30,7 +29,7 @@ SELECT 'cron:' || p.id AS id, extract(epoch FROM p.last)::float8 AS since,
          'last', date_trunc('second', p.last)::text, 'silent', date_trunc('second', now() - p.last)::text) AS evidence
   FROM periods p
  WHERE p.kind IN (SELECT r.kind FROM regular r)
-   AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest)
+   AND extract(epoch FROM now() - p.last) > greatest(2 * p.period + 60, 1.2 * p.longest, (:settings ->> 'quiet_least')::float8)
    AND (:ids IS NULL OR 'cron:' || p.id = ANY (:ids))
  ORDER BY p.last, p.id
  LIMIT :page
