@@ -12,7 +12,7 @@ from queries.contract.indexes import index_of
 from queries.contract.references import keys_of
 from queries.contract.rows import NodeRow, required
 from queries.contract.schema_sql import own_objects
-from queries.contract.spec import Action, EngineSpec, Kind, Need, Own, RedriveSpec, Revival, Status
+from queries.contract.spec import GONE, Action, Argument, EngineSpec, Kind, Need, Own, RedriveSpec, Revival, Status
 from queries.contract.sql_templates import one_line
 from queries.model import Phase, Undo
 from queries.psql_text import sql_name
@@ -268,8 +268,21 @@ def _of_sections(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[
         needs=(*action.needs, *sorted(called - set(action.needs))),
         undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
         undo_note=action.undo_note or note,
-        arguments=(*action.arguments, *(each for name, each in spec.arguments.items() if name in named)),
+        arguments=(
+            *action.arguments,
+            *(each for name, each in spec.arguments.items() if name in named),
+            *(_gone(action) if "witnesses" in sections else ()),
+        ),
     )
+
+
+def _gone(action: Action) -> Iterable[Argument]:
+    """Yield the argument by which the operator takes work from an owner that may live.
+
+    An action that fences the owner needs none.
+    """
+    if not action.fences and all(argument.name != GONE for argument in action.arguments):
+        yield Argument(name=GONE, title="I have checked that its owner is no longer running", type="flag")
 
 
 def _undo(spec: EngineSpec, overwrites: Iterable[str]) -> Undo:

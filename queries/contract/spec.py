@@ -4,6 +4,8 @@
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from queries.model import Phase, Proof, Record, Risk, Support, Undo, split_id
 
@@ -203,6 +205,9 @@ class Flow(Record, forbid_unknown_fields=True):
     deletes: bool = False
 
 
+GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
+
+
 class Argument(Record, forbid_unknown_fields=True):
     """A value that an action requires from the operator.
 
@@ -258,6 +263,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     phases: tuple[Phase, ...] = ()
     risk: Risk = Risk.MEDIUM
     proof: Proof = Proof.VERIFIED
+    fences: bool = False  # the engine discards what an owner that lives does afterwards
     guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
     confirm: str = "button"  # or "typed"
     undo: Undo | None = None  # follows from ``overwrites``; without any, it cannot be undone
@@ -305,6 +311,10 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     def document(self) -> Argument | None:
         """The argument that is a stored text to edit, or None."""
         return next((a for a in self.arguments if a.type == "document"), None)
+
+    def overrules(self, arguments: Mapping[str, Any]) -> bool:
+        """Return True if the operator takes work also from an owner that may live."""
+        return not any(a.name == GONE for a in self.arguments) or arguments.get(GONE) is True
 
     @property
     def typed(self) -> tuple[Argument, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.rows import SHAPES, verify
-from queries.contract.spec import Action
+from queries.contract.spec import GONE, Action
 from queries.db.database import FIRE, Transaction
 from queries.db.shared_sql import statement
 from queries.errors import (
@@ -56,6 +56,7 @@ Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as 
 
 CHANGED_MEANWHILE = "it changed during the wait"
 HELD = "another transaction holds a lock on it, or on a part of it"
+LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
 POLICY = "row-level policy: this role can see it, but not change it"
 PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
@@ -151,6 +152,7 @@ class ActionTransaction:
         self._row_texts: dict[images.Place, images.RowText] = {}  # images of these rows
         self._no_images = request.no_images
         self._image_reader = None if self._no_images else self._new_reader()
+        self._takes_from_living = self.action.overrules(request.arguments)
         self._fixed = {
             "operator": self._operator,
             "reason": request.reason,
@@ -423,7 +425,8 @@ class ActionTransaction:
         """Read the witnesses about the owners of the nodes.
 
         A failure does not stop the action. ``skipped``: also of nodes that are refused or locked, as a dry run shows.
-        A node is stale if its owner shows a sign of life that it did not show in the dry run.
+        A node is stale if its owner shows a sign of life that it did not show in the dry run. It is refused if its
+        owner may live, unless the operator has said in words that the owner is gone.
         """
         live, shown = self.live, (Outcome.REFUSED, Outcome.LOCKED)
         others = [r.id for r in self.skipped.values() if r.outcome in shown] if skipped else []
@@ -448,10 +451,14 @@ class ActionTransaction:
         self.owners = {self._full(local): owner for local, owner in owners.items()}
         for node_id in list(live):
             owner, verdict = self.owners.get(node_id), self._verdicts.get(node_id, Verdict.ALIVE)
-            if owner is not None and owner.verdict is Verdict.ALIVE and verdict is not Verdict.ALIVE:
+            if owner is None or owner.verdict is not Verdict.ALIVE:
+                continue
+            if verdict is not Verdict.ALIVE:
                 self.skip(
                     node_id, Outcome.STALE, f"its owner has shown a sign of life since the dry run: {owner.summary}"
                 )
+            elif not self._takes_from_living:
+                self.skip(node_id, Outcome.REFUSED, LIVES.format(summary=owner.summary, gone=GONE))
 
     def _row_locks(self, live: Iterable[str]) -> dict[str, str]:
         """Return by local id the other transaction that locks the node's rows, or ""."""

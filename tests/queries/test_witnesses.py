@@ -18,8 +18,9 @@ from console.text.pages.action import dry_run_page
 from console.text.pages.audit_entry import entry_page
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform
+from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
-from queries.model import DryRun, Outcome, Outcomes, Owner, Verdict
+from queries.model import DryRun, Outcome, Outcomes, Owner, Phase, Verdict
 from queries.workspace import Workspace
 from queries.write import audit_log, witnesses
 from tests.db.agent_jobs import AgentJobsDb
@@ -266,7 +267,9 @@ async def test_tasker(tasker_db: TaskerDb) -> None:
     alive = await tasker_db.dry_run("release", step)
     assert owner_of(alive, step).verdict is ALIVE
     assert "owner may live: 1 of" in shown(alive, tasker_db.workspace)
-    assert outcomes_of(await perform.commit(tasker_db.workspace, alive, OPERATOR)) == {step: CHANGED}
+    assert outcomes_of(await perform.commit(tasker_db.workspace, alive, OPERATOR)) == {step: REFUSED}
+    said_so = await dry_run_of(tasker_db.workspace, "release", [step], {"gone": True}, "tasker")
+    assert outcomes_of(await perform.commit(tasker_db.workspace, said_so, OPERATOR)) == {step: CHANGED}
 
 
 @both_versions
@@ -306,8 +309,10 @@ async def test_tasker_asks_what_the_orchestrator_did_since(tasker_db: TaskerDb) 
     node, move = tasker_db.task(made), "UPDATE task_transitions SET processor_uuid = $2 WHERE task_uuid = $1"
     orchestrator = await tasker_db.value("SELECT processor_uuid FROM task_transitions WHERE task_uuid = $1", made.id)
     alive = await tasker_db.dry_run("unstick", node)
-    assert outcomes_of(alive) == {node: CHANGED}
+    assert outcomes_of(alive) == {node: REFUSED}
     assert owner_of(alive, node).verdict is ALIVE
+    said_so = await dry_run_of(tasker_db.workspace, "unstick", [node], {"gone": True}, "tasker")
+    assert outcomes_of(said_so) == {node: CHANGED}
     await tasker_db.sql(move, other.id, uuid4())
     dead = owner_of(await tasker_db.dry_run("unstick", node), node)
     assert dead.summary == "owner seems dead: 1 of 4 (3 not known)"
@@ -403,7 +408,102 @@ async def test_agent_jobs(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     await agent_jobs_db.job("completed", agent=agent, age=40_000, started=39_000, ended=20_000)
     alive = await dry_run_of(table, "release", [job], {}, "agent_jobs")
     assert owner_of(alive, job).verdict is ALIVE
+    assert outcomes_of(alive) == {job: REFUSED}
+    assert "its owner may live: 1 of 5" in why(alive, job)
+    assert "gone=yes" in why(alive, job)
     assert "owner may live: 1 of 5" in shown(alive, table)
+    said_so = await dry_run_of(table, "release", [job], {"gone": True}, "agent_jobs")
+    assert outcomes_of(said_so) == {job: CHANGED}
+
+
+# The end of a job whose owner is dead
+
+
+def test_running_work_of_a_dead_owner_can_be_ended() -> None:
+    """An engine without it declares why its owner's work ends in another way."""
+    elsewhere = {"agent_jobs", "estuary", "eternaltwin", "tasker"}
+    ending = {
+        engine.name
+        for engine in builtin()
+        for action in engine.spec.actions
+        if action.name in ("cancel", "mark_failed")
+        and Phase.RUNNING in action.phases
+        and "witnesses" in engine.actions.get(action.script, {})
+    }
+    assert ending | elsewhere == {engine.name for engine in builtin()}
+
+
+ENDED = [  # engine, action, finding, what the owner does meanwhile
+    (
+        "graphile_worker",
+        "mark_failed",
+        "locked_by_a_dead_worker",
+        "DELETE FROM _private_jobs WHERE locked_at IS NOT NULL",
+    ),
+    ("oban", "cancel", "dead_worker", "UPDATE oban_jobs SET state = 'completed' WHERE state = 'executing'"),
+    (
+        "solid_queue",
+        "mark_failed",
+        "dead_worker",
+        "UPDATE solid_queue_processes SET last_heartbeat_at = timezone('UTC', now())",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "action", "code", "meanwhile"), ENDED)
+async def test_a_job_of_a_dead_worker_is_ended(
+    server: PostgresServer, tmp_path: Path, name: str, action: str, code: str, meanwhile: str
+) -> None:
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines[name]
+    ids = sorted({f.node_id for f in (await engine.findings()).found if f.code == code})
+    assert ids
+    first, *others = ids
+    dry_run = await dry_run_of(workspace, action, [first], {}, name)
+    assert owner_of(dry_run, first).verdict is DEAD
+    assert outcomes_of(await perform.commit(workspace, dry_run, OPERATOR)) == {first: CHANGED}
+    (node,) = (await engine.nodes([first])).nodes
+    assert (node.phase, node.owner) in {(Phase.FAILED, None), (Phase.CANCELLED, node.owner)}
+    seen = await dry_run_of(workspace, action, others, {}, name)
+    server.sql(meanwhile, dsn)
+    assert CHANGED not in outcomes_of(await perform.commit(workspace, seen, OPERATOR)).values()
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_the_slot_of_an_ended_job_is_free(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("solid_queue", filled=True)
+    server.sql("UPDATE solid_queue_processes SET last_heartbeat_at = last_heartbeat_at - interval '1 day'", dsn)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines["solid_queue"]
+    known = (await known_nodes(engine)).values()
+    ids = [node.id for node in known if node.status == "claimed"]
+    done = await perform.commit(workspace, await dry_run_of(workspace, "mark_failed", ids, {}, "solid_queue"), OPERATOR)
+    assert set(outcomes_of(done).values()) == {CHANGED}
+    assert {n.phase for n in (await engine.nodes(ids)).nodes} == {Phase.FAILED}
+    signalled = "UPDATE solid_queue_semaphores SET value = value WHERE key = 'BillJob/1' AND value = 1"
+    assert server.sql(signalled, dsn) == "UPDATE 1"
+    node = min(n.id for n in known if n.status == "blocked" and "BillJob" in n.title)
+    assert outcomes_of(await dry_run_of(workspace, "wake", [node], {}, "solid_queue")) == {node: CHANGED}
+    await workspace.close()
+    server.drop(dsn)
+
+
+@both_versions
+async def test_uni2work_cancels_the_job_of_a_dead_instance(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    job = uni2work_db.id(await uni2work_db.job(held=9000))
+    young = uni2work_db.id(await uni2work_db.job(held=5, held_by=LIVE))
+    await uni2work_db.job(age=5, creator=LIVE)
+    dry_run = await dry_run_of(uni2work_workspace, "cancel", [job, young], {"gone": True}, "uni2work")
+    assert outcomes_of(dry_run) == {job: CHANGED, young: REFUSED}
+    assert isinstance(owner_of(dry_run, job), Owner)
+    unsaid = await dry_run_of(uni2work_workspace, "cancel", [job], {}, "uni2work")
+    assert outcomes_of(unsaid) == {job: REFUSED}
+    await uni2work_db.cron({"job": "prune"}, age=10, instance=GONE)  # it shows a sign of life
+    assert outcomes_of(await perform.commit(uni2work_workspace, dry_run, OPERATOR)) != {job: CHANGED, young: REFUSED}
 
 
 # Witnesses that cannot be read

@@ -1,6 +1,5 @@
 -- Make executing jobs available again whose producer is gone, as the engine rescues them. If the attempts are used up, one more is
--- allowed, because a producer skips a job that has none left. Without a table of producers, a job must be executing for longer
--- than the threshold.
+-- allowed, because a producer skips a job that has none left.
 -- Index: oban_jobs_pkey.
 
 \ir ../parts/lock.sql
@@ -9,33 +8,7 @@
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state <> 'executing' THEN 'the job is ' || j.state || ', not executing'
-                    WHEN NOT 'producers' = ANY (:met_needs) AND NOT j.attempted_at < timezone('UTC', now()) - :executing
-                      THEN 'it is executing since ' || date_trunc('second', j.attempted_at) || ' UTC, and no heartbeat of its producer is recorded: wait for '
-                           || :executing
-               END AS why
-\ir ../parts/asked.sql
-
--- :refused
--- needs: producers
-SELECT 'job:' || j.id AS id,
-       CASE WHEN p.uuid IS NULL THEN 'the server started less than ' || :alive || ' ago: producers may not have registered again'
-            ELSE 'its producer on ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC' END AS why
-  FROM :"schema".oban_jobs j
-\ir ../parts/producer.sql
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.state = 'executing'
-   AND (p.updated_at >= timezone('UTC', now()) - :alive
-        OR p.uuid IS NULL AND pg_postmaster_start_time() > now() - :alive)
-
--- :witnesses
--- needs: producers
-SELECT 'job:' || j.id AS id, 'heartbeat' AS witness,
-       CASE WHEN p.updated_at >= timezone('UTC', now()) - :alive THEN 'alive'
-            WHEN pg_postmaster_start_time() > now() - :alive THEN 'unknown' ELSE 'dead' END AS verdict,
-       CASE WHEN p.uuid IS NULL THEN 'its producer is not registered any more' ELSE 'its producer on ' || p.node || ' sent one at ' || date_trunc('second', p.updated_at) || ' UTC' END AS detail,
-       extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since
-  FROM :"schema".oban_jobs j
-\ir ../parts/producer.sql
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.state = 'executing'
+\ir ../parts/dead_owner.sql
 
 \ir ../parts/rows.sql
 

@@ -2,7 +2,9 @@
 -- Index: one on solid_queue_processes(last_heartbeat_at).
 SELECT 'process:' || p.id AS id, extract(epoch FROM p.last_heartbeat_at)::float8 AS since,
        jsonb_build_object('worker', p.id, 'process', p.kind || coalesce(' on ' || p.hostname, '') || ', pid ' || p.pid,
-         'age', date_trunc('second', timezone('UTC', now()) - p.last_heartbeat_at)::text) AS evidence
+         'age', date_trunc('second', timezone('UTC', now()) - p.last_heartbeat_at)::text,
+         'supervisor', CASE WHEN EXISTS (SELECT FROM :"schema".solid_queue_processes s WHERE s.kind LIKE 'Supervisor%' AND s.last_heartbeat_at >= timezone('UTC', now()) - :alive)
+                            THEN 'A supervisor has a recent heartbeat, but has not' ELSE 'No supervisor has a recent heartbeat, so none has' END) AS evidence
   FROM :"schema".solid_queue_processes p
  WHERE p.last_heartbeat_at < timezone('UTC', now()) - :alive
    AND (:ids IS NULL OR p.id = ANY (ARRAY(SELECT substr(i, 9)::int8 FROM unnest(:ids) AS i WHERE i ~ '^process:[0-9]{1,18}$')))

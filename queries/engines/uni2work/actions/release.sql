@@ -23,25 +23,7 @@ WITH whole AS (SELECT 167772160 AS bytes),
 SELECT r.id, r.why
   FROM (SELECT 'job:' || q.id AS id,
                CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'it is not locked, so any worker can take it'
-                    WHEN NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
-                      THEN 'its lock is younger than ' || :stale || '. A worker may be running the job, and a write would abort its transaction'
-                    WHEN NOT coalesce((:args ->> 'gone')::bool, false)
-                      THEN 'confirm with gone that ' || coalesce('instance ' || q.lock_instance, 'the instance that locked it') || ' is no longer running. If it is running, the job runs twice'
-                    WHEN q.lock_time IS NOT NULL AND l.at >= now() - :stale
-                      THEN 'instance ' || q.lock_instance || ' was active at ' || date_trunc('second', l.at) || ', so it is not gone'
-               END AS why
-          FROM :"schema".queued_job q
-          LEFT JOIN (SELECT s.instance, max(s.at) AS at FROM signs s WHERE isfinite(s.at) GROUP BY s.instance) AS l ON l.instance = q.lock_instance::text
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
- WHERE r.why IS NOT NULL
-
--- :witnesses
-WITH asked AS MATERIALIZED (
-  SELECT 'job:' || q.id AS id, q.lock_instance::text AS instance, extract(epoch FROM q.lock_time)::float8 AS since
-\ir ../parts/asked_jobs.sql
-     AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
-),
-\ir ../parts/instance_witnesses.sql
+\ir ../parts/lost_instance.sql
 
 -- :rows
 -- Include the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
