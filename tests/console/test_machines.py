@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -46,10 +47,17 @@ def skip_without_root(machine: str) -> None:
         pytest.skip("only root can be another user")
 
 
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that other users can reach, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="unstick-hook-") as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize(
     ("machine", "command"), most_in_proof([*FIRST, *(case for case in CASES if case not in FIRST)], len(FIRST))
 )
-def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, machine: str, command: str) -> None:
+def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, open_to_all: Path, machine: str, command: str) -> None:
     skip_without_root(machine)
     before, variables, streams = MACHINES[machine]
     words = [command]
@@ -58,12 +66,9 @@ def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, machine: str, com
         node = next(each["node_id"] for each in found if each["action"] == "wake")
         words = ["do", "wake", node, "--reason", "it was stuck", "--dry-run"]
     elif command == "watch":
-        (tmp_path / "seen").mkdir(mode=0o777)
-        (tmp_path / "seen").chmod(0o777)
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-        hook = tmp_path / "hook"
-        hook.write_text(f'#!/bin/sh\ncat > "$(mktemp {tmp_path}/seen/XXXXXX)"\nkill -INT "$(ps -o ppid= -p $$)"\n')
+        open_to_all.chmod(0o777)
+        hook = open_to_all / "hook"
+        hook.write_text(f'#!/bin/sh\ncat > "$(mktemp {open_to_all}/seen-XXXXXX)"\nkill -INT "$(ps -o ppid= -p $$)"\n')
         hook.chmod(0o755)
         words = ["watch", "--existing", "--on-new", str(hook)]
     script = f'exec "$@" {streams}'
@@ -78,7 +83,7 @@ def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, machine: str, com
     assert b"bug" not in done.stderr, done.stderr
     if command == "watch":
         assert done.returncode in (0, 130, -signal.SIGINT), done
-        assert any(file.stat().st_size for file in (tmp_path / "seen").iterdir()), done
+        assert any(file.stat().st_size for file in open_to_all.glob("seen-*")), done
     else:
         assert done.returncode == 0, done
         assert bool(done.stdout) == (">&-" not in streams.replace("2>&-", "")), done
