@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from console.cli.output import output_for
+from console.cli.output import output_for, say
 from console.target import Target
 from console.text.spans import Spans
 from queries.check.lab import Lab, Server
@@ -20,6 +20,11 @@ from queries.contract.engine import Engine
 from queries.contract.outside import OutsideEngines
 from queries.errors import Fault
 from queries.workspace import Workspace
+
+SUPERUSER = (
+    "{folder}: schema.sql and fixture.sql run as superuser of a server of their own, so they can run programs and read"
+    " files as you. Check only folders that you trust."
+)
 
 
 async def check(target: Target, folder: Path, *, here: bool) -> int:
@@ -61,6 +66,8 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
             why = "the file is missing: the demo has the rows of this engine, and tests/queries checks it with them"
         yield Check(name="schema and fixture", faults=(Fault(at, 1, 1, why),))
         return
+    if not loaded.packaged:
+        say(SUPERUSER.format(folder=loaded.folder.name if loaded.folder else ""))
     with _server() as server, tempfile.TemporaryDirectory() as files:
         lab = Lab(server, Path(files), loaded.script(SCHEMA), loaded.script(FIXTURE))
         async for each in prove(loaded.engine, loaded.toml, lab):

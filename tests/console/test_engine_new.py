@@ -354,6 +354,7 @@ def test_a_proposal_passes_the_check(server: PostgresServer, database: str, home
     folder = proposed(shape, server, database, home)
     answered(folder)
     answer = unstick("engine", "check", str(folder), "-d", database, "--json", home=home)
+    assert "run as superuser of a server of their own" in " ".join(answer.err.split())
     assert [fault for check in answer.json["checks"] for fault in check["faults"]] == []
     assert answer.code == 0
 

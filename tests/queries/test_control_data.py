@@ -56,7 +56,7 @@ async def test_revoked_control_functions(
 async def test_a_revoked_function_about_standbys_stops_no_action(
     server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    """Whether there is a standby is unknown, so a failover may lose the change."""
+    """The durability of an unknown standby: a failover may lose the change."""
     role = server.unique("op")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     await eternaltwin_db.sql("REVOKE EXECUTE ON FUNCTION pg_stat_get_wal_senders() FROM PUBLIC")

@@ -82,6 +82,14 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
 
 
 @both_versions
+async def test_the_statements_of_a_writing_transaction_share_one_limit(db: Database) -> None:
+    """Each of them alone is within the limit."""
+    async with db.writing(limit=1.2) as transaction:
+        await transaction.control("SELECT pg_sleep(0.8)")
+        with pytest.raises(SlowError):
+            await transaction.control("SELECT pg_sleep(0.8)")
+
+
 async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:
     began = time.monotonic()
     with pytest.raises(SlowError, match="cancelled the statement"):

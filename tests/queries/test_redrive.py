@@ -137,7 +137,7 @@ async def test_a_changed_list_of_nodes_is_refused(jobs: Workspace, agent_jobs_db
 
 
 async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
-    """An entry that says "revived" of a node that was not, or another action, is not believed."""
+    """Refuse an entry with other results or another reason."""
     run = await begun(jobs, "agent_jobs")
     await until(runner_of(jobs, run), Watch)
     await agent_jobs_db.sql("UPDATE unstick.audit_log SET results = '[]' WHERE id > 1")
