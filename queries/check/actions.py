@@ -316,7 +316,7 @@ class ActionCheck:
                 self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
 
     def _check_left(self, action: Action, nodes: Iterable[Node], changes: Iterable[RowChange]) -> None:
-        """Note attempts that are used up, and an error, which an action leaves although it runs the node again."""
+        """Note used-up attempts and an error of a node that runs again."""
         at, rows = self._at(action, "change"), tuple(changes)
         for node in nodes:
             was = self.nodes.get(node.id)
@@ -330,7 +330,7 @@ class ActionCheck:
 
     @staticmethod
     def _unchanged(action: Action, rows: Iterable[RowChange], node: Node) -> Iterable[str]:
-        """Return the columns that the action lists and that still hold the error of a node."""
+        """Return the listed columns that still hold the error of a node."""
         for row in rows:
             if row.id == node.id and node.error and row.before and row.after:
                 names = (name for name, value in row.after.items() if value == row.before.get(name) == node.error)

@@ -314,7 +314,10 @@ async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> Non
 
 
 async def _check_edges(reader: Reader, notes: Notebook) -> None:
-    """Read findings and dead letters with 0, or NULL, in each column: a fixture seldom has rows of all kinds."""
+    """Read findings and dead letters with 0, or NULL, in each column.
+
+    A fixture seldom has rows of all kinds.
+    """
     names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
     async with reader.database.reading() as transaction:
         edges = await transaction.rows(query("edges"), names)

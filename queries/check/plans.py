@@ -156,7 +156,7 @@ async def _counts(reader: Reader) -> tuple[Mapping[str, int], Mapping[str, int]]
 
 
 async def _check_counts(reader: Reader, few: Mapping[str, int], sizes: Mapping[str, int], notes: Notebook) -> None:
-    """Compare the counts of the large tables with those of the fixture: one that was capped is not exact."""
+    """Compare exact counts of the large tables with those of the fixture."""
     many, now = await _counts(reader)
     times = min((now[name] / size for name, size in sizes.items() if size and name in now), default=1.0)
     for phase, number in many.items():
