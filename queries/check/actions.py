@@ -17,7 +17,7 @@ from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.database import Transaction
 from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import OPEN, DryRun, Node, Outcome, Result
+from queries.model import OPEN, DryRun, Node, Outcome, Phase, Result, RowChange
 from queries.psql_text import array
 from queries.read import documents
 from queries.read.reader import Reader
@@ -159,6 +159,25 @@ class ActionCheck:
             return
         versions = {node.id: node.version for node in nodes}
         self._none_changed(action, await self._dry_run(self.workspace, action, versions, arguments))
+        await self._state_guard(Tried(action=action, changed=versions, arguments=dict(arguments)))
+
+    async def _state_guard(self, tried: Tried) -> None:
+        """Run the change on nodes of other phases: its own WHERE must not let them pass.
+
+        A node can change between the sections where the version does not cover its status.
+        """
+        async with self._open(tried) as (transaction, running):
+            try:
+                await running.places(transaction)
+                changed = await running.change(transaction) if running.live else set()
+            except LostError:
+                raise
+            except DatabaseError:
+                return  # nothing was changed
+        for node_id in sorted(changed)[:1]:
+            message = f"change itself does not compare the status: it changes {self.reader.local(node_id)}, which is"
+            at = self._at(tried.action, "change")
+            self.notes.fault(at, f"{tried.action.name}: {message} {self.nodes[node_id].phase}")
 
     def _none_changed(self, action: Action, dry_run: DryRun) -> None:
         """Note nodes that an action changes although it is not for their phase."""
@@ -274,7 +293,9 @@ class ActionCheck:
         async with self._open(tried) as (transaction, running):
             await running.run(transaction, None)
             others, copies = running.others, gate.copied(running.copies, self.reader.found.schema)
-            self._check_status(tried.action, await self.reader.existing(transaction, running.live))
+            after = await self.reader.existing(transaction, running.live)
+            self._check_status(tried.action, after)
+            self._check_left(tried.action, after, running.changes)
         at, name = self._at(tried.action, "rows"), tried.action.name
         for other in others:
             where, _, table = other.table.rpartition(".")
@@ -293,6 +314,27 @@ class ActionCheck:
             if phases and node.status is not None and node.status not in phases:
                 message = f"it writes the status {node.status!r}, which is not declared"
                 self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
+
+    def _check_left(self, action: Action, nodes: Iterable[Node], changes: Iterable[RowChange]) -> None:
+        """Note used-up attempts and an error of a node that runs again."""
+        at, rows = self._at(action, "change"), tuple(changes)
+        for node in nodes:
+            was = self.nodes.get(node.id)
+            if was is None or was.phase is not Phase.FAILED or node.phase not in (Phase.READY, Phase.SCHEDULED):
+                continue
+            if node.max_attempts and node.attempts is not None and node.attempts >= node.max_attempts:
+                used = f"{node.attempts} of {node.max_attempts}"
+                self.notes.fault(at, f"{action.name}: a node runs again with {used} attempts: no worker may take it")
+            for column in self._unchanged(action, rows, node):
+                self.notes.fault(at, f"{action.name}: it leaves the error in {column}, which overwrites lists")
+
+    @staticmethod
+    def _unchanged(action: Action, rows: Iterable[RowChange], node: Node) -> Iterable[str]:
+        """Return the listed columns that still hold the error of a node."""
+        for row in rows:
+            if row.id == node.id and node.error and row.before and row.after:
+                names = (name for name, value in row.after.items() if value == row.before.get(name) == node.error)
+                yield from (f"{row.table}.{name}" for name in names if f"{row.table}.{name}" in action.overwrites)
 
     async def crowded(self, crowd: Crowd) -> None:
         """Try each action on one node to which all other rows refer.

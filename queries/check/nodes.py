@@ -102,6 +102,7 @@ async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
                 seen.add(finding.code)
                 await _check_alone(reader, finding, notes)
         await _check_dead(reader, notes, few=MANY_ROWS)
+        await _check_edges(reader, notes)
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
@@ -319,6 +320,40 @@ async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> Non
         notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
     elif any(each.node_id != finding.node_id for each in same):
         notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
+
+
+async def _check_edges(reader: Reader, notes: Notebook) -> None:
+    """Read findings and dead letters with 0, or NULL, in each column.
+
+    A fixture seldom has rows of all kinds.
+    """
+    names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
+    async with reader.database.reading() as transaction:
+        edges = await transaction.rows(query("edges"), names)
+    asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]
+    chosen = [at for name in (*asked, "dead") if (at := reader.variant.select(name)) is not None]
+    values = reader.variant.parameters(ids=None, cursor=None, page=MANY_ROWS)
+    async with reader.database.reading() as transaction:
+        timed = {at for at in chosen if all(row["since"] is not None for row in await transaction.rows(at, values))}
+    for edge in edges:
+        async with reader.database.writing() as transaction:
+            try:
+                await transaction.control("SET LOCAL session_replication_role = replica")
+                await transaction.control(edge["change"])
+            except LostError:
+                raise
+            except DatabaseError:
+                continue  # a constraint keeps such rows out
+            for at in chosen:
+                try:
+                    rows = await transaction.rows(at, values)
+                except LostError:
+                    raise
+                except DatabaseError as error:
+                    notes.fault(at, f"if {edge['name']} is {edge['value']}: {error.line}")
+                    break  # the transaction has failed
+                if at in timed and any(row["since"] is None for row in rows):
+                    notes.note(f"{at.source}: since is NULL if {edge['name']} is {edge['value']}: its age is not shown")
 
 
 async def _check_dead(reader: Reader, notes: Notebook, few: int = FEW) -> None:

@@ -28,6 +28,7 @@ ROWS = 1_000_000  # of each table
 SHARE = 10  # a statement that reads more than this part of the rows is not bounded
 DUPLICATE = "42P07"  # SQLSTATE of a name that is taken
 SCANS = {"Relation Name", "Index Name"}  # of a node that reads a table; one above it may put several together
+EXACT = "exact"
 EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT JSON) "
 
 
@@ -60,12 +61,18 @@ async def check_plans(
     try:
         async with lab.opened(database, outside) as workspace:
             found = workspace.engines[engine.name].found
+        small = await lab.filled()
+        for need in engine.spec.needs.values():
+            await _create(lab, small, found.schema, need.ddl)
+        async with lab.opened(small, outside) as workspace:
+            few, sizes = await _counts(workspace.engines[engine.name])
         await lab.run(database, multiply(found.engine, found.schema, found.relations, rows))
         for need in engine.spec.needs.values():
             await _create(lab, database, found.schema, need.ddl)
         await lab.run(database, script("vacuum"))
         async with lab.opened(database, outside) as workspace:
             await _check(workspace.engines[engine.name], rows, notes)
+            await _check_counts(workspace.engines[engine.name], few, sizes, notes)
             for each in tried:
                 try:
                     await _check_action(workspace.engines[engine.name], each, rows, notes)
@@ -135,6 +142,27 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 continue
             if read > rows // SHARE:
                 notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
+
+
+async def _counts(reader: Reader) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Return the counts that are called exact, by phase, and the rows of each table."""
+    chosen = reader.variant.select("counts")
+    async with reader.database.reading() as transaction:
+        rows = await transaction.rows(chosen, reader.variant.parameters()) if chosen else ()
+        names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
+        sizes = {row["name"]: row["n"] for row in await transaction.rows(query("sizes"), names)}
+    exact = [row for row in rows if row["n"] and row.get("precision", EXACT) == EXACT]
+    return {str(row.get("phase") or row.get("status")): row["n"] for row in exact}, sizes
+
+
+async def _check_counts(reader: Reader, few: Mapping[str, int], sizes: Mapping[str, int], notes: Notebook) -> None:
+    """Compare exact counts of the large tables with those of the fixture."""
+    many, now = await _counts(reader)
+    times = min((now[name] / size for name, size in sizes.items() if size and name in now), default=1.0)
+    for phase, number in many.items():
+        if few.get(phase, 0) * times / 2 > number:
+            message = f"counts: {number:,} {phase} is called exact, and there are about {few[phase] * times:,.0f}"
+            notes.fault(reader.variant.select("counts"), f"{message}: a capped count says 'capped'")
 
 
 async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook) -> None:

@@ -154,7 +154,7 @@ async def _read(
             many = many or await _multiplied(lab, reader)
             async with lab.opened(many, outside) as workspace:
                 more = await MANY[name](workspace.engines[reader.label], toml)
-            found = msgspec.structs.replace(found, faults=more.faults)
+            found = msgspec.structs.replace(found, faults=more.faults, notes=(*found.notes, *more.notes))
         yield found
 
 

@@ -37,6 +37,7 @@ CREATE TRIGGER touch BEFORE UPDATE ON work_items FOR EACH ROW WHEN (OLD.state = 
 AFTER = "(w.task, -w.id) > (split_part(:cursor, '|', 1), -split_part(:cursor, '|', 2)::int8)"
 ALL_ROWS = 'WITH a AS (SELECT max(tries) AS n FROM :"schema".work_items)'
 GUARD = "WHERE w.id = substr(seen.id, 6)::int8 AND w.xmin::text = seen.version AND w.state = 'failed'"
+SHOWN = 'row_to_json(w) AS row\n  FROM :"schema".work_items w\n WHERE'
 LARGE = 150_000  # rows of a large table: more than the server reads without an index
 
 
@@ -152,6 +153,12 @@ MISTAKES = [
             "SELECT", "other nodes are returned"),
     Mistake(FILES, FINDING, "w.taken_at < now()", "pg_sleep(1) IS NOT NULL AND w.taken_at < now()", "pg_sleep",
             "pg_sleep() is not one"),
+    Mistake(FOUND, FINDING, "'worker', w.taken_by", "'share', 1 / w.tries, 'worker', w.taken_by", "SELECT",
+            "if work_items.tries is 0: The server reports: division by zero"),
+    Mistake(ACTIONS, RETRY, "seen.version AND w.state = 'failed'", "seen.version", "UPDATE",
+            "change itself does not compare the status"),
+    Mistake(ACTIONS, RETRY, "due = now(), tries = 0,", "due = now(),", "UPDATE", "runs again with 3 of 3 attempts"),
+    Mistake(ACTIONS, RETRY, "tries = 0, error = NULL", "tries = 0", "UPDATE", "leaves the error in work_items.error"),
     # recognition
     Mistake("recognition", "schema.sql", "CREATE TABLE work_items", "CREATE TABLE public.work_items", "# homemade",
             "makes its tables in public", TOML,
@@ -163,6 +170,14 @@ MISTAKES = [
     Mistake("large tables", RETRY, ":change\nUPDATE", f":change\n{ALL_ROWS}\nUPDATE", "WITH a",
             "to change one node: no index bounds it",
             more=((RETRY, "FROM unnest(:ids, :versions) AS", "FROM a, unnest(:ids, :versions) AS"),)),
+    Mistake("large tables", NODES, "w.taken_by AS owner",
+            "(SELECT min(o.taken_by) FROM :\"schema\".work_items o WHERE o.task = w.task) AS owner", "SELECT",
+            "no index bounds it"),
+    Mistake("large tables", RETRY, SHOWN, f"{SHOWN} (SELECT max(o.tries) FROM :\"schema\".work_items o) >= 0 AND",
+            "SELECT", "to change one node: no index bounds it"),
+    Mistake("large tables", "counts.sql",
+            "CASE WHEN sum(count(w.phase)) OVER () > 10000 THEN 'capped' ELSE 'exact' END",
+            "'exact'", "SELECT", "is called exact, and there are about"),
     Mistake("proposed indexes", TOML, "(state <> 'done'::text)", "state <> 'failed'", "[needs.item_by_state]",
             "not recognised once it is made"),
 ]  # fmt: skip
@@ -210,3 +225,17 @@ def fits(fault: Fault, folder: Path, mistake: Mistake) -> bool:
 
 async def test_the_engine_itself_has_none(server: PostgresServer, tmp_path: Path) -> None:
     assert await first_faulty(server, copied(tmp_path / "engines"), tmp_path) is None
+
+
+async def test_a_since_that_may_be_null_is_noted(server: PostgresServer, tmp_path: Path) -> None:
+    """It may be that no time is recorded, so it is no fault."""
+    folder = copied(tmp_path / "engines")
+    change(folder, FINDING, "w.taken_at < now() - :stale", "(w.taken_at IS NULL OR w.taken_at < now() - :stale)")
+    loaded = Loaded(folder)
+    assert loaded.engine is not None
+    lab = Lab(server, tmp_path, loaded.script("schema.sql"), loaded.script("fixture.sql"))
+    try:
+        (found,) = [check async for check in prove(loaded.engine, loaded.toml, lab, (FOUND,))]
+    finally:
+        await lab.close()
+    assert any("since is NULL if work_items.taken_at is NULL" in note for note in found.notes), found.notes

@@ -155,7 +155,7 @@ class RowView(ScrollView, can_focus=True, inherit_bindings=False):
             self._turn(event, round(event.y))
 
     def _turn(self, event: Message, top: int) -> None:
-        """Scroll so that this row is the first, and move the cursor to the nearest row on the screen."""
+        """Scroll to this row, and move the cursor to the nearest visible row."""
         event.stop()
         event.prevent_default()  # Textual would leave the cursor behind
         top = max(min(top, round(self.max_scroll_y)), 0)
