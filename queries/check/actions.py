@@ -170,7 +170,7 @@ class ActionCheck:
             try:
                 await running.places(transaction)
                 changed = await running.change(transaction) if running.live else set()
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError:
                 return  # nothing was changed

@@ -340,14 +340,14 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
             try:
                 await transaction.control("SET LOCAL session_replication_role = replica")
                 await transaction.control(edge["change"])
-            except LostError:
+            except NO_CONNECTION:
                 raise
             except DatabaseError:
                 continue  # a constraint keeps such rows out
             for at in chosen:
                 try:
                     rows = await transaction.rows(at, values)
-                except LostError:
+                except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
                     notes.fault(at, f"if {edge['name']} is {edge['value']}: {error.line}")
