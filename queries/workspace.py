@@ -363,7 +363,9 @@ class Workspace:
         trust = Trust(await transaction.rows(asked.statement, asked.values))
         if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
             return why, ()
-        found = msgspec.structs.replace(reader.found, unsafe=unsafe(reader.engine, reader.found.schema, trust))
+        found = msgspec.structs.replace(
+            reader.found, unsafe=unsafe(reader.engine, reader.found.schema, reader.found.relations, trust)
+        )
         why = found.why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
         kept = not why and not trust.trigger_makers(reader.found.schema, tables)

@@ -11,8 +11,7 @@ from queries.contract.effects import effects_of
 from queries.contract.indexes import index_of
 from queries.contract.references import keys_of
 from queries.contract.rows import NodeRow, required
-from queries.contract.schema_sql import own_objects
-from queries.contract.spec import GONE, Action, Argument, EngineSpec, Kind, Need, Own, RedriveSpec, Revival, Status
+from queries.contract.spec import GONE, Action, Argument, EngineSpec, Kind, Need, RedriveSpec, Revival, Status
 from queries.contract.sql_templates import one_line
 from queries.model import Phase, Undo
 from queries.psql_text import sql_name
@@ -23,18 +22,6 @@ ENDED = (Phase.DONE, Phase.CANCELLED)
 _COLUMNS = tuple(
     name for name in NodeRow.__struct_fields__ if name not in required(NodeRow) and name not in ("phase", "place")
 )
-
-
-def with_own(spec: EngineSpec, schema: str) -> EngineSpec:
-    """Return the spec with the engine's own objects: those of ``schema.sql``."""
-    made, known = own_objects(schema), spec.recognise.relations
-    named = ((column, *column.split(".", 1)) for column in made.columns)
-    own = Own(
-        triggers=tuple(dict.fromkeys((*made.triggers, *spec.own.triggers))),
-        constraints=tuple(dict.fromkeys((*made.constraints, *spec.own.constraints))),
-        columns=(*(column for column, table, name in named if name not in known.get(table, {})), *spec.own.columns),
-    )
-    return msgspec.structs.replace(spec, own=own)
 
 
 def completed(spec: EngineSpec) -> EngineSpec:

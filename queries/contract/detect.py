@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -276,7 +276,7 @@ def _found(
         indexed=indexed,
         executable={name: usable.get(_qualified(name, schema), False) for name in _called(engine)},
         sequences={name: _may_use(schemas, *_qualified(name, schema)) for name in sequences(engine)},
-        unsafe=unsafe(engine, schema, trust),
+        unsafe=unsafe(engine, schema, relations, trust),
         lacking=lacking,
     )
 
@@ -286,7 +286,7 @@ def _may_use(schemas: Mapping[str, Mapping[str, Relation]], schema: str, name: s
     return relation is not None and "USAGE" in relation.privileges
 
 
-def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
+def unsafe(engine: Engine, schema: str, relations: Mapping[str, Relation], trust: Trust) -> dict[str, str]:
     """Return why actions must not change a table or call a function, by name.
 
     The key "" forbids every action.
@@ -297,7 +297,30 @@ def unsafe(engine: Engine, schema: str, trust: Trust) -> dict[str, str]:
         whys[name] = trust.uncalled(where, [function])
     if engine.spec.unqualified:  # the schema is on the search_path of every action
         whys[""] = trust.uncalled(schema)
+    whys[""] = _more_than_known(engine, relations) or whys.get("", "")
     return {name: why for name, why in whys.items() if why}
+
+
+def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
+    """Return the statuses or columns of work that the engine does not know, or "".
+
+    Its actions would leave them as they are, so the table's own workers may not find the row again.
+    """
+    spec = engine.spec
+    for name, words in spec.recognise.literals.items():
+        checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
+        for allowed in (set(re.findall(_LITERAL, check)) for check in checks):
+            known = {f"'{word}'" for word in words}
+            if more := sorted(allowed - known) if known <= allowed else []:
+                return f"{name} may have the status {', '.join(more)}, which this engine does not have: it is only read"
+    privileges = (p.partition(" ") for worker in spec.workers for p in worker.privileges)
+    for name in sorted({name for word, _, name in privileges if word in CHANGES and name in relations}):
+        known = set(spec.own.columns.get(name, ()))
+        there = relations[name].columns if known else {}
+        if more := sorted(column for column in there if column not in known and _HELD.search(column)):
+            why = "which this engine does not have: its actions would not set it, so it is only read"
+            return f"{name} has {', '.join(more)}, {why}"
+    return ""
 
 
 def _qualified(name: str, schema: str) -> tuple[str, str]:
@@ -315,6 +338,11 @@ def expected(engines: Iterable[Engine]) -> tuple[str, ...]:
     """Return one line per engine: the relations that identify it."""
     return tuple(f"{s.name}: a schema with {', '.join(s.spec.recognise.relations)}" for s in engines)
 
+
+# Names of columns for an owner, a lease, a sign of life or tries
+_HELD = re.compile(
+    r"(?:^|_)(?:lock(?:ed)?|leased?|claim(?:ed)?|reserved|taken|owner|worker|executor|heart_?beat|attempts?|tries|retry|retries)(?:_|$)"
+)
 
 Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
 
@@ -338,7 +366,7 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
     if missing:
         present = ", ".join(n for n in wanted.relations if n in relations)
         return f"it has {present}, but no {' and no '.join(missing)}"
-    wrong = _wrong_columns(wanted, relations)
+    wrong = _wrong_columns(wanted, relations, engine.spec.type_schemas)
     return wrong if wrong is not None else _not_a_table(wanted, relations) or _wrong_types(wanted, schema, parts)
 
 
@@ -360,7 +388,11 @@ def _resembles(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
     return False
 
 
-def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation], schemas: Collection[str]) -> str | None:
+    """Return the reason if a column is missing or of another type.
+
+    An enum type of another schema, unless it is one of ``schemas``, is another type: the table is a copy.
+    """
     for name, columns in wanted.relations.items():
         if name not in relations:
             continue
@@ -369,10 +401,11 @@ def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation]) -> str 
         for column, kind in columns.items():
             if f"{name}.{column}" in wanted.optional and column not in there.columns:
                 continue
-            if there.columns.get(column) not in (kind.split("|") if kind != "*" else there.columns.values()):
+            is_ = there.columns.get(column)
+            of, _, local = (is_ or "").rpartition(".")
+            if (local if of in schemas else is_) not in (kind.split("|") if kind != "*" else there.columns.values()):
                 if known * 2 <= len(columns) and not _resembles(wanted, relations):
                     return ""
-                is_ = there.columns.get(column)
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
         for column in wanted.absent.get(name, ()):
             if column in there.columns:

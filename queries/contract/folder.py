@@ -17,6 +17,7 @@ from queries.state_file import open_private
 from queries.statement import EngineFileError, SqlText, expand
 
 TOML = "engine.toml"
+CATALOG = "catalog.toml"
 NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
 TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow from it
 SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
@@ -106,7 +107,7 @@ def _names(path: Path) -> Iterator[str]:
         if prefix and not place.is_dir():
             continue
         for entry in sorted(each.name for each in place.iterdir()):
-            if entry.endswith(".sql") or prefix + entry == TOML:
+            if entry.endswith(".sql") or prefix + entry in (TOML, CATALOG):
                 yield prefix + entry
 
 

@@ -7,17 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from queries.contract.defaults import completed, of_sections, of_statements, with_kinds, with_needs, with_own
+import msgspec
+
+from queries.contract.defaults import completed, of_sections, of_statements, with_kinds, with_needs
 from queries.contract.derive import Derived, derived
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import SCHEMA, TOML, Folder, read
+from queries.contract.facts import own_objects
+from queries.contract.folder import CATALOG, TOML, Folder, read
 from queries.contract.references import names_in_sql, reference_faults
 from queries.contract.short_forms import EngineToml
-from queries.contract.spec import Action, EngineSpec
+from queries.contract.spec import Action, EngineSpec, Own
 from queries.contract.spec_faults import SHARED, ParsedFiles, key_of, setting, spec_faults
 from queries.errors import Fault
 from queries.statement import EngineFileError, Statement, parse_sections, parse_statement
-from queries.strict_toml import TomlError
+from queries.strict_toml import TomlError, TomlFile
 
 
 def load(path: Path, name: str) -> Engine:
@@ -66,7 +69,7 @@ def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]
     faults: list[Fault] = []
     toml = EngineToml(folder)
     written = _spec(folder, toml, faults)
-    spec = completed(with_own(written, folder.files.get(SCHEMA, ""))) if written is not None else None
+    spec = completed(written) if written is not None else None
     more = derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
     faults += more.faults
     files = _parsed_files(folder, more, spec, faults)
@@ -84,7 +87,11 @@ def _spec(folder: Folder, toml: EngineToml, faults: list[Fault]) -> EngineSpec |
         faults.append(Fault(folder.shown(TOML), 1, 1, "the file is missing"))
         return None
     try:
-        return toml.decode(EngineSpec)
+        spec = toml.decode(EngineSpec)
+        if spec.own != Own():
+            faults.append(folder.fault(TOML, f"own: what belongs to the engine is recorded in {CATALOG}", "[own"))
+        facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
+        return msgspec.structs.replace(spec, own=own_objects(facts))
     except TomlError as error:
         faults += error.faults
         return None

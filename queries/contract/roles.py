@@ -106,6 +106,9 @@ def _spec(spec: EngineSpec, tables: Mapping[str, str]) -> EngineSpec:
     def of_type(predicate: str) -> str:
         return re.sub(r"(?<=::)\w+", lambda match: table(match[0]), predicate)
 
+    def words(meaning: str) -> str:
+        return re.sub(r"\w+", lambda match: table(match[0]), meaning)
+
     def all_of(names: Iterable[str], change: Named) -> tuple[str, ...]:
         return tuple(map(change, names))
 
@@ -152,9 +155,9 @@ def _spec(spec: EngineSpec, tables: Mapping[str, str]) -> EngineSpec:
         ),
         own=replace(
             spec.own,
-            triggers=all_of(spec.own.triggers, column),
-            constraints=all_of(spec.own.constraints, column),
-            columns=all_of(spec.own.columns, column),
+            objects=all_of(spec.own.objects, words),
+            unique=all_of(spec.own.unique, words),
+            columns=keys(spec.own.columns),
         ),
         effects={
             privilege(done): tuple(privilege(each) if " " in each else column(each) for each in more)

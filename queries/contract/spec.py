@@ -181,18 +181,18 @@ class Worker(Record, forbid_unknown_fields=True):
     proof: Proof = Proof.VERIFIED
 
 
-class Own(Record, forbid_unknown_fields=True):
+class Own(Record):
     """Objects on the engine's tables that belong to the engine.
 
-    They are written ``table.name``, in addition to what ``schema.sql`` makes; any other object is foreign. ``triggers``
-    must be enabled. ``constraints`` are checks, foreign keys (also those of other tables that refer to the engine's)
-    and unique indexes. ``columns`` are NOT NULL, without a default, and come after all columns by which the engine is
-    recognised.
+    They come from the facts in ``catalog.toml``.
+
+    An object is written by its meaning, as ``server/findings/parts/objects.sql`` spells it. ``objects`` are those of
+    any version, ``unique`` the unique indexes of every version. ``columns`` are those of any version, by table.
     """
 
-    triggers: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    unique: tuple[str, ...] = ()
+    columns: dict[str, tuple[str, ...]] = {}
 
 
 class Flow(Record, forbid_unknown_fields=True):

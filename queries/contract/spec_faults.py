@@ -184,8 +184,8 @@ def _name_faults(spec: EngineSpec) -> Iterator[SpecFault]:
 
 def _role_faults(spec: EngineSpec) -> Iterator[SpecFault]:
     """Yield roles that name nothing, and patterns that name no or several places."""
-    own = (*spec.own.triggers, *spec.own.constraints)
-    known = {*spec.recognise.relations, *spec.recognise.enums, *(name.partition(".")[2] for name in own)}
+    known = {*spec.recognise.relations, *spec.recognise.enums}
+    known |= {word for meaning in spec.own.objects for word in re.findall(r"\w+", meaning)}
     known |= {channel for worker in spec.workers for channel in worker.channels}
     for role, pattern in spec.recognise.roles.items():
         at = ("recognise", "roles", role)
@@ -407,10 +407,6 @@ def _worker_faults(spec: EngineSpec) -> Iterator[SpecFault]:
                 yield ("workers", n, "indexes", m), f"worker {worker.title}: {why}"
     if spec.flow is not None and spec.flow.table not in spec.recognise.relations:
         yield ("flow", "table"), f"flow: there is no table {spec.flow.table!r}"
-    for field, names in (("triggers", spec.own.triggers), ("constraints", spec.own.constraints)):
-        for name in names:
-            if "." not in name:
-                yield ("own", field), f"own.{field}: {name!r} must be written table.name"
 
 
 def _guard_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFault]:

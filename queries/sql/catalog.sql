@@ -1,5 +1,5 @@
--- The relations and sequences of these names in every schema that could hold an engine: columns by base type, indexes,
--- sizes, rights.
+-- The relations and sequences of these names in every schema that could hold an engine: columns by base type (an enum of
+-- another schema with that schema), indexes, sizes, rights.
 -- query: relation names
 -- Waits for no lock. Sizes are estimates, because pg_relation_size() locks the relation. pg_get_expr() and
 -- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively. `checks` then has the
@@ -44,7 +44,8 @@ sizes AS (
 SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind, f.locked,
        coalesce((SELECT s.pages FROM sizes s WHERE s.origin = f.oid), 0) AS pages, f.reltuples::float8 AS tuples,
        row_security_active(f.oid) AS policies,
-       (SELECT jsonb_object_agg(c.attname, b.typname)
+       (SELECT jsonb_object_agg(c.attname, coalesce((SELECT n.nspname || '.' FROM pg_type y JOIN pg_namespace n ON n.oid = y.typnamespace
+                                                      WHERE y.oid = b.oid AND b.typtype = 'e' AND n.oid <> f.relnamespace), '') || b.typname)
           FROM columns c JOIN base b ON b.origin = c.atttypid AND b.typtype <> 'd' WHERE c.attrelid = f.oid) AS columns,
        (SELECT coalesce(jsonb_agg(jsonb_build_object(
                  'columns', (SELECT jsonb_agg(a.attname ORDER BY k.ord)

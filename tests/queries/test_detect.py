@@ -213,7 +213,7 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
 async def test_a_table_that_another_inherits_is_not_changed(
     server: PostgresServer, tmp_path: Path, name: str, table: str
 ) -> None:
-    """Neither table is changed; a partition is no such table."""
+    """Offer no action that would change the rows of both."""
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     actions = [a for a in reader(workspace, name).actions("job") if a.writes and f"UPDATE {table}" in a.privileges]
@@ -228,6 +228,43 @@ async def test_a_table_that_another_inherits_is_not_changed(
     server.sql(f"ALTER TABLE {table}_2025 NO INHERIT {table}", dsn)
     await workspace.detect()
     assert all(reader(workspace, name).availability(action).ok for action in actions)
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_a_copy_of_a_table_is_no_second_engine(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("oban", filled=True)
+    server.sql("CREATE SCHEMA archive; CREATE TABLE archive.oban_jobs (LIKE public.oban_jobs INCLUDING ALL)", dsn)
+    workspace = await opened(dsn, tmp_path)
+    assert list(workspace.engines) == ["oban"]
+    assert [d.why for d in workspace.declined] == [
+        "oban_jobs.state is of type public.oban_job_state, not oban_job_state"
+    ]
+    await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "change", "reason"),
+    [
+        ("agent_jobs", "jobs", "ALTER TABLE {} ADD locked_by text, ADD lease_until timestamptz, ADD note text",
+         "jobs has lease_until, locked_by, which this engine does not have"),
+        ("agent_jobs", "jobs", ("ALTER TABLE {} DROP CONSTRAINT jobs_status_chk, ADD CHECK (status IN ('pending', "
+         "'active', 'completed', 'failed', 'delayed', 'paused', 'leased'))"),
+         "jobs may have the status 'leased', which this engine does not have"),
+        ("procrastinate", "procrastinate_jobs", "ALTER TABLE {} ADD heartbeat_at timestamptz", "has heartbeat_at,"),
+        ("estuary", "tasks", "ALTER TABLE {} ADD tries int", "has tries, which this engine does not have"),
+    ],
+)  # fmt: skip
+async def test_a_table_with_more_than_the_engine_knows_is_only_read(
+    server: PostgresServer, tmp_path: Path, name: str, table: str, change: str, reason: str
+) -> None:
+    dsn = server.fresh(name)
+    server.sql(change.format(table), dsn)
+    workspace = await opened(dsn, tmp_path, overrides={"agent_jobs": {"agent_jobs": {"profile": "table"}}}.get(name))
+    actions = [action for action in reader(workspace, name).engine.actions_here if action.writes]
+    assert actions
+    assert {reason in reader(workspace, name).availability(action).why for action in actions} == {True}
     await workspace.close()
     server.drop(dsn)
 

@@ -359,7 +359,7 @@ async def test_a_unique_violation_is_reported_as_stale(
     before = await tasker_db.everything()
     outcomes = await tasker_db.do("skip", tasker_db.step(made, "refund_card"))
     assert outcomes_of(outcomes) == {tasker_db.step(made, "refund_card"): STALE}
-    assert "index_workflow_step_transitions_on_step_uuid_most_recent" in outcomes.results[0].why
+    assert "idx_workflow_step_transitions_uuid_most_recent" in outcomes.results[0].why
     assert await tasker_db.everything() == before
 
 

@@ -157,7 +157,7 @@ CREATE TABLE task_transitions (
         'pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results', 'waiting_for_dependencies',
         'waiting_for_retry', 'blocked_by_failures', 'complete', 'error', 'cancelled', 'resolved_manually'))
 );
-CREATE UNIQUE INDEX index_task_transitions_on_task_uuid_most_recent ON task_transitions (task_uuid) WHERE most_recent = true;
+CREATE UNIQUE INDEX idx_task_transitions_uuid_most_recent ON task_transitions (task_uuid, most_recent) WHERE most_recent = true;
 CREATE INDEX idx_task_transitions_state_lookup ON task_transitions (task_uuid, to_state, most_recent) WHERE most_recent = true;
 CREATE INDEX idx_task_transitions_sort_key ON task_transitions (task_uuid, sort_key);
 CREATE INDEX idx_task_transitions_task ON task_transitions (task_uuid);
@@ -180,8 +180,8 @@ CREATE TABLE workflow_step_transitions (
         'pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration',
         'waiting_for_retry', 'complete', 'error', 'cancelled', 'resolved_manually'))
 );
-CREATE UNIQUE INDEX index_workflow_step_transitions_on_step_uuid_most_recent
-    ON workflow_step_transitions (workflow_step_uuid) WHERE most_recent = true;
+CREATE UNIQUE INDEX idx_workflow_step_transitions_uuid_most_recent
+  ON workflow_step_transitions (workflow_step_uuid, most_recent) WHERE most_recent = true;
 CREATE INDEX idx_workflow_step_transitions_state_lookup
     ON workflow_step_transitions (workflow_step_uuid, to_state, most_recent) WHERE most_recent = true;
 CREATE INDEX idx_workflow_step_transitions_sort_key ON workflow_step_transitions (workflow_step_uuid, sort_key);

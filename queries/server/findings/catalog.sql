@@ -16,7 +16,7 @@ WITH engines AS MATERIALIZED (
 labels AS (SELECT array_agg(e.label) AS labels FROM engines e),
 tables AS MATERIALIZED (
   SELECT e.label, c.oid, c.relname::text AS name, c.relowner, c.relacl, c.relrowsecurity, c.relforcerowsecurity, c.relpages,
-         e.schema, e.own, e.columns
+         e.schema, e.nspname, e.own, e.columns
     FROM engines e
     JOIN pg_class c ON c.relnamespace = e.schema AND c.relkind IN ('r', 'p')
      AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e.tables)))
@@ -208,40 +208,43 @@ unread AS MATERIALIZED (
                         AND NOT EXISTS (SELECT FROM queues q WHERE (q.label, q.name) = (h.label, h.name) AND NOT has_table_privilege(k.role, q.oid, q.word)))
    ORDER BY h.label, h.name, h.n, h.rolname
 ),
+\ir parts/objects.sql
+,
+written AS (
+  -- The tables that a worker writes; objects on others cannot stop it.
+  SELECT DISTINCT t.label, t.oid, t.name, t.schema, t.own, t.columns
+    FROM tables t JOIN asked a ON a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE')
+   WHERE jsonb_array_length(t.own -> 'objects') > 0
+),
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
-                       THEN 1 ELSE 0 END AS strength, format('trigger %s on %s (function %s of %s)', quote_ident(g.tgname), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner)) AS what
-    FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')
-    JOIN pg_proc p ON p.oid = g.tgfoid
-   WHERE NOT t.own -> 'triggers' ? (t.name || '.' || g.tgname)
-  UNION ALL
-  SELECT t.label, CASE WHEN k.contype = 'c' AND NOT k.convalidated THEN 1 ELSE 0 END, format('%s %s on %s', CASE k.contype WHEN 'c' THEN 'check' WHEN 'f' THEN 'foreign key' ELSE 'exclusion constraint' END,
-                                quote_ident(k.conname), t.name)
-    FROM tables t JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype IN ('c', 'f', 'x')
-   WHERE NOT t.own -> 'constraints' ? (t.name || '.' || k.conname)
-     AND NOT (k.contype = 'f' AND EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema))
-  UNION ALL
-  SELECT t.label, 0, format('foreign key %s of %s, which refers to %s', quote_ident(k.conname), k.conrelid::regclass, t.name)
-    FROM tables t JOIN pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.confdeltype IN ('a', 'r')
-   WHERE EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
-     -- Not a join: the planner would read all of pg_class for it.
-     AND NOT t.own -> 'constraints' ? ((SELECT c.relname FROM pg_class c WHERE c.oid = k.conrelid) || '.' || k.conname)
-  UNION ALL
-  -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
-  SELECT t.label, 1, format('column %s of %s, which is NOT NULL and has no default', quote_ident(a.attname), t.name)
-    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND NOT a.attisdropped
-     AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k
-                      WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text)
-     AND NOT t.own -> 'columns' ? (t.name || '.' || a.attname)
-    JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
-  UNION ALL
-  SELECT t.label, 0, format('unique index %s on %s', quote_ident(c.relname), t.name)
-    FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique AND NOT i.indisprimary JOIN pg_class c ON c.oid = i.indexrelid
-   WHERE NOT t.own -> 'constraints' ? (t.name || '.' || c.relname)
+                         OR o.sort = 'check' AND NOT k.convalidated OR o.sort = 'column' THEN 1 ELSE 0 END AS strength,
+         CASE o.sort
+           WHEN 'trigger' THEN format('trigger %s on %s (function %s of %s)', quote_ident(o.object), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner))
+           WHEN 'column' THEN format('column %s of %s, which is NOT NULL and has no default', quote_ident(o.object), t.name)
+           WHEN 'reference' THEN format('foreign key %s of %s, which refers to %s', quote_ident(o.object), k.conrelid::regclass, t.name)
+           ELSE format('%s %s on %s', o.sort, quote_ident(o.object), t.name) END AS what
+    FROM written t JOIN objects o ON (o.label, o.oid) = (t.label, t.oid)
+    LEFT JOIN pg_trigger g ON g.oid = o.id AND o.sort = 'trigger'
+    LEFT JOIN pg_proc p ON p.oid = g.tgfoid
+    LEFT JOIN pg_constraint k ON k.oid = o.id AND o.sort IN ('check', 'foreign key', 'reference')
+   WHERE NOT t.own -> 'objects' ? o.meaning
+     AND CASE o.sort
+           WHEN 'trigger' THEN g.tgenabled IN ('O', 'A')
+           WHEN 'foreign key' THEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema)
+           WHEN 'reference' THEN k.confdeltype IN ('a', 'r')
+                             AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
+           WHEN 'unique index' THEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = o.id AND i.indisprimary)
+           -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
+           WHEN 'column' THEN EXISTS (
+             SELECT FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
+              WHERE a.attrelid = t.oid AND a.attname = o.object AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
+                AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text))
+           ELSE true END
   UNION ALL
   SELECT t.label, CASE WHEN w.is_instead THEN 2 ELSE 1 END, format('rule %s on %s', quote_ident(w.rulename), t.name)
-    FROM tables t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
+    FROM written t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'
 ),
 -- A valid index that starts with the columns, and the state of those that are not valid.
 wanted AS MATERIALIZED (
@@ -345,7 +348,15 @@ SELECT CASE WHEN f.strength = 0 THEN 'foreign_objects' ELSE 'writes_refused' END
 UNION ALL
 SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
        jsonb_build_object('trigger', g.tgname, 'table', t.name, 'label', t.label), ARRAY[t.label], false
-  FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND g.tgenabled IN ('D', 'R') AND t.own -> 'triggers' ? (t.name || '.' || g.tgname)
+  FROM tables t JOIN objects o ON (o.label, o.oid, o.sort) = (t.label, t.oid, 'trigger') AND t.own -> 'objects' ? o.meaning
+  JOIN pg_trigger g ON g.oid = o.id AND g.tgenabled IN ('D', 'R')
+UNION ALL
+SELECT 'unique_rule_missing', 'table:' || t.label || '.' || t.name, NULL,
+       jsonb_build_object('label', t.label, 'table', t.name, 'rules', string_agg('(' || split_part(u.meaning, ': ', 2) || ')', ', ')), ARRAY[t.label], false
+  FROM written t CROSS JOIN jsonb_array_elements_text(t.own -> 'unique') AS u(meaning)
+ WHERE starts_with(u.meaning, 'unique index on ' || t.name || ': ') AND t.oid NOT IN (TABLE exclusive)
+   AND NOT EXISTS (SELECT FROM objects o WHERE (o.label, o.oid) = (t.label, t.oid) AND o.meaning = u.meaning)
+ GROUP BY t.label, t.name
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.
 SELECT CASE WHEN i.relpages >= (:settings ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,

@@ -1,0 +1,49 @@
+"""Facts of an engine's genuine tables: ``catalog.toml``.
+
+They are recorded from a server that has run the engine's own migrations. They have no text of the engine but names,
+types, predicates and events. Without the file, no object on the engine's tables is called foreign or missing.
+"""
+
+from __future__ import annotations
+
+from queries.contract.spec import Own
+from queries.model import Record
+from queries.strict_toml import TomlFile
+
+UNIQUE = "unique index on "
+
+
+class Version(Record, forbid_unknown_fields=True):
+    """Facts of one version.
+
+    ``source`` and ``commit``: where its migrations are. ``made``: how they were run. ``columns``: name and type of each
+    column, by table. ``objects`` are explained in ``Own``.
+    """
+
+    source: str
+    commit: str
+    made: str
+    columns: dict[str, tuple[str, ...]]
+    objects: tuple[str, ...]
+
+
+class Facts(Record, forbid_unknown_fields=True):
+    """The content of ``catalog.toml``."""
+
+    versions: tuple[Version, ...]
+
+
+def own_objects(file: TomlFile) -> Own:
+    """Return what belongs to the engine. Raises TomlError."""
+    versions = file.decode(Facts).versions
+    objects = [set(version.objects) for version in versions]
+    columns: dict[str, set[str]] = {}
+    for version in versions:
+        for table, some in version.columns.items():
+            columns.setdefault(table, set()).update(column.partition(" ")[0] for column in some)
+    named = {f"column on {table}: {column}" for table, some in columns.items() for column in some}
+    return Own(
+        objects=tuple(sorted(named.union(*objects))),
+        unique=tuple(sorted(each for each in set.intersection(*objects) if each.startswith(UNIQUE))) if objects else (),
+        columns={table: tuple(sorted(some)) for table, some in columns.items()},
+    )

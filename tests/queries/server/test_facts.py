@@ -1,0 +1,106 @@
+"""Recorded facts of the engines, compared by meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.contract.builtin import builtin
+from tests import facts
+from tests.queries.builders import opened
+from tests.queries.server.test_server_findings import found
+from tests.servers import PostgresServer
+
+each_engine = pytest.mark.parametrize("name", sorted(each.name for each in builtin()))
+# Other names for every trigger, constraint and index.
+RENAMED = """
+SELECT format('ALTER TRIGGER %I ON %s RENAME TO %I', tgname, tgrelid::regclass, 'of_upstream_' || oid) AS ddl
+  FROM pg_trigger WHERE NOT tgisinternal
+UNION ALL
+SELECT format('ALTER TABLE %s RENAME CONSTRAINT %I TO %I', conrelid::regclass, conname, 'of_upstream_' || oid)
+  FROM pg_constraint WHERE conrelid <> 0 AND contype <> 'n' AND connamespace = 'public'::regnamespace
+UNION ALL
+SELECT format('ALTER INDEX %s RENAME TO %I', i.indexrelid::regclass, 'of_upstream_' || i.indexrelid)
+  FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid AND c.relnamespace = 'public'::regnamespace
+ WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+"""
+
+
+@each_engine
+async def test_the_retold_schema_has_what_the_engine_has(server: PostgresServer, name: str) -> None:
+    """Each unique rule of the tables that workers write, and nothing that is foreign."""
+    dsn = server.fresh(name)
+    objects, columns = await facts.facts(name, dsn, "public")
+    spec = next(each.spec for each in builtin() if each.name == name)
+    written = {p.partition(" ")[2] for worker in spec.workers for p in worker.privileges}
+
+    def of_written(meanings: list[str] | tuple[str, ...]) -> set[str]:
+        return {each for each in meanings if each.partition(" on ")[2].partition(":")[0] in written}
+
+    assert of_written(objects) <= set(spec.own.objects)
+    assert of_written(spec.own.unique) <= set(objects)
+    for table in columns.keys() & written:
+        assert {column.partition(" ")[0] for column in columns[table]} <= set(spec.own.columns[table])
+    server.drop(dsn)
+
+
+@each_engine
+async def test_names_of_objects_do_not_matter(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    """Connect a session of the application, so that foreign objects are suspected."""
+    dsn = server.fresh(name)
+    connection = await asyncpg.connect(dsn, server_settings={"application_name": f"{name} worker"})
+    for row in await connection.fetch(RENAMED):
+        await connection.execute(row["ddl"])
+    workspace = await opened(dsn, tmp_path)
+    codes = set(await found(workspace))
+    assert not codes & {"foreign_objects", "writes_refused", "unique_rule_missing", "trigger_disabled", "index_missing"}
+    await workspace.close()
+    await connection.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("name", "drop", "rule"),
+    [
+        ("tasker", "DROP INDEX idx_workflow_step_transitions_uuid_most_recent", "(workflow_step_uuid, most_recent"),
+        ("procrastinate", "DROP INDEX procrastinate_jobs_lock_idx_v1", "(lock where status = 'doing')"),
+        ("uni2work", "ALTER TABLE cron_last_exec DROP CONSTRAINT unique_cron_last_exec", "(job)"),
+        ("pgqueuer", "DROP INDEX pgqueuer_unique_dedupe_key", "(dedupe_key where"),
+    ],
+)
+async def test_a_unique_rule_of_the_engine_that_is_absent(
+    server: PostgresServer, tmp_path: Path, name: str, drop: str, rule: str
+) -> None:
+    """The engine is read all the same."""
+    dsn = server.fresh(name)
+    server.sql(drop, dsn)
+    workspace = await opened(dsn, tmp_path)
+    assert list(workspace.engines) == [name]
+    missing = (await found(workspace))["unique_rule_missing"]
+    assert f"of {name} does not have the engine's unique rule on {rule}" in missing.sentence
+    assert not missing.suspected
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_objects_on_a_table_that_no_worker_writes_refuse_nothing(server: PostgresServer, tmp_path: Path) -> None:
+    """Only the application writes ``agents``."""
+    dsn = server.fresh("agent_jobs")
+    server.sql(
+        """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
+           ALTER TABLE agents ADD settings jsonb NOT NULL, ADD CHECK (settings <> '{}') NOT VALID;
+           CREATE TRIGGER validate BEFORE INSERT ON agents FOR EACH ROW EXECUTE FUNCTION refuse()""",
+        dsn,
+    )
+    connection = await asyncpg.connect(dsn, server_settings={"application_name": "agent_jobs"})
+    workspace = await opened(dsn, tmp_path)
+    assert await found(workspace) == {}
+    await connection.execute("CREATE TRIGGER validate BEFORE UPDATE ON jobs FOR EACH ROW EXECUTE FUNCTION refuse()")
+    refused = (await found(workspace))["writes_refused"]
+    assert "trigger validate on jobs" in refused.sentence
+    assert "agents" not in refused.sentence
+    await workspace.close()
+    await connection.close()
+    server.drop(dsn)
