@@ -156,6 +156,11 @@ class Fields(Generic[T]):
         return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
 
 
+def allows(term: Term, word: str) -> bool:
+    """Return True if a word that an item always has, such as its kind, matches a term."""
+    return any(_is([word.casefold()], value, part=False) for value in term.values) != term.negated
+
+
 def _is(found: Sequence[str], value: Value, *, part: bool) -> bool:
     wanted = value.text.casefold()
     if value.op == "=":

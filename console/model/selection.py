@@ -1,7 +1,8 @@
 """Nodes of an engine that match a filter, and what was not looked at. UI-free.
 
-A filter that names findings reads the nodes that have them. Any other filter is compared with each node of the tree and
-with each dead letter, up to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared first.
+A filter that names findings reads the nodes that have them. Conditions on columns are a part of the statement, if the
+engine's statements can take them. Any other filter is compared with each node of the tree and with each dead letter, up
+to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared first.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 
 import msgspec
 
-from console.model.filter import ANY, Filter, Term, Value, matches
+from console.model.conditions import compares_more, conditions
+from console.model.filter import ANY, Filter, Term, Value, allows, matches
 from queries.model import Finding, Findings, Node, Page, Record
 from queries.read.reader import Reader
 
 PAGE = 500  # nodes read at a time
 LOOKED = 10_000  # nodes of an engine that are compared with a filter
+SELECTED = 100_000  # nodes of an engine that a selection has
+PAGES = 500  # pages of a selection by conditions, each of 20,000 rows that are looked at, or of `PAGE` nodes
 FINDINGS = 2000  # nodes read for each finding
 
 
@@ -37,8 +41,11 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
     found: dict[str, Node] = {}
     at = 0.0
     looked = 0
+    by_conditions = not finding_terms(wanted) and reader.matches_conditions
     if finding_terms(wanted):
         reading = _of_findings(reader, wanted, missing)
+    elif by_conditions:
+        reading = _by_conditions(reader, wanted, missing, live_first=most is not None)
     else:
         reading = _every(reader, wanted, missing, live_first=most is not None)
     async for page in reading:
@@ -49,13 +56,18 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
                     return Selection(nodes=tuple(found.values()), at=at, cut=True)
                 found[node.id] = node
         looked += len(page.nodes)
-        if looked >= LOOKED:
-            missing.append(
-                f"only the first {looked} nodes of {reader.label} were compared with the filter: a filter that names a"
-                " finding reads its nodes alone, and `do --incident` acts on those of one cause"
-            )
+        if (looked - len(found) if by_conditions else looked) >= LOOKED or len(found) >= SELECTED:
+            only = f"only the first {looked} nodes of {reader.label} were compared with the filter"
+            missing.append(f"{only}: {_around(wanted, by_conditions)}")
             break
     return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
+
+
+def _around(wanted: Filter, by_conditions: bool) -> str:
+    """Return the way around the limit of compared nodes."""
+    if by_conditions and compares_more(wanted):
+        return "a term such as phase:, status:, owner:, attempts: or age: is compared by the server, without that limit"
+    return "a filter that names a finding reads its nodes alone, and `do --incident` acts on those of one cause"
 
 
 def finding_terms(wanted: Filter) -> list[Term]:
@@ -119,34 +131,71 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
         yield msgspec.structs.replace(page, nodes=tuple(_marked(page.nodes, codes)))
 
 
+async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Page) -> Page:
+    """Return a page with the findings that the filter compares.
+
+    Adds what may be missing.
+    """
+    if page.scan_required is not None:
+        missing.append(f"{page.scan_required.why} ({page.scan_required.ddl})")
+    if page.scope:
+        missing.append(f"only {page.scope} of {reader.label} were read")
+    if not uses_findings(wanted):
+        return page
+    nodes, why = await with_findings(reader, page.nodes)
+    missing.extend([why] if why else [])
+    return msgspec.structs.replace(page, nodes=tuple(nodes))
+
+
+async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
+    """Yield the unfinished nodes, the most urgent first, up to half of `LOOKED`."""
+    cursor, looked = None, 0
+    while looked == 0 or (cursor is not None and looked < LOOKED // 2):
+        live = await reader.live(cursor, PAGE)
+        cursor, looked = live.cursor, looked + max(len(live.nodes), 1)
+        page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
+        yield await _complete(reader, wanted, missing, page)
+
+
+async def _by_conditions(
+    reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool
+) -> AsyncIterator[Page]:
+    """Yield the nodes that match the filter's conditions, by kind and key.
+
+    ``live_first``: unfinished nodes come before them.
+    """
+    if live_first:
+        async for page in _live(reader, wanted, missing):
+            yield page
+    named = [term for term in wanted.terms if term.field == "kind"]
+    left = PAGES
+    for kind in reader.engine.spec.kinds:
+        cursor: str | None = None
+        reading = all(allows(term, kind.name) for term in named)
+        while reading and left:
+            page = await reader.matching(kind.name, conditions(wanted), cursor, PAGE)
+            yield await _complete(reader, wanted, missing, page)
+            cursor, left = page.cursor, left - 1
+            reading = cursor is not None
+    if not left:
+        missing.append(
+            f"the tables of {reader.label} have more rows than {PAGES} pages look at: --limit acts on the first"
+        )
+
+
 async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
     """Yield the nodes of the tree, level by level, then the dead letters.
 
     ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `LOOKED`.
     """
-    finds = uses_findings(wanted)
-
-    async def complete(page: Page) -> Page:
-        if page.scan_required is not None:
-            missing.append(f"{page.scan_required.why} ({page.scan_required.ddl})")
-        if page.scope:
-            missing.append(f"only {page.scope} of {reader.label} were read")
-        if not finds:
-            return page
-        nodes, why = await with_findings(reader, page.nodes)
-        missing.extend([why] if why else [])
-        return msgspec.structs.replace(page, nodes=tuple(nodes))
-
     with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     seen: set[str] = set()
     walked: set[str] = set()  # in the tree
     cursor: str | None = None
-    while live_first:
-        live = await reader.live(cursor, PAGE)
-        cursor = live.cursor
-        yield await complete(msgspec.structs.replace(live, scope="", scan_required=None))  # the tree has them all
-        seen.update(node.id for node in live.nodes)
-        live_first = cursor is not None and len(seen) < LOOKED // 2
+    if live_first:
+        async for page in _live(reader, wanted, missing):
+            seen.update(node.id for node in page.nodes)
+            yield page
     parents: list[str | None] = [None]
     while parents:
         parent = parents.pop(0)
@@ -158,14 +207,15 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
             fresh = tuple(node for node in page.nodes if node.id not in seen)
             seen.update(node.id for node in fresh)
             cursor = page.cursor
-            yield await complete(msgspec.structs.replace(page, nodes=fresh))
+            yield await _complete(reader, wanted, missing, msgspec.structs.replace(page, nodes=fresh))
             if cursor is None:
                 break
     cursor = None
     while True:
         dead = await reader.dead(cursor, PAGE)
         nodes = tuple(each.node for each in dead.dead_letters if each.node.id not in seen)
-        yield await complete(Page(nodes=nodes, at=dead.at, scope=dead.scope, scan_required=dead.scan_required))
+        page = Page(nodes=nodes, at=dead.at, scope=dead.scope, scan_required=dead.scan_required)
+        yield await _complete(reader, wanted, missing, page)
         cursor = dead.cursor
         if cursor is None:
             return

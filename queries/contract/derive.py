@@ -28,6 +28,14 @@ WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 _TEXT = ("status", "owner", "error", "title")
 _NUMBER = ("revision", "attempts", "max_attempts")
 _TIME = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
+_CONDITIONS = {  # column of a node that a filter compares -> form of its condition
+    "phase": "one_of",
+    "status": "text",
+    "owner": "text",
+    "attempts": "between",
+    "created_at": "between",
+    "changed_at": "between",
+}
 _NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
 _IDS = {  # type of a key -> pattern of its text
     **dict.fromkeys(("int8", "int4", "int2"), "-?[0-9]{1,18}"),
@@ -100,6 +108,7 @@ class _Writer:
         """Derive the files of one kind that are not there."""
         if kind.columns and not self._written("nodes", kind.name):
             self._nodes(n, kind)
+            self._matching(n, kind)
         if kind.parent and not self._written("children", kind.below or kind.name):
             self._children(n, kind)
         for name in kind.payloads:
@@ -152,14 +161,35 @@ class _Writer:
         if "title" not in kind.columns:
             columns.append((f"{_of(kind.key)}::text AS title,", at))
         if "phase" not in kind.columns:
-            phase = self._phase(n, kind) if "status" in kind.columns else "'unknown'"
-            columns.append((f"{phase} AS phase,", ("statuses",)))
-        for name, expression in kind.columns.items():
-            path = (*at, "columns", name)
-            text = expression if expression in self._relation(kind) else self._named(expression, path)
-            columns.append((f"{self._converted(n, kind, name, text)} AS {name},", path))
+            columns.append((f"{self._column(n, kind, 'phase')} AS phase,", ("statuses",)))
+        for name in kind.columns:
+            columns.append((f"{self._column(n, kind, name)} AS {name},", (*at, "columns", name)))
         values: Values = {**self._of(n, kind), "kind": kind.name, "columns": columns}
         self._add(f"nodes.{kind.name}.sql", at, [filled("nodes", at, values)])
+
+    def _column(self, n: int, kind: Kind, name: str) -> str:
+        """Return a column of a node as SQL."""
+        expression = kind.columns.get(name)
+        if expression is None:
+            return self._phase(n, kind) if "status" in kind.columns else "'unknown'"
+        known = expression in self._relation(kind)
+        text = expression if known else self._named(expression, ("kinds", n, "columns", name))
+        return self._converted(n, kind, name, text)
+
+    def _matching(self, n: int, kind: Kind) -> None:
+        """Derive the nodes that match conditions on the columns that a filter compares."""
+        conditions: Lines = []
+        for name, form in _CONDITIONS.items():
+            if name in kind.columns or name == "phase":
+                column = self._column(n, kind, name)
+                path: Setting = ("kinds", n, "columns", name) if name in kind.columns else ("statuses",)
+                if name in _TIME:
+                    column = f"extract(epoch FROM now())::float8 - {column}"
+                asked = f"(:query::text::jsonb -> '{name}')"
+                conditions.append((one_line(f"matching_{form}", asked=asked, column=column), path))
+        type_ = _first(self._relation(kind)[kind.key])
+        values: Values = {**self._of(n, kind), "kind": kind.name, "type": _cast(type_), "conditions": conditions}
+        self._add(f"matching.{kind.name}.sql", ("kinds", n), [filled("matching", ("kinds", n), values)])
 
     def _converted(self, n: int, kind: Kind, name: str, text: str) -> str:
         """Return an expression as a column of a node."""

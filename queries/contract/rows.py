@@ -246,6 +246,7 @@ SHAPES: dict[str, type[Record]] = {
     "roots": WhichRow,
     "children": WhichRow,
     "live": WhichRow,
+    "matching": WhichRow,
     "find": FindRow,
     "search": SearchRow,
     "dead": DeadRow,

@@ -21,7 +21,7 @@ from queries.strict_toml import TomlFile
 from queries.suggest import did_you_mean
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
-OPTIONAL = ("dead", "changed", "options", "progress", "search", "related", "rows")
+OPTIONAL = ("matching", "dead", "changed", "options", "progress", "search", "related", "rows")
 SECTIONS = ("lock", "refused", "witnesses", "rows", "change", "document", "successes")
 DOCUMENT = ("id", "digest", "stored", "document", "size", "why")  # columns of the section ``document``
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds

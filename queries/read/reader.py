@@ -151,6 +151,31 @@ class Reader:
         """Read unfinished nodes, the most urgent first."""
         return await self._page("live", cursor, page)
 
+    @property
+    def matches_conditions(self) -> bool:
+        """True if `matching` can read every kind of node."""
+        return all(self.variant.select("matching", kind=kind.name) for kind in self.engine.spec.kinds)
+
+    async def matching(
+        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, page: int = PAGE
+    ) -> Page:
+        """Read nodes of a kind that match conditions, by key.
+
+        ``conditions``: by column of a node, phases, regular expressions, or the lowest and highest number or age. A
+        page may have few nodes, or none, before the last one.
+        """
+        await self.variant.recognise()
+        chosen = self.variant.select("matching", kind=kind)
+        if chosen is None:
+            raise DatabaseError(f"{self.label}: nodes of the kind {kind} cannot be read by conditions.")
+        query = msgspec.json.encode(conditions).decode()
+        async with self._reading() as transaction:
+            values = self.variant.parameters(query=query, cursor=cursor, page=page)
+            rows = await _rows(transaction, chosen, "matching", values)
+            read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], page)
+        following = next((row["cursor"] for row in rows if row["id"] is None), None)
+        return msgspec.structs.replace(read, cursor=following)
+
     async def find(self, text: str, page: int = FOUND) -> Hits:
         """Find nodes by id, by its beginning, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")

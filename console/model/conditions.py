@@ -1,0 +1,81 @@
+"""Conditions of a filter that the server compares. UI-free.
+
+They are true for each node that matches the filter, and may be true for others.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from console.model.filter import ANY, NONE, Filter, Term, Value, allows
+from queries.model import Phase
+
+COLUMNS = {"status": "status", "owner": "owner", "attempts": "attempts", "age": "created_at", "idle": "changed_at"}
+TEXTS = ("status", "owner")
+AGES = ("age", "idle")
+SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
+
+
+def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
+    """Return the conditions of a filter by column, as `Reader.matching` takes them."""
+    found: dict[str, list[str]] = {}
+    phases = [term for term in wanted.terms if term.field == "phase"]
+    if phases:
+        found["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
+    for field, column in COLUMNS.items():
+        terms = [term for term in wanted.terms if term.field == field and not term.negated]
+        if field in TEXTS:
+            patterns = list(filter(None, map(_pattern, terms)))
+            found |= {column: patterns} if patterns else {}
+        elif terms:
+            slack = SLACK if field in AGES else 0.0
+            low = max(min(_low(value) for value in term.values) for term in terms) - slack
+            high = min(max(_high(value) for value in term.values) for term in terms) + slack
+            found[column] = [_number(low), _number(high)]
+    return found
+
+
+def compares_more(wanted: Filter) -> bool:
+    """Return True if the console must compare some term itself."""
+    return any(_only_here(term) for term in wanted.terms)
+
+
+def _only_here(term: Term) -> bool:
+    if term.field in ("phase", "kind", "engine"):
+        return False
+    return term.field not in COLUMNS or term.negated or (term.field in TEXTS and not _pattern(term))
+
+
+def _pattern(term: Term) -> str:
+    """Return a regular expression that a matching text has, or "" if there is none.
+
+    The server compares only ASCII characters. A text with other characters is left to the console.
+    """
+    parts = list(_alternatives(term))
+    return "" if None in parts else "|".join(filter(None, [*parts, "[^ -~]"]))
+
+
+def _alternatives(term: Term) -> Iterator[str | None]:
+    for value in term.values:
+        text = value.text
+        if not text.isascii() or (not value.op and text.casefold() == NONE):
+            yield None
+        elif not value.op and text.casefold() == ANY:
+            yield "."
+        else:
+            escaped = re.sub(r"([^A-Za-z0-9_])", r"\\\1", text)
+            yield f"{'' if term.field == 'owner' and not value.op else '^'}{escaped}{'$' if value.op else ''}"
+
+
+def _low(value: Value) -> float:
+    return -math.inf if value.op.startswith("<") else value.number
+
+
+def _high(value: Value) -> float:
+    return math.inf if value.op.startswith(">") else value.number
+
+
+def _number(number: float) -> str:
+    return "Infinity" if number == math.inf else "-Infinity" if number == -math.inf else repr(number)
