@@ -141,6 +141,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     explains: tuple[Explains, ...] = ()
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
+    instead: str = ""  # action that is suggested if ``action`` refuses the nodes
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
     sample: str | None = None
     constant: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action

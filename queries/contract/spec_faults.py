@@ -365,8 +365,8 @@ def _finding_faults(spec: EngineSpec, files: ParsedFiles, present: Collection[st
     actions = {v.name for v in spec.actions}
     codes, symptoms = {f.code for f in spec.findings}, {f.symptom for f in spec.findings} - {""}
     for n, finding in enumerate(spec.findings):
-        if finding.action and finding.action not in actions:
-            yield ("findings", n, "action"), f"finding {finding.code}: there is no action {finding.action!r}"
+        for name in sorted({finding.action or "", finding.instead} - {"", *actions}):
+            yield ("findings", n, "action"), f"finding {finding.code}: there is no action {name!r}"
         known = {a.name for v in spec.actions if v.name == finding.action for a in v.arguments}
         for name in sorted(set(finding.arguments) - known if _have_sections(spec, files) else ()):
             yield ("findings", n, "arguments"), f"finding {finding.code}: {finding.action} has no argument {name!r}"

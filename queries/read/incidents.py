@@ -14,6 +14,8 @@ from queries.read import sentence
 from queries.read.dead_letters import fold
 from queries.read.sentence import plural
 
+REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
+
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
 
@@ -182,11 +184,16 @@ def _incident(
         since=min((f.since for f in everything if f.since is not None), default=None),
         action=first.action if same else None,
         arguments=first.arguments if same else {},
-        remedy=spec.remedy,
+        remedy=_remedy(spec, first),
         symptoms=tuple(_symptoms(explained)),
         findings=tuple(findings),
         explained=tuple(explained),
     )
+
+
+def _remedy(spec: FindingSpec, first: Finding) -> str:
+    refused = first.evidence.get(REFUSED)
+    return " ".join(filter(None, (spec.remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
 
 
 def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, n: int) -> str:

@@ -6,6 +6,7 @@ A *which* statement gives ids in order, ``nodes.sql`` reads these nodes, and the
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -49,6 +50,7 @@ from queries.model import (
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
+from queries.read.incidents import REFUSED, Cause, cause_of
 from queries.read.samples import History, Watcher, timeline
 from queries.statement import Statement
 
@@ -62,10 +64,12 @@ CHILDREN = 20  # children on a node's page
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
+REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about
 HEAD = 65536  # bytes of a payload that are read by default
 
 
 Source = Transaction | Script
+_CALL = re.compile(r':"schema"\.\w+\(')  # of an engine's function
 
 
 class Reader:
@@ -638,7 +642,89 @@ class Reader:
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, read, failed)
-        return found, skipped_findings, capped
+        return await self._offered(found), skipped_findings, capped
+
+    async def _offered(self, found: list[Finding]) -> list[Finding]:
+        """Return the findings without suggested actions that refuse the nodes.
+
+        Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
+        ``instead`` is suggested, if that does not refuse them.
+        """
+        refused = await self._refused(found)
+        if not refused:
+            return found
+        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
+        again = await self._refused([f for f in others if self._cause(f) in refused])
+        return [_unsuggested(f) if self._cause(f) in again else f for f in others]
+
+    async def _refused(self, found: Iterable[Finding]) -> dict[Cause, str]:
+        """Return the causes whose action refuses all nodes asked about, with a reason.
+
+        Nothing is asked if an action calls a function, or if the operator decides on its arguments. Flags count as set.
+        A refusal that holds for now only is none.
+        """
+        asked: dict[Cause, list[Finding]] = {}
+        for finding in found:
+            if finding.action and OPEN not in finding.arguments.values():
+                asked.setdefault(self._cause(finding), []).append(finding)
+        questions: dict[tuple[str, str], list[str]] = {}
+        of_cause: dict[Cause, tuple[tuple[str, str], list[str]]] = {}
+        for cause, findings in asked.items():
+            first = findings[0]
+            action = self.engine.action(first.action or "", split_id(first.node_id)[1])
+            if action is None or not self._askable(action):
+                continue
+            flags = {a.name: True for a in action.arguments if a.type == "flag"}
+            question = action.script, msgspec.json.encode({**first.arguments, **flags}).decode()
+            ids = [self.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
+            questions.setdefault(question, []).extend(ids)
+            of_cause[cause] = question, ids
+        whys: dict[tuple[str, str], dict[str, str]] = {}
+
+        async def read(transaction: Transaction, question: tuple[str, str]) -> None:
+            script, args = question
+            values = self.variant.parameters(ids=list(dict.fromkeys(questions[question])), args=args)
+            for part in self._refusals(script):
+                if part.needs <= self.found.met_needs:
+                    rows = await transaction.rows(part, values)
+                    whys.setdefault(question, {}).update(
+                        {row["id"]: row["why"] for row in rows if not row.get("for_now")}
+                    )
+
+        def failed(question: tuple[str, str], _: str) -> None:
+            whys.pop(question, None)
+
+        left = list(questions)
+        while left:
+            async with self._reading() as transaction:
+                await in_turn(transaction, left, read, failed)
+        return {
+            cause: whys[question][ids[0]]
+            for cause, (question, ids) in of_cause.items()
+            if question in whys and all(i in whys[question] for i in ids)
+        }
+
+    def _askable(self, action: Action) -> bool:
+        parts = self._refusals(action.script)
+        known = {"ids", "args", "met_needs", "settings"}
+        return (
+            action.writes
+            and bool(parts)
+            and all(known.issuperset(p.parameters) and not _CALL.search(p.text) for p in parts)
+        )
+
+    def _refusals(self, script: str) -> tuple[Statement, ...]:
+        return self.engine.actions.get(script, {}).get("refused", ())
+
+    def _cause(self, finding: Finding) -> Cause:
+        return cause_of(self.finding_specs[finding.code], finding)
+
+    def _instead(self, finding: Finding, why: str) -> Finding:
+        """Return the finding with another action, and with the reason in its evidence."""
+        name = self.finding_specs[finding.code].instead
+        action = self.engine.action(name, split_id(finding.node_id)[1]) if name else None
+        evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {why}"}
+        return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
     async def _found(
         self,
@@ -723,6 +809,10 @@ class Reader:
         rows = await transaction.rows(chosen, self.variant.parameters(id=local, bytes=size))
         with readable(f"{key}.sql"):
             return detail_section.read(key, title, rows, chosen.drawn, self._phases) if rows else None
+
+
+def _unsuggested(finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, action=None, arguments={}, guard="")
 
 
 def _decoded(value: Any) -> Any:

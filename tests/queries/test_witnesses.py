@@ -313,7 +313,12 @@ async def test_tasker_asks_what_the_orchestrator_did_since(tasker_db: TaskerDb) 
     assert owner_of(alive, node).verdict is ALIVE
     said_so = await dry_run_of(tasker_db.workspace, "unstick", [node], {"gone": True}, "tasker")
     assert outcomes_of(said_so) == {node: CHANGED}
+    (gone,) = [f for f in (await tasker_db.findings()).found if f.code == "orchestrator_gone"]
+    assert gone.action is None
+    assert "which lives: it moved a task" in gone.sentence
     await tasker_db.sql(move, other.id, uuid4())
+    (gone,) = [f for f in (await tasker_db.findings()).found if f.code == "orchestrator_gone"]
+    assert gone.action == "unstick"
     dead = owner_of(await tasker_db.dry_run("unstick", node), node)
     assert dead.summary == "owner seems dead: 1 of 4 (3 not known)"
     assert str(orchestrator) in detail(dead, "other work of the orchestrator")

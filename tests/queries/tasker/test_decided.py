@@ -120,7 +120,10 @@ async def test_a_retried_step_does_not_become_ready_while_another_one_is_in_erro
 # Suggested actions
 
 
-ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved"}, "release": {"again": True}}
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "resolve": {"status": "manually_resolved"},
+    "release": {"again": True, "gone": True},
+}
 
 
 @both_versions

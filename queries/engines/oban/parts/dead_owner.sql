@@ -2,7 +2,7 @@
 -- producers, a job must be executing for longer than the threshold.
                     WHEN j.state = 'executing' AND NOT 'producers' = ANY (:met_needs) AND NOT j.attempted_at < timezone('UTC', now()) - :executing
                       THEN 'it is executing since ' || date_trunc('second', j.attempted_at) || ' UTC, and no heartbeat of its producer is recorded: wait for '
-                           || :executing
+                           || :executing || ', or run in the application: Oban.cancel_job(' || j.id || ')'
                END AS why
 \ir asked.sql
 
@@ -10,7 +10,7 @@
 -- needs: producers
 SELECT 'job:' || j.id AS id,
        CASE WHEN p.uuid IS NULL THEN 'the server started less than ' || :alive || ' ago: producers may not have registered again'
-            ELSE 'its producer on ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC' END AS why
+            ELSE 'its producer on ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC. To stop the job, run in the application: Oban.cancel_job(' || j.id || ')' END AS why
   FROM :"schema".oban_jobs j
 \ir producer.sql
  WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.state = 'executing'

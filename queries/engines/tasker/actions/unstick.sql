@@ -14,11 +14,12 @@
 -- :witnesses
 -- Signs of life or death of the orchestrators that moved the tasks last. The engine records the orchestrator of a task's
 -- transition, but no heartbeat. Ids of transitions are in order of time, so the newest 5,000 show what each did last.
+-- A task in steps_in_process has no orchestrator: it waits for results.
 WITH asked AS MATERIALIZED (
   SELECT i AS id, x.created_at AS began, x.processor_uuid AS who
     FROM unnest(:ids) AS i
     JOIN :"schema".task_transitions x ON x.task_uuid = substr(i, 6)::uuid AND x.most_recent
-   WHERE x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results', 'steps_in_process')
+   WHERE x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results')
 ),
 recent AS MATERIALIZED (
   SELECT x.created_at, x.processor_uuid AS who FROM :"schema".task_transitions x ORDER BY x.task_transition_uuid DESC LIMIT 5000

@@ -13,7 +13,7 @@
    FOR UPDATE OF q SKIP LOCKED
 
 -- :refused
-WITH whole AS (SELECT 167772160 AS bytes),
+WITH whole AS (SELECT :cron_whole AS bytes),
 \ir ../parts/signs.sql
 SELECT r.id, r.why
   FROM (SELECT 'job:' || q.id AS id,
@@ -25,5 +25,6 @@ DELETE FROM :"schema".queued_job q
  USING unnest(:ids, :versions) AS seen(id, version)
  WHERE q.id = substr(seen.id, 5)::int8
    AND (q.lock_time < now() - :stale) IS NOT FALSE
+   AND (q.lock_instance IS NULL AND q.lock_time IS NULL OR coalesce((:args ->> 'gone')::bool, false))
    AND coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin = seen.version
 RETURNING 'job:' || q.id AS id

@@ -1,0 +1,71 @@
+"""Suggested actions, tried against their own refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries.contract.builtin import builtin
+from queries.model import OPEN, Outcome
+from queries.read.incidents import REFUSED, cause_of
+from tests.proof import most_in_proof
+from tests.queries.builders import dry_run_of, opened, outcomes_of
+from tests.servers import PostgresServer
+
+ENGINES = sorted((engine.name for engine in builtin()), key=lambda name: (name != "oban", name))
+
+
+@pytest.mark.parametrize("name", most_in_proof(ENGINES, 2))
+async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines[name]
+    causes: dict[object, list[str]] = {}
+    for finding in (await engine.findings()).found:
+        if finding.action and OPEN not in finding.arguments.values():
+            cause = cause_of(engine.finding_specs[finding.code], finding)
+            causes.setdefault((cause, finding.action, tuple(finding.arguments.items())), []).append(finding.node_id)
+    for (_, action, arguments), ids in causes.items():  # type: ignore[misc]
+        known = next(
+            a for a in engine.engine.actions_here if a.name == action and ids[0].split("/")[1].split(":")[0] in a.kinds
+        )
+        said = dict(arguments) | {a.name: True for a in known.arguments if a.type == "flag"}
+        dry = [await dry_run_of(workspace, action, [node_id], said, name) for node_id in ids[:3]]
+        possible = (each.for_now or Outcome.REFUSED not in outcomes_of(each).values() for each in dry)
+        assert any(possible), (action, dry[0].results)
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_a_refused_action_is_not_suggested_and_the_reason_is_said(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("oban", filled=True)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines["oban"]
+    found = (await engine.findings()).found
+    (long,) = {f.node_id: f for f in found if f.code == "executing_long"}.values()
+    assert long.action is None
+    assert "Oban.cancel_job(" in long.evidence[REFUSED]
+    incident = next(i for i in workspace.incidents(found) if i.code == "executing_long")
+    assert (incident.action, incident.remedy[:18]) == (None, "Release is refused")
+    assert {f.action for f in found if f.code == "dead_worker"} == {"release"}
+    server.sql("DELETE FROM oban_producers", dsn)
+    assert {f.action for f in (await engine.findings([long.node_id])).found} <= {"release", None}
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_the_action_that_will_work_is_suggested_instead(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("pgqueuer", filled=True)
+    server.sql("UPDATE pgqueuer SET dedupe_key = NULL", dsn)
+    queued = "SELECT min(id) FROM pgqueuer WHERE status = 'queued'"
+    twin = f"UPDATE pgqueuer SET dedupe_key = 'twin' WHERE status = 'failed' OR id = ({queued})"
+    server.sql(twin, dsn)
+    workspace = await opened(dsn, tmp_path)
+    failed = [f for f in (await workspace.engines["pgqueuer"].findings()).found if f.code == "retries_exhausted"]
+    assert {f.action for f in failed} == {"delete"}
+    assert all("same dedupe key" in f.evidence[REFUSED] for f in failed)
+    outcomes = outcomes_of(await dry_run_of(workspace, "delete", [f.node_id for f in failed], {}, "pgqueuer"))
+    assert set(outcomes.values()) == {Outcome.CHANGED}
+    await workspace.close()
+    server.drop(dsn)
