@@ -821,6 +821,7 @@ class RedriveReport(Record):
 
     ``state``: running, asking, or why it ended: done, budget, stopped. ``question``: what only the operator can decide,
     about ``asked_ids``. ``cohorts`` is empty in a list of redrives. ``skipped``: nodes that were not revived, by name.
+    ``durability``: of the least certain cohort that this console has revived.
     """
 
     run: str
@@ -838,6 +839,7 @@ class RedriveReport(Record):
     cohorts: tuple[CohortReport, ...] = ()
     answers: dict[Answer, int] = {}
     skipped: tuple[Result, ...] = ()
+    durability: Durability | None = None
 
 
 class RedrivePreview(Record):

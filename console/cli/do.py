@@ -21,8 +21,8 @@ from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text.pages.action import CERTAIN, dry_run_page, result_page
 from console.text.pages.action import STANDBY_WAIT as AWAITED
+from console.text.pages.action import certain, dry_run_page, result_page
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
@@ -223,8 +223,8 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         durability=done.durability,
     )
     _print(target, outcomes)
-    if done.durability is not None and done.durability.losable:
-        say(f"{CERTAIN[done.durability]}.")
+    if done.durability is not None:
+        say(certain(done.durability))
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):

@@ -160,6 +160,7 @@ async def _continue(target: Target, workspace: Workspace, asked: Asked, name: st
     action = reader.engine.action(run.plan.action, kind)
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
+    await redrive_plan.check_author(workspace, run, action)
     if not (asked.yes or asked.confirm is not None) and not prompts.agreed("Continue it in this console?"):
         say("Nothing was changed.")
         return 1
@@ -184,7 +185,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
     with do.signals_call(interrupted):
         async with contextlib.aclosing(runner.steps()) as steps:
             async for step in steps:
-                report = redrive_plan.report(run, runner.state, step)
+                report = redrive_plan.report(run, runner.state, step, runner.durability)
                 text = runner.error_text or pages.line(report)
                 if text != said and (runner.error_text or not isinstance(step, Revive)):
                     say(said := text)

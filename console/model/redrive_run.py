@@ -68,5 +68,5 @@ class RedriveRun:
 
     def _show(self) -> None:
         self.error_text = self._runner.error_text
-        self.report = redrive_plan.report(self.run, self._runner.state, self._step)
+        self.report = redrive_plan.report(self.run, self._runner.state, self._step, self._runner.durability)
         self._changed()

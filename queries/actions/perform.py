@@ -225,6 +225,7 @@ async def commit_part(workspace: Workspace, dry_run: DryRun, operator: audit_log
             results=tuple(result for chunk in chunks for result in chunk.outcomes.results),
             changes=tuple(change for chunk in chunks for change in chunk.outcomes.changes),
             entries=tuple(entry for chunk in chunks for entry in chunk.outcomes.entries),
+            durability=least_certain(chunk.outcomes.durability for chunk in chunks),
         ),
         left={i: version for chunk in chunks for i, version in chunk.left.items()},
         error_text=next((chunk.error_text for chunk in chunks if chunk.error_text), ""),

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Protocol
 
+from queries.actions.outcome_sum import least_certain
 from queries.actions.redrive_rules import (
     Ask,
     Close,
@@ -26,7 +27,7 @@ from queries.actions.redrive_rules import (
 )
 from queries.db.backoff import Backoff
 from queries.errors import NO_CONNECTION
-from queries.model import Answer
+from queries.model import Answer, Durability
 
 LOOK = 0.5  # most seconds between two looks at the revived nodes
 PATIENCE = 900.0  # seconds to wait for a lost server
@@ -71,6 +72,7 @@ class Runner:
     """A running redrive.
 
     ``state`` is up to date whenever `steps` yields. ``error_text``: why the server cannot be reached now, or "".
+    ``durability``: of the least certain transaction of this console.
     """
 
     def __init__(self, world: World, members: Sequence[str], settings: Settings, decisions: Decisions) -> None:
@@ -80,6 +82,7 @@ class Runner:
         self.state = Redrive(members, settings)
         self.now = 0.0
         self.error_text = ""
+        self.durability: Durability | None = None
 
     async def steps(self) -> AsyncGenerator[Step]:
         """Yield each step before it is done, and the end last.
@@ -125,6 +128,7 @@ class Runner:
                 await self._read()
             else:
                 self.state.apply(revived)
+                self.durability = least_certain([self.durability, revived.durability])
         elif isinstance(step, Close):
             await self._add(step.judged)
         elif isinstance(step, Ask):

@@ -19,6 +19,7 @@ from queries.model import (
     AuditLogEntry,
     CohortReport,
     DeadLetter,
+    Durability,
     Node,
     Phase,
     Record,
@@ -29,7 +30,7 @@ from queries.model import (
 from queries.read.dead_letters import digest, fold
 from queries.read.reader import Reader
 from queries.workspace import MissingError, Workspace
-from queries.write import audit_log, redrive_log
+from queries.write import audit_log, redrive_log, undo_rights
 from queries.write.redrive_log import Fence
 
 PAGE = 500  # nodes that are read at a time
@@ -59,12 +60,16 @@ class RedrivePlan(Record):
 
 
 class Run(Record):
-    """A redrive that has begun, continued by this process."""
+    """A redrive that has begun, continued by this process.
+
+    ``role``: the role that began it, "" if this process did.
+    """
 
     plan: RedrivePlan
     fence: Fence
     who: str
     at: float
+    role: str = ""
 
 
 def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
@@ -297,7 +302,20 @@ async def load(workspace: Workspace, name: str) -> Run:
         reason=begun.reason,
         arguments=kept["arguments"],
     )
-    return Run(plan=plan, fence=Fence(run=begun.id, process=uuid4().hex), who=begun.who, at=begun.at)
+    fence = Fence(run=begun.id, process=uuid4().hex)
+    return Run(plan=plan, fence=fence, who=begun.who, at=begun.at, role=begun.role)
+
+
+async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
+    """Refuse to continue a redrive that the role that began it could not run itself.
+
+    Raises DatabaseError.
+    """
+    reader = workspace.named(run.plan.label)
+    async with workspace.database.reading() as transaction:
+        why = await undo_rights.redrive_doubts(transaction, reader, run.role, action.privileges)
+    if why:
+        raise DatabaseError(f"The redrive {run.fence.run} is not continued: {why}.", "Nothing was changed.")
 
 
 def named(reader: Reader, node_id: str) -> str:
@@ -330,7 +348,7 @@ async def redrives(workspace: Workspace, most: int) -> Redrives:
     )
 
 
-def report(run: Run, state: Redrive, step: Step | None) -> RedriveReport:
+def report(run: Run, state: Redrive, step: Step | None, durability: Durability | None = None) -> RedriveReport:
     """Return the state of a redrive, as a screen or a script reads it."""
     asks = isinstance(step, Ask)
     ended = step if isinstance(step, Ended) else state.ended
@@ -358,4 +376,5 @@ def report(run: Run, state: Redrive, step: Step | None) -> RedriveReport:
         ),
         answers=dict(Counter(state.answers.values())),
         skipped=tuple(state.skipped.values()),
+        durability=durability,
     )

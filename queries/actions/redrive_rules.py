@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from queries import duration
-from queries.model import Answer, Outcome, Phase, Record, Result
+from queries.model import Answer, Durability, Outcome, Phase, Record, Result
 
 COHORTS = (1, 5, 25)
 MOST = 500  # nodes of a cohort: one transaction, so that each has one audit log entry
@@ -122,11 +122,15 @@ class Reason(StrEnum):
 
 
 class Revived(Record, tag_field="event", tag="revived"):
-    """A part of a cohort was revived. The results include skipped nodes."""
+    """A part of a cohort was revived. The results include skipped nodes.
+
+    ``durability``: None if the audit log says so, which does not know it.
+    """
 
     at: float
     cohort: int
     results: tuple[Result, ...]
+    durability: Durability | None = None
 
 
 class Judged(Record, tag_field="event", tag="judged"):

@@ -96,7 +96,7 @@ class EngineWorld:
         at = await self._workspace.now()
         if skipped := tuple(result for result in results if result.outcome is not Outcome.CHANGED):
             await self._write({"event": SKIPPED, "cohort": step.cohort}, skipped)
-        return Revived(at=at, cohort=step.cohort, results=results)
+        return Revived(at=at, cohort=step.cohort, results=results, durability=chunk.outcomes.durability)
 
     async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
         """Return the server's time and the answers of these nodes."""

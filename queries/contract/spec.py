@@ -83,6 +83,7 @@ class Kind(Record, forbid_unknown_fields=True):
     title: str
     table: str = ""
     key: str = "id"  # column: its primary key
+    form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL
     parent: str = ""  # column: the key of its parent
     below: str = ""  # kind of its parent; default: the same kind

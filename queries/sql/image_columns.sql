@@ -25,19 +25,21 @@ parts AS MATERIALIZED (
          a.columns ? '*' OR a.columns ? k.attname OR p.at IS NOT NULL AS read,
          CASE WHEN k.attlen <> -1 THEN format('t.%I::text', k.attname)
               WHEN k.atttypid = 'bytea'::regtype
-              THEN format('CASE WHEN octet_length(t.%1$I) > %2$s / 2 THEN ''#'' || octet_length(t.%1$I) * 2::int8 + 2 || '' '' || md5(t.%1$I)'
-                          ' ELSE ''='' || t.%1$I::text END', k.attname, a.size)
+              THEN format('CASE WHEN octet_length(t.%1$I) * 2::int8 + 2 <= %2$s THEN ''='' || t.%1$I::text'
+                          ' ELSE ''#'' || octet_length(t.%1$I) * 2::int8 + 2 || '' '' || %3$s END', k.attname, a.size, b.digest)
               -- A large text is made once. Compression makes a value at most 300 times as small.
               ELSE format('CASE WHEN pg_column_size(t.%1$I) > %3$s THEN (SELECT CASE WHEN octet_length(o.v) > %2$s'
                           ' THEN ''#'' || octet_length(o.v) || '' '' || md5(o.v) ELSE ''='' || o.v END FROM (SELECT t.%1$I::text OFFSET 0) AS o(v))'
                           ' ELSE ''='' || t.%1$I::text END', k.attname, a.size, a.size / 300) END AS text,
          CASE WHEN k.attlen <> -1 THEN format('t.%I', k.attname)
               WHEN k.atttypid = 'bytea'::regtype
-              THEN format('CASE WHEN octet_length(t.%1$I) > %2$s / 2 THEN md5(t.%1$I) WHEN pg_column_size(t.%1$I) > 2000 THEN md5(t.%1$I::text)'
-                          ' ELSE t.%1$I::text END', k.attname, a.size)
+              THEN format('CASE WHEN pg_column_size(t.%1$I) > 2000 THEN %2$s ELSE t.%1$I::text END', k.attname, b.digest)
               ELSE format('CASE WHEN pg_column_size(t.%1$I) > 2000 THEN md5(t.%1$I::text) ELSE t.%1$I::text END', k.attname) END AS short
     FROM asked a
     JOIN pg_attribute k ON k.attrelid = a.oid AND k.attnum > 0 AND NOT k.attisdropped
+   CROSS JOIN LATERAL (
+         -- Images in the audit log have the digest of the text, which takes too long of bytes beyond 32 MB.
+         SELECT format('CASE WHEN octet_length(t.%1$I) > 32000000 THEN md5(t.%1$I) ELSE md5(t.%1$I::text) END', k.attname)) AS b(digest)
     LEFT JOIN keys p ON p.oid = a.oid AND p.attnum = k.attnum
 )
 SELECT a.name, a.relkind = 'r' AS plain, format('%I.%I', a.nspname, a.relname) AS relation, quote_literal(a.name) AS literal, a.oid::text AS oid, a.version,

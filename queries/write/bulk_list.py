@@ -4,12 +4,14 @@ One file per bulk in the state folder. The first line is the list: nodes, versio
 Before each COMMIT a line with the transaction's id is appended, and afterwards a line with the outcomes. A resumed bulk
 queries the status of chunks without outcomes by that id. If the server cannot report it, the nodes stay in the list,
 and the version guard skips those that were changed. So a lost or incomplete line costs a query, never a second change.
+Each line has a digest. A list with a line that was changed is not used.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 import secrets
@@ -68,6 +70,13 @@ class _Line(Record, omit_defaults=True):
     head: BulkHeader | None = None
     started: StartedChunk | None = None
     results: tuple[Result, ...] | None = None
+
+
+class _Signed(Record):
+    """A line of the file. ``digest``: of the bulk's id and the line's text."""
+
+    line: msgspec.Raw
+    digest: str
 
 
 class BulkList:
@@ -137,7 +146,7 @@ class BulkList:
     def _append(self, line: _Line) -> None:
         if self._file is not None:
             with contextlib.suppress(OSError):
-                os.write(self._file, b"\n" + msgspec.json.encode(line) + b"\n")
+                os.write(self._file, b"\n" + _signed(self.head.id, line) + b"\n")
 
 
 def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkList:
@@ -163,7 +172,7 @@ def create(folder: Path, server: Server, schema: str, dry_run: DryRun) -> BulkLi
         file = open_private(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            _write(file, msgspec.json.encode(_Line(head=head)) + b"\n")
+            _write(file, _signed(head.id, _Line(head=head)) + b"\n")
             os.fsync(file)
             new.replace(path)
         except BaseException:
@@ -186,7 +195,7 @@ def is_id(text: str) -> bool:
 def load(folder: Path, name: str, server: Server) -> BulkList:
     """Open an unfinished list.
 
-    Raises DatabaseError if it is missing, in use, or of another database.
+    Raises DatabaseError if it is missing, changed, in use, or of another database.
     """
     path = folder / f"{Path(name).name}{SUFFIX}"
     try:
@@ -218,7 +227,7 @@ def unfinished(folder: Path, server: Server) -> Iterator[BulkList]:
     except OSError:
         return
     for path in paths:
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
+        with contextlib.suppress(OSError, msgspec.MsgspecError, DatabaseError):
             found = _opened(path)
             if found is None:
                 continue
@@ -236,7 +245,7 @@ def _matches(head: BulkHeader, server: Server) -> bool:
 def _opened(path: Path) -> BulkList | None:
     """Read and lock a list; None if its first line is missing.
 
-    Raises OSError, also if other users can write it.
+    Raises OSError, also if other users can write it, and DatabaseError if it was changed.
     """
     file = open_private(path, os.O_RDWR | os.O_APPEND)
     bulk_list = None
@@ -254,9 +263,14 @@ def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> BulkList | None:
     bulk_list: BulkList | None = None
     for text in lines:
         try:
-            line = msgspec.json.decode(text, type=_Line)
+            signed = msgspec.json.decode(text, type=_Signed)
         except msgspec.MsgspecError:
+            if _is_whole(text):
+                raise _changed(path) from None
             continue  # incomplete or blank
+        if signed.digest != _digest(path.stem, bytes(signed.line)):
+            raise _changed(path)
+        line = msgspec.json.decode(signed.line, type=_Line)
         if line.head is not None and bulk_list is None:
             bulk_list = BulkList(path, file, line.head)
         elif bulk_list is not None and line.started is not None:
@@ -264,6 +278,29 @@ def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> BulkList | None:
         elif bulk_list is not None and line.results is not None:
             bulk_list.results |= {r.id: r for r in line.results}
     return bulk_list
+
+
+def _is_whole(text: bytes) -> bool:
+    """Return True for a line that is JSON. A crash leaves none that is whole but unsigned."""
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except msgspec.MsgspecError:
+        return False
+
+
+def _changed(path: Path) -> DatabaseError:
+    return DatabaseError(
+        f"The list {path} was changed, or an earlier version wrote it, so it is not used.", "Nothing was changed."
+    )
+
+
+def _digest(bulk: str, line: bytes) -> str:
+    return hashlib.sha256(bulk.encode() + b"\n" + line).hexdigest()
+
+
+def _signed(bulk: str, line: _Line) -> bytes:
+    text = msgspec.json.encode(line)
+    return msgspec.json.encode(_Signed(line=msgspec.Raw(text), digest=_digest(bulk, text)))
 
 
 def _write(file: int, data: bytes) -> None:

@@ -57,6 +57,7 @@ class Begun(Record):
     reason: str
     redrive: dict[str, Any]
     members: bytes = b""
+    role: str = ""
 
 
 class Listed(Record):
@@ -201,7 +202,7 @@ async def _listed(transaction: Transaction, schema: str | None, most: int) -> li
 def _begun(row: Mapping[str, Any]) -> Begun:
     redrive = msgspec.json.decode(row["redrive"])
     fields = {name: row[name] for name in ("id", "at", "schema", "reason")}
-    return Begun(**fields, who=who(row), label=row["engine"], redrive=redrive)
+    return Begun(**fields, who=who(row), label=row["engine"], redrive=redrive, role=row["role"])
 
 
 def _named(entry: AuditLogEntry, redrive: Mapping[str, Any]) -> AuditLogEntry:

@@ -65,13 +65,7 @@ async def author_doubts(
     Also return the tables of which policies may have hidden rows from the writer. Raises DatabaseError.
     """
     needs = list(_needs(reader, stored.images.tables))
-    args = {"author": stored.role, "in_table": in_table, "needs": needs}
-    values = {
-        "schema": reader.found.schema,
-        "query": sorted(reader.found.relations),
-        "args": msgspec.json.encode(args).decode(),
-    }
-    rows: Sequence[Any] = await transaction.rows(statement("undo_author"), values)
+    rows = await _lacking(transaction, reader, stored.role, needs, in_table=in_table)
     hidden = tuple(dict.fromkeys(row["what"] for row in rows if row["sort"] == "policies"))
     changed = {table.table for table in stored.images.tables}
     forms = {"missing": UNKNOWN_ROLE, "lacks": LACKS, "policies": POLICIES}
@@ -81,6 +75,41 @@ async def author_doubts(
             what = row["what"] if form is not NAMES_OTHERS else row["what"].rpartition(" ")[2]
             return form.format(author=row["author"], what=what), hidden
     return "", hidden
+
+
+async def redrive_doubts(transaction: Transaction, reader: Reader, author: str, privileges: Iterable[str]) -> str:
+    """Return why the writer of a redrive's first entry could not run its action, or "".
+
+    ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
+    """
+    given = [privilege.partition(" ") for privilege in privileges]
+    needs = [{"table": name, "word": word, "column": None} for word, _, name in given if name in reader.found.relations]
+    rows = await _lacking(transaction, reader, author, needs, in_table=True)
+    row = next((row for row in rows if row["sort"] != "policies"), None)
+    if row is None:
+        return ""
+    if row["sort"] == "missing":
+        return f"the role {author}, which began it, does not exist any more"
+    if row["author"] == author:
+        return f"{author} began it and lacks {row['what']}"
+    return NAMES_OTHERS.format(author=row["author"], what=row["what"].rpartition(" ")[2])
+
+
+async def _lacking(
+    transaction: Transaction,
+    reader: Reader,
+    author: str,
+    needs: Sequence[Mapping[str, str | None]],
+    *,
+    in_table: bool,
+) -> Sequence[Any]:
+    args = {"author": author, "in_table": in_table, "needs": needs}
+    values = {
+        "schema": reader.found.schema,
+        "query": sorted(reader.found.relations),
+        "args": msgspec.json.encode(args).decode(),
+    }
+    return await transaction.rows(statement("undo_author"), values)
 
 
 def _needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:

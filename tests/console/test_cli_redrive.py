@@ -118,6 +118,7 @@ def test_cohorts_grow_and_the_oldest_come_first(queue: Queue) -> None:
     assert (report["state"], report["nodes"], report["revived"]) == ("done", 40, 40)
     assert [each["size"] for each in report["cohorts"]] == [1, 5, 25, 9]
     assert report["answers"] == {"finished": 40}
+    assert report["durability"] == "local"
     assert queue.revived() == [[1], [*range(2, 7)], [*range(7, 32)], [*range(32, 41)]]
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'completed'") == [(40,)]
 
@@ -252,8 +253,9 @@ def test_its_entries_are_shown_as_others(queue: Queue) -> None:
 def test_the_pace_limits_how_many_are_revived(queue: Queue) -> None:
     key = queue.fill(5)
     with Worker(queue.dsn, fine):
-        answer = queue.redrive("--group", key, "--yes", "--cohorts", "5", "--pace", "2/s", *REASON)
+        answer = queue.run("redrive", "--group", key, "--yes", "--cohorts", "5", "--pace", "2/s", *REASON)
     assert answer.code == 0
+    assert "Certain on this server, which has no standby." in answer.out
     assert [len(part) for part in queue.revived()] == [2, 2, 1]
 
 

@@ -28,5 +28,6 @@ async def test_the_type_of_the_column_decides(agent_jobs_db: AgentJobsDb, tmp_pa
     job = await agent_jobs_db.job()
     assert id_forms.why_malformed(found, "job", str(job)) == ""
     assert "a UUID" in id_forms.why_malformed(found, "job", f"{job}0")
-    assert id_forms.why_malformed(found, "queue", "any text") == "", "the kind has no table"
+    assert id_forms.why_malformed(found, "queue", "all") == ""
+    assert id_forms.why_malformed(found, "queue", "any text").startswith('the key of a queue is "all", for example')
     await workspace.close()

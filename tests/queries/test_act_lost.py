@@ -24,7 +24,7 @@ from queries.write import audit_log, commit_status, transaction_mark
 from queries.write.images import Images
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import repeated
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
+from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
 
@@ -273,7 +273,27 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     assert (await eternaltwin_db.row(task))["status"] == "Available"
 
 
-# The local audit log's disk
+# Full disks
+
+
+@pytest.mark.parametrize("when", ["dry run", "commit"])
+async def test_a_full_disk_names_the_node(eternaltwin_db: EternaltwinDb, workspace: Workspace, when: str) -> None:
+    node = eternaltwin_db.id(await eternaltwin_db.task())
+    full = """
+        CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+        CREATE TRIGGER full_disk BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION full_disk()
+    """
+    if when == "dry run":
+        await eternaltwin_db.sql(full)
+    dry_run = await dry_run_of(workspace, "cancel", [node])
+    if when == "commit":
+        await eternaltwin_db.sql(full)
+    results = dry_run.results if when == "dry run" else (await committed(workspace, dry_run)).results
+    ((named, why),) = [(result.id, result.why) for result in results]
+    assert named == node
+    assert "disk is full" in why
+    assert why.endswith("Nothing was changed.")
 
 
 async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(

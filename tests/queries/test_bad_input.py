@@ -240,6 +240,35 @@ def role(server: PostgresServer, stuck: str) -> Callable[[str], str]:
     return make
 
 
+def test_columns_that_a_role_may_not_read_are_named(role: Callable[[str], str]) -> None:
+    """The server names only the table."""
+    some = "GRANT SELECT (task_id, job_id, status) ON task TO ROLE"
+    answer = unstick(
+        "tree", dsn=role(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO ROLE; REVOKE ALL ON task FROM ROLE; {some}")
+    )
+    said = " ".join(answer.err.split())
+    assert answer.code == 1
+    assert "permission denied for table task" in said.lower()
+    columns = said.partition("The role may not read these columns: ")[2]
+    assert " of task" in columns
+    assert "revision" in columns
+    assert "job_id" not in columns
+
+
+def test_a_role_without_connect_is_told_the_privilege(
+    server: PostgresServer, stuck: str, role: Callable[[str], str]
+) -> None:
+    database = urlsplit(stuck).path.strip("/")
+    dsn = role(f"REVOKE CONNECT ON DATABASE {database} FROM PUBLIC")
+    answer = unstick("tree", dsn=dsn)
+    server.sql(f"GRANT CONNECT ON DATABASE {database} TO PUBLIC", stuck)
+    said = " ".join(answer.err.split())
+    assert answer.code == 1
+    assert "refuses this role" in said
+    assert "GRANT CONNECT ON DATABASE" in said
+    assert "starting, stopping" not in said
+
+
 @pytest.mark.parametrize("command", ["tree", "stuck", "dead"])
 def test_no_select(role: Callable[[str], str], command: str) -> None:
     answer = unstick(command, dsn=role("SELECT 1"))

@@ -9,7 +9,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, row_copies
+from queries.write import audit_log, images, row_copies
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, seen, undone
@@ -81,3 +81,24 @@ async def test_a_change_of_a_large_value_is_noticed(
     assert change.before["error"].startswith("200 bytes, md5 ")
     await agent_jobs_db.connection.execute("UPDATE jobs SET error = repeat('b', 200)")
     assert outcomes_of(await committed(table, dry_run)) == {node: Outcome.STALE}
+
+
+async def test_images_of_bytea_have_the_digest_of_its_text(table: Workspace, agent_jobs_db: AgentJobsDb) -> None:
+    """Images in the audit log have it, and an undo compares them."""
+    await agent_jobs_db.job("failed")
+    await agent_jobs_db.connection.execute("ALTER TABLE jobs ADD COLUMN raw bytea")
+    await agent_jobs_db.connection.execute("UPDATE jobs SET raw = decode(repeat('ab', 600000), 'hex')")
+    place, expected, rest = await agent_jobs_db.connection.fetchrow(
+        "SELECT ctid::text, '1200002 bytes, md5 ' || md5(raw::text), md5(ROW(md5(raw::text))::text) FROM jobs"
+    )
+    schema = table.engines["agent_jobs"].found.schema
+    async with table.database.reading() as transaction:
+        reader = images.ImageReader(table.database, schema, ["jobs.*"])
+        (row,) = (await reader.read(transaction, {("jobs", "1"): place})).values()
+        layout = reader.layouts["jobs"]
+        assert images.value(layout, row, layout.columns.index("raw")) == expected
+        others = [c for c in layout.columns if c not in ("raw", "id")]
+        reader = images.ImageReader(table.database, schema, [f"jobs.{c}" for c in others])
+        (row,) = (await reader.read(transaction, {("jobs", "1"): place})).values()
+        assert reader.layouts["jobs"].others == ("raw",)
+        assert row.rest == rest

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from console.demo.tasker.data import Data
@@ -146,6 +147,27 @@ async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJ
     await agent_jobs_db.sql("UPDATE unstick.audit_log SET reason = 'forged' WHERE id = 1")
     with pytest.raises(DatabaseError, match="removed or changed"):
         await redrive_plan.load(jobs, run.fence.run)
+
+
+async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
+    jobs: Workspace, agent_jobs_db: AgentJobsDb, server: PostgresServer
+) -> None:
+    run = await redrive_plan.load(jobs, (await begun(jobs, "agent_jobs")).fence.run)
+    action = jobs.engines["agent_jobs"].engine.action("retry", "job")
+    assert action is not None
+    await redrive_plan.check_author(jobs, run, action)
+    role = server.unique("mallory")
+    server.sql(f"CREATE ROLE {role}")
+    forged = msgspec.structs.replace(run, role=role)
+    with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
+        await redrive_plan.check_author(jobs, forged, action)
+    schema = jobs.engines["agent_jobs"].found.schema
+    words = " ".join(f"GRANT {p.replace(' ', f' ON {schema}.')} TO {role};" for p in action.privileges)
+    await agent_jobs_db.connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}; {words}")
+    await redrive_plan.check_author(jobs, forged, action)
+    await agent_jobs_db.connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+    with pytest.raises(DatabaseError, match="does not exist any more"):
+        await redrive_plan.check_author(jobs, forged, action)
 
 
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:

@@ -142,14 +142,21 @@ def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[S
     return [heading("Audit log entry"), *pairs(facts, cells)]
 
 
-CERTAIN = {
-    Durability.LOCAL: "on this server, which has no standby",
-    Durability.SYNCHRONOUS: "a synchronous standby has confirmed it",
+_CERTAIN = {
+    Durability.LOCAL: "Certain on this server, which has no standby",
+    Durability.SYNCHRONOUS: "Certain: a synchronous standby has confirmed the change",
     Durability.ASYNCHRONOUS: "Certain on this server. Standbys receive the change after COMMIT: a failover before that"
     " loses it. `unstick audit` on this machine then says so",
     Durability.UNCONFIRMED: "Committed on this server, but no synchronous standby has confirmed it: a failover may lose"
     " it. `unstick audit` on this machine then says so",
 }
+
+
+def certain(durability: Durability | None) -> str:
+    """Return how certain a change is; "" if nothing was committed."""
+    return "" if durability is None else f"{_CERTAIN[durability]}."
+
+
 STANDBY_WAIT = "COMMIT waits for a synchronous standby (synchronous_standby_names: {standbys})"
 
 

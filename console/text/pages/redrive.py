@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from console.text import formatting
+from console.text.pages.action import certain
 from console.text.pages.lines import BLANK, heading, table, wrapped
 from console.text.pages.row_diff import outcomes
 from console.text.spans import Spans
@@ -102,6 +103,8 @@ def page(report: RedriveReport, cells: int, *, limit: int = 20) -> list[Spans]:
     ]
     if asked := question(report):
         lines += [BLANK, *wrapped(asked, cells, "$warning")]
+    if sure := certain(report.durability):
+        lines += wrapped(sure, cells)
     if report.skipped:
         lines += [BLANK, heading("Skipped"), *outcomes(report.skipped, cells, limit=limit)]
     return lines

@@ -146,7 +146,7 @@ class ResultScreen(Dialog[str]):
         work, total = self._work, self._work.outcomes
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        facts += [("certain", pages.CERTAIN[total.durability])] if total.durability is not None else []
+        facts += [("certain", certain)] if (certain := pages.certain(total.durability)) else []
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
         following = pages.then(self._plan.action, width) if self._follow is not None else []
