@@ -213,7 +213,10 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
 async def test_a_table_that_another_inherits_is_not_changed(
     server: PostgresServer, tmp_path: Path, name: str, table: str
 ) -> None:
-    """A change of the table would change the rows of both. One of its partitions is no such table."""
+    """A change of the table would change the rows of both.
+
+    One of its partitions is no such table.
+    """
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     actions = [a for a in reader(workspace, name).actions("job") if a.writes and f"UPDATE {table}" in a.privileges]

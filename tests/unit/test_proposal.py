@@ -74,6 +74,7 @@ def column_of(draw: st.DrawFn, name: str) -> Column:
         labels=words if enum else (),
         required=draw(st.booleans()),
         default=draw(DEFAULTS),
+        refers=draw(st.booleans()),
         generated=not draw(st.integers(0, 9)),
         checks=(f"CHECK ((x = ANY (ARRAY[{listed}])))",) if words and not enum and "\\" not in listed else (),
     )
@@ -96,6 +97,7 @@ def tables(draw: st.DrawFn) -> Table:
             labels=(),
             required=True,
             default="",
+            refers=False,
             generated=False,
             checks=(),
         ),
