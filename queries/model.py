@@ -198,6 +198,9 @@ class Hit(Record):
     matched: Match
 
 
+TOO_LARGE = "without values of more than"  # in what a search.sql says of itself
+
+
 class Hits(Record):
     """Answer of one engine to a search, the surest hits first.
 
@@ -212,6 +215,11 @@ class Hits(Record):
     searched: str = ""
     unsearched: str = ""
     unreadable: str = ""
+
+    @property
+    def partial(self) -> bool:
+        """Return True if values were too large to be searched unasked."""
+        return TOO_LARGE in self.searched
 
     @property
     def nodes(self) -> tuple[Node, ...]:

@@ -39,7 +39,7 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
     why = "" if any(answer.hits for answer in answers) else lost_bytes(text)
-    say(*warnings, *pages.notes(wanted, answers, workspace.declined), *filter(None, [why]))
+    say(*warnings, *pages.notes(wanted, answers, workspace.declined, larger="`--large`"), *filter(None, [why]))
     if warnings or workspace.locked or any(answer.unreadable for answer in answers):
         return 1
     return 0 if any(answer.hits for answer in answers) else NOT_FOUND

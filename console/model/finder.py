@@ -38,10 +38,14 @@ GROUPINGS: Final[tuple[Grouping[Hit], ...]] = (
 
 
 class Finder:
-    """A search for ``text``. Methods that read may raise DatabaseError."""
+    """A search for ``text``. Methods that read may raise DatabaseError.
+
+    ``large``: in values of any size.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.large = False
         self.wanted: Sought | None = None
         self.answers: dict[str, Hits] = {}
         self.waiting: tuple[str, ...] = ()
@@ -59,6 +63,11 @@ class Finder:
         return any(answer.capped for answer in self.answers.values())
 
     @property
+    def partial(self) -> bool:
+        """True if values are too large to be searched unasked."""
+        return any(answer.partial for answer in self.answers.values())
+
+    @property
     def certain(self) -> Node | None:
         """The node that was searched for, if it is certain."""
         return only(self.answers.values()) if self.ended else None
@@ -67,7 +76,7 @@ class Finder:
         """Search once. ``came`` is called after each answer."""
         self.wanted = sought(self.text, readers.values())
         self.waiting, self.answers, self.ended = tuple(readers), {}, False
-        async for answer in search(readers, self.wanted):
+        async for answer in search(readers, self.wanted, large=self.large):
             self.answers[answer.engine] = answer
             self.waiting = tuple(label for label in self.waiting if label != answer.engine)
             came()

@@ -137,6 +137,7 @@ CHANGED = (
 
 FOUND = (
     Key("found.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
+    Key("found.large", "m", "screen.more", "large values", "Search values of more than 64 kB, too", 25),
     Key("found.leave", "backspace", "screen.leave", "back", "Back to the previous page; escape does it, too", 1),
     *NODE,
 )

@@ -113,7 +113,7 @@ def test_every_engine_answers_and_says_what_it_searched(house: str) -> None:
     assert {part.engine for part in found.engines} == ENGINES
     assert all(part.searched and not part.hits for part in found.engines)
     text = unstick("find", "no such text anywhere", dsn=house)
-    assert (text.code, text.out) == (3, "")
+    assert (text.code, text.out) == (3, ""), text.err
     assert all(name in text.err for name in ENGINES)
 
 

@@ -21,6 +21,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.db.uni2work import DEAD, Uni2workDb
 from tests.proof import most_in_proof
+from tests.queries.test_search_scope import IN_LARGE, LARGE
 from tests.servers import PostgresServer, all_engines_database
 
 
@@ -87,6 +88,21 @@ async def test_hits_of_all_engines_are_one_list(server: PostgresServer, tmp_path
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == hit.node.id, "Recorded")
     server.drop(dsn)
+
+
+async def test_m_searches_values_that_were_too_large(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(kind="Waits")
+    await eternaltwin_db.sql(f"UPDATE task SET state = convert_to({LARGE}, 'UTF8') WHERE task_id = '{task}'")
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("f")
+        await tui.type(IN_LARGE)
+        await tui.press("enter")
+        await tui.wait_for("Nothing was found.", "m searches the large values, too.")
+        await tui.press("m")
+        await tui.wait_for("1 found", "Waits", lambda: "m searches" not in tui.text)
 
 
 async def test_nothing_found_says_where_it_was_searched(eternaltwin: str, tmp_path: Path) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from console.cli.find import NOT_FOUND
 from queries.contract.builtin import builtin
+from tests.command import unstick
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 
 LARGE = "(SELECT string_agg(md5(n::text), '') FROM generate_series(1, 3000) AS n)"  # does not compress
+IN_LARGE = "c4ca4238a0b923820dcc509a6f75849b"  # its first part
 VALUES = {
     "eternaltwin": f"UPDATE task SET state = convert_to({LARGE}, 'UTF8')",
     "estuary": f"UPDATE tasks SET inner_state = to_json({LARGE})",
@@ -39,11 +43,17 @@ async def test_values_that_are_too_large_to_search_are_counted(
     left = f"without values of more than 64 kB in {changed} of them"
     assert left in (await engine.search("no such text")).searched
     assert left not in before
-    text = "c4ca4238a0b923820dcc509a6f75849b"  # the first part of the value
-    assert not (await engine.search(text)).hits
-    large = await engine.search(text, large=True)
+    assert not (await engine.search(IN_LARGE)).hits
+    large = await engine.search(IN_LARGE, large=True)
     assert large.hits
     assert "64 kB" not in large.searched
+    if name == "eternaltwin":
+        without = await asyncio.to_thread(unstick, "find", IN_LARGE, dsn=dsn)
+        assert without.code == NOT_FOUND
+        assert "`--large` searches the large values, too." in without.err
+        found = await asyncio.to_thread(unstick, "find", IN_LARGE, "--large", dsn=dsn)
+        assert found.code == 0, found.err
+        assert "--large" not in found.err
     await connection.close()
     await workspace.close()
     server.drop(dsn)

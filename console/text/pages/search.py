@@ -10,11 +10,16 @@ from queries.read.search import MOST_IDS, Sought
 
 
 def notes(
-    wanted: Sought, answers: Sequence[Hits], declined: Iterable[Declined] = (), waiting: Sequence[str] = ()
+    wanted: Sought,
+    answers: Sequence[Hits],
+    declined: Iterable[Declined] = (),
+    waiting: Sequence[str] = (),
+    larger: str = "",
 ) -> Iterator[str]:
     """Yield what was searched for, where, and how far.
 
     ``declined``: schemas that cannot be used. ``waiting``: engines that have not answered.
+    ``larger``: what searches large values, too.
     """
     if wanted.capped:
         yield f"The text has more ids; only the first {MOST_IDS} were searched for."
@@ -28,6 +33,8 @@ def notes(
         yield f"Not searched: {each.engine} in schema {each.schema}: {each.why}."
     for answer in answers:
         yield from _limits(answer)
+    if larger and any(answer.partial for answer in answers):
+        yield f"{larger} searches the large values, too."
     if wanted.unsearched and read:
         yield f"Titles, errors and payloads were not searched: {wanted.unsearched}."
 

@@ -18,6 +18,7 @@ from console.text.pages.lines import wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
+from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
@@ -146,7 +147,7 @@ class FindScreen(ListScreen[Hit]):
         if found.wanted is None or workspace is None:
             return []
         answers = list(found.answers.values())
-        lines = pages.notes(found.wanted, answers, workspace.declined, found.waiting)
+        lines = pages.notes(found.wanted, answers, workspace.declined, found.waiting, larger="m")
         return [line for text in lines for line in wrapped(text, width, "$faint", 0)]
 
     # cells
@@ -181,6 +182,19 @@ class FindScreen(ListScreen[Hit]):
             super().action_back()
         else:
             self.action_leave()
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "found.large" or self.finder.partial)
+
+    def action_more(self) -> None:
+        """Search again, in values of any size, within the time limit of a read."""
+        if not self.finder.ended:
+            self.say("The search has not ended yet.", "faint")
+        elif not self.finder.partial:
+            self.say("No value was too large to be searched.", "faint")
+        else:
+            self.finder.large, self._begun = True, False
+            self.show_body()
 
     def action_leave(self) -> None:
         self.dismiss()
