@@ -70,9 +70,9 @@ async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
 
 
 class _GuardedProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
-    """Protocol of the driver that reads what a guard admits, until the session is ready.
+    """Protocol of the driver, behind the guard of its event loop.
 
-    The guard is that of the event loop.
+    It reads only the messages that the guard admits, until the session is ready.
     """
 
     def __init__(self, address: Any, connected: Any, parameters: Any, record_class: Any, loop: Any) -> None:
