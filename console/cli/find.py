@@ -14,7 +14,6 @@ from console.text.pages import search as pages
 from console.text.spans import Spans
 from queries.model import Hits, Search
 from queries.read.search import is_full, search, sought, sure
-from queries.safe_text import lost_bytes
 from queries.workspace import Workspace
 
 NOT_FOUND = 3
@@ -38,8 +37,7 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
-    why = "" if any(answer.hits for answer in answers) else lost_bytes(text)
-    say(*warnings, *pages.notes(wanted, answers, workspace.declined, larger="`--large`"), *filter(None, [why]))
+    say(*warnings, *pages.notes(wanted, answers, workspace.declined, larger="`--large`"))
     if warnings or workspace.locked or any(answer.unreadable for answer in answers):
         return 1
     return 0 if any(answer.hits for answer in answers) else NOT_FOUND
@@ -68,5 +66,5 @@ async def node_id(workspace: Workspace, text: str) -> str:
     if nodes:
         lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
         raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
-    say(f"{text} was not found. {lost_bytes(text)}".rstrip(), *pages.notes(wanted, answers, workspace.declined))
+    say(f"{text} was not found.", *pages.notes(wanted, answers, workspace.declined))
     return ""

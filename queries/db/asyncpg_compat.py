@@ -69,6 +69,36 @@ async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
         await connection.execute("SET client_encoding = SQL_ASCII")
 
 
+class _GuardedProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
+    """Protocol of the driver, behind the guard of its event loop.
+
+    It reads only the messages that the guard admits, until the session is ready.
+    """
+
+    def __init__(self, address: Any, connected: Any, parameters: Any, record_class: Any, loop: Any) -> None:
+        super().__init__(address, connected, parameters, record_class, loop)
+        self._guard: Any = getattr(loop, "guard", None)
+        if self._guard is not None:  # a method of the class would cost each later read
+            self.data_received = self._read_guarded
+
+    def connection_made(self, transport: Any) -> None:
+        self._guarded = transport
+        super().connection_made(transport)
+
+    def _read_guarded(self, data: bytes) -> None:
+        admitted = self._guard.admit(data)
+        if self._guard.refusal:
+            self._guarded.abort()
+            return
+        if admitted:
+            super().data_received(admitted)
+        if self._guard.ready:
+            self.__dict__.pop("data_received", None)
+
+
+asyncpg.protocol.Protocol = _GuardedProtocol  # the driver makes one for each connection, with TLS and without
+
+
 def transport(connection: asyncpg.Connection[Any]) -> Transport:
     """Return the connection's transport, which knows its socket and TLS session."""
     found: Transport = connection._transport

@@ -22,6 +22,7 @@ import asyncpg
 from queries import errors
 from queries.db import asyncpg_compat, libpq_words, tls
 from queries.db.dsn import Host, Target
+from queries.db.login_methods import LoginGuard
 from queries.errors import DatabaseError, UnreachableError
 
 _STARTING = "57P03"
@@ -184,44 +185,59 @@ async def connect_once(
         settings["options"] = target.words["options"]
     loop = asyncio.get_running_loop()
     peer = target.words.get("requirepeer") if host.local else None
-    connection: asyncpg.Connection[Any] = await asyncpg.connect(
-        host=address,
-        port=host.port,
-        user=target.user,
-        password=host.password,
-        database=target.database,
-        ssl=context or False,
-        direct_tls=context is not None and target.words.get("sslnegotiation") == "direct",
-        server_settings=settings,
-        target_session_attrs="any",
-        krbsrvname=target.words.get("krbsrvname") or "postgres",
-        gsslib="gssapi",
-        timeout=None,  # the caller limits all attempts at one address together
-        statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
-        **({"loop": _PeerLoop(loop, peer)} if peer else {}),
-    )
-    if peer:
+    guard = LoginGuard(target.words["require_auth"]) if target.words.get("require_auth") else None
+    checked = _CheckedLoop(loop, peer or "", guard) if peer or guard else None
+    try:
+        connection: asyncpg.Connection[Any] = await asyncpg.connect(
+            host=address,
+            port=host.port,
+            user=target.user,
+            password=host.password,
+            database=target.database,
+            ssl=context or False,
+            direct_tls=context is not None and target.words.get("sslnegotiation") == "direct",
+            server_settings=settings,
+            target_session_attrs="any",
+            krbsrvname=target.words.get("krbsrvname") or "postgres",
+            gsslib="gssapi",
+            timeout=None,  # the caller limits all attempts at one address together
+            statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
+            **({"loop": checked} if checked else {}),
+        )
+    except Exception as error:
+        if guard and guard.refusal:
+            raise guard.refusal from error
+        raise
+    if checked:
         asyncpg_compat.set_loop(connection, loop)
+    if guard and not guard.ready:
+        connection.terminate()
+        raise DatabaseError("require_auth cannot be obeyed: this driver's messages are not checked.")
     if not host.local:
         _keep_alive(asyncpg_compat.transport(connection).get_extra_info("socket"), target.words)
     return connection
 
 
-class _PeerLoop:
-    """Event loop that connects to a socket only if a given user listens there.
+class _CheckedLoop:
+    """Event loop with two checks that the driver lacks.
 
-    The driver has no such check, and a check after connecting would come after the password was sent.
+    They are of the user at a socket, and of the way to log in.
+
+    A check after connecting would come after the password was sent. ``guard`` is read by the driver's protocol.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, user: str) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, user: str, guard: LoginGuard | None) -> None:
         self._loop = loop
         self._user = user
+        self.guard = guard
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loop, name)
 
     async def create_unix_connection(self, factory: Any, path: str) -> Any:
         """Connect to a Unix socket. Raises DatabaseError if another user listens there."""
+        if not self._user:
+            return await self._loop.create_unix_connection(factory, path)
         opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             opened.setblocking(False)

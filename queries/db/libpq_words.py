@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from queries.db import login_methods
+
 _OBEYED = """
     service user password passfile connect_timeout dbname host hostaddr port options krbsrvname requirepeer
-    sslmode requiressl sslnegotiation sslcert sslkey sslpassword sslrootcert sslcrl sslcrldir sslsni
+    require_auth sslmode requiressl sslnegotiation sslcert sslkey sslpassword sslrootcert sslcrl sslcrldir sslsni
     ssl_min_protocol_version ssl_max_protocol_version target_session_attrs load_balance_hosts
     keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout
 """
@@ -41,11 +43,6 @@ REFUSED: Mapping[str, Refusal] = {
         frozenset({"require"}),
         "unstick cannot bind to the channel: remove the word and use sslmode=verify-full,"
         " which stops the same attack (sslrootcert=system for a public certificate)",
-    ),
-    "require_auth": Refusal(
-        frozenset(),
-        "unstick cannot choose how to log in: remove the word and use sslmode=verify-full, so that no other server"
-        " gets the password (sslrootcert=system for a public certificate)",
     ),
     "gssencmode": Refusal(
         frozenset({"require"}), "unstick cannot encrypt with GSSAPI: use sslmode=verify-full instead"
@@ -155,6 +152,11 @@ def fault(word: str, value: str) -> str:
             return f"must be one of {', '.join(CHOICES[word])}"
     if word in _NUMBERS and value and integer(value) is None:
         return "must be a whole number"
+    if word == "require_auth" and value:
+        try:
+            login_methods.allowed(value)
+        except ValueError as error:
+            return str(error)
     refusal = REFUSED.get(word)
     if refusal and value and (not refusal.values or value.lower() in refusal.values):
         shown = f"={value.lower()}" if refusal.values else ""

@@ -50,6 +50,7 @@ ENCODED = "s%3Ae%5Cc%20r%25t"
 ANY = "*:*:*:*:"
 OWN = f"sslcert={{certs}}/client.crt sslkey={{certs}}/client.key {CA}"
 CERTED = "host=localhost port={port} user=certed dbname=app"
+LOGIN = f"host=localhost port={{port}} dbname=app password='{QUOTED}'"
 READONLY = "host=localhost port={port} user=trusty dbname=readonly"
 
 CASES = [
@@ -60,7 +61,9 @@ CASES = [
     Case("hostaddr=::1 port={port} user=trusty dbname=app", "trusty"),
     Case("host=localhost,::1 port={closed},{port} user=trusty dbname=app", "trusty"),
     Case(f"{T} channel_binding=require", "", said="channel_binding=require cannot be obeyed"),
-    Case(T, "", {"PGREQUIREAUTH": "scram-sha-256"}, newest=True, said="PGREQUIREAUTH"),
+    Case(T, "", {"PGREQUIREAUTH": "scram-sha-256"}, newest=True, said="did not complete a login"),
+    Case(f"{LOGIN} user=scrammed require_auth=scram-sha-256 sslmode=require", "scrammed", newest=True),
+    Case(f"{LOGIN} user=clear require_auth=scram-sha-256,md5", "", newest=True, said="asks for the password in clear text"),
     Case("service=a", "", files={SERVICE: f"[a]\n{T.replace(' ', chr(10))}\n  sslmode=verify-full\n"}, said="root.crt"),
     Case("service=a", "trusty", files={SERVICE: f"[a]\n{T.replace(' ', chr(10))}\n\n[a]\nsslmode=nonsense\n"}),
     Case("user=scrammed host=localhost port={port} dbname=app", "scrammed", files={".pgpass": f"{ANY}{ESCAPED}\n"}),
@@ -193,6 +196,32 @@ CASES = [
     Case(f"{CERTED} {OWN} sslmode=require sslkey={{certs}}/locked.key sslpassword=no", "", said="does not open it"),
     Case(f"{CERTED} {OWN} sslmode=require sslkey={{certs}}/locked.key sslpassword=opens", "certed"),
     Case(f"{CERTED} sslmode=require", "certed", files={".postgresql/postgresql.crt": "{crt}", ".postgresql/postgresql.key": "{key}"}),
+    # Ways to log in that may be used
+    *(
+        Case(f"{LOGIN} user={user} sslmode={mode} require_auth={value}", user if ok else "", newest=True, said="require_auth=")
+        for mode in ("disable", "prefer")
+        for user, value, ok in (
+            ("scrammed", "scram-sha-256", True), ("scrammed", "md5", False), ("scrammed", "none", False),
+            ("scrammed", "!scram-sha-256", False), ("scrammed", "!password,!md5,!none", True), ("scrammed", "gss,sspi", False),
+            ("scrammed", "none,scram-sha-256", True), ("scrammed", "oauth", False),
+            ("md5ed", "md5", True), ("md5ed", "scram-sha-256", False), ("md5ed", "!md5", False),
+            ("clear", "password", True), ("clear", "md5,password", True), ("clear", "!password", False), ("clear", "gss", False),
+            ("trusty", "none", True), ("trusty", "!none", False), ("trusty", "password", False), ("trusty", "!gss", True),
+        )
+    ),
+    *(
+        Case(f"{LOGIN} user=trusty require_auth={value}", "", newest=True, said="require_auth must be a list of")
+        for value in ("nonsense", "md5,md5", "!md5,!md5", "md5,!password", "!password,md5", "md5,", ",", "!", "!!md5", "MD5", "' md5'", "none,none")
+    ),
+    Case(f"{T} require_auth=''", "trusty", newest=True),
+    Case(f"{CERTED} {OWN} sslmode=require require_auth=none", "certed", newest=True),
+    Case(f"{CERTED} {OWN} sslmode=require require_auth=!none", "", newest=True, said="did not complete a login"),
+    Case(f"{SOCKET} user=scrammed password='{QUOTED}' require_auth=scram-sha-256", "scrammed", newest=True),
+    Case(f"{SOCKET} user=peered require_auth=md5", "", newest=True, said="did not complete a login"),
+    Case(f"{SOCKET} user=scrammed requirepeer={{os_user}} password='{QUOTED}' require_auth=md5", "", newest=True, said="asks for SCRAM"),
+    Case(f"{LOGIN} user=scrammed password=wrong require_auth=scram-sha-256", "", newest=True, said="password authentication failed"),
+    Case("host=localhost port={port} user=rejected dbname=app require_auth=md5", "", newest=True, said="refuses this login"),
+    Case("service=a", "", files={SERVICE: "[a]\nhost=::1\nport={port}\nuser=trusty\ndbname=app\nrequire_auth=md5\n"}, newest=True, said="require_auth=md5"),
     # Protections and words that are refused or ignored
     Case(f"{T} channel_binding=prefer gssencmode=disable", "trusty"),
     Case(f"{T} channel_binding=never", "", said="must be one of"),
@@ -268,7 +297,6 @@ CASES = [
     Case("user=scrammed host=localhost port={port} dbname=app password=x", "", files={".pgpass": f"{ANY}{ESCAPED}\n"}, said="password authentication failed"),
     # What differs, each with its reason
     Case(f"{T} channel_binding=require sslmode=verify-full {CA} user=scrammed password='{QUOTED}'", "scrammed", differs="channel_binding"),
-    Case(f"{T} require_auth=none", "trusty", newest=True, differs="require_auth"),
     Case(f"{T} sslcertmode=require {OWN} user=certed", "certed", newest=True, differs="sslcertmode"),
     Case(f"{T} sslmode=require sslrootcert={{certs}}/nowhere.crt", "trusty", differs="sslrootcert"),
     Case(f"{T} sslmode=verify-ca {CA} sslcrl={{certs}}/nowhere.crl", "trusty", differs="sslcrl"),
@@ -322,7 +350,7 @@ async def unstick(text: str) -> Outcome:
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="needs psql, a server with TLS and the openssl command")
-@pytest.mark.parametrize("case", most_in_proof(CASES, 22, unpacked=False))
+@pytest.mark.parametrize("case", most_in_proof(CASES, 24, unpacked=False))
 async def test_unstick_connects_as_psql_does(
     case: Case, connecting: ConnectingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 
 from queries.db import asyncpg_compat, connecting, dsn, libpq_files
@@ -87,14 +88,24 @@ async def test_tls_without_a_request_before_it(server: PostgresServer, eternaltw
 
     listener = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=context)
     port = listener.sockets[0].getsockname()[1]
-    tls = {"sslnegotiation": "direct", "sslmode": "verify-full", "sslrootcert": CERT}
+    tls = {"sslnegotiation": "direct", "sslmode": "verify-full", "sslrootcert": CERT, "require_auth": "scram-sha-256"}
     connection = await connect(words(eternaltwin, host="localhost", hostaddr="127.0.0.1", port=port, **tls))
     assert await connection.fetchval("SELECT 1") == 1
     await connection.close()
     assert tasks == ["postgresql"]
+    only = {**tls, "require_auth": "md5"}
+    with pytest.raises(DatabaseError, match="require_auth=md5 is not met"):
+        await connect(words(eternaltwin, host="localhost", hostaddr="127.0.0.1", port=port, **only))
     with pytest.raises(DatabaseError, match="certificate is not accepted"):
         await connect(words(eternaltwin, host="elsewhere", hostaddr="127.0.0.1", port=port, **tls))
     listener.close()
+
+
+async def test_a_driver_that_shows_no_messages_is_not_used(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await (await connect(words(eternaltwin, require_auth="scram-sha-256"))).close()
+    monkeypatch.setattr(asyncpg.protocol, "Protocol", asyncpg.protocol.protocol.Protocol)
+    with pytest.raises(DatabaseError, match="require_auth cannot be obeyed"):
+        await connect(words(eternaltwin, require_auth="scram-sha-256"))
 
 
 async def test_a_statement_is_cancelled_over_the_verified_address(eternaltwin: str) -> None:

@@ -14,6 +14,7 @@ from queries.errors import DatabaseError
 from queries.model import Outcome
 from queries.write import audit_log
 from tests.command import unstick
+from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import do, opened, outcomes_of, seen, undone
@@ -113,9 +114,24 @@ def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: Postg
     server.drop(dsn)
 
 
-async def test_an_id_with_bytes_that_are_no_text_says_why_it_is_not_found(tasker: str) -> None:
-    for words in (("show",), ("find",), ("do", "retry", "--reason", "it was stuck", "--dry-run")):
+async def test_an_id_with_bytes_that_are_no_text_says_why_it_is_not_found(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    dsn = await made(server, "SQL_ASCII", "graphile_worker")
+    connection = await asyncpg.connect(dsn)
+    name = "convert_from('\\x636166e9'::bytea, 'SQL_ASCII')"
+    await connection.execute(f"INSERT INTO _private_job_queues (queue_name) VALUES ({name})")
+    await connection.close()
+    why = "\\xe9 in it is a byte that is no text"
+    for words in (("show",), ("do", "release", "--reason", "it was stuck", "--dry-run")):
         name, *rest = words
         action, options = rest[:1] if name == "do" else [], rest[1:] if name == "do" else []
-        answer = await asyncio.to_thread(unstick, name, *action, "tasker/step:caf\\xe9", *options, dsn=tasker)
-        assert "\\xe9 in it is a byte that is no text" in answer.out + answer.err, answer
+        answer = await asyncio.to_thread(unstick, name, *action, "graphile_worker/queue:caf\\xe9", *options, dsn=dsn)
+        assert why in answer.out + answer.err, answer
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("f")
+        await tui.paste("caf\\xe9")
+        await tui.press("enter")
+        await tui.wait_for("Nothing was found", why)
+    server.drop(dsn)

@@ -247,10 +247,12 @@ def test_variables_fill_what_the_string_leaves_open(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("PGHOSTADDR")
     assert place("postgresql://h")[0] == [("h", "", 7)]
     assert place("postgresql://a,b")[0] == [("a", "", 5432), ("b", "", 5432)]
-    monkeypatch.setenv("PGREQUIREAUTH", "scram-sha-256")
-    with pytest.raises(
-        ValueError, match=r"require_auth cannot be obeyed: .*remove the word.*=verify-full.*PGREQUIREAUTH"
-    ):
+    monkeypatch.setenv("PGCHANNELBINDING", "require")
+    with pytest.raises(ValueError, match=r"cannot be obeyed: .*remove the word.*=verify-full.*PGCHANNELBINDING"):
+        dsn.parse("host=h")
+    monkeypatch.delenv("PGCHANNELBINDING")
+    monkeypatch.setenv("PGREQUIREAUTH", "md5,!none")
+    with pytest.raises(ValueError, match=r"require_auth must be a list of password.*PGREQUIREAUTH"):
         dsn.parse("host=h")
 
 

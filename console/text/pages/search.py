@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from queries.contract.detect import Declined
 from queries.model import Hits
 from queries.read.search import MOST_IDS, Sought
+from queries.safe_text import lost_bytes
 
 
 def notes(
@@ -37,6 +38,8 @@ def notes(
         yield f"{larger} searches the large values, too."
     if wanted.unsearched and read:
         yield f"Titles, errors and payloads were not searched: {wanted.unsearched}."
+    if not any(answer.hits for answer in answers) and (why := lost_bytes(" ".join(wanted.ids))):
+        yield why
 
 
 def _limits(answer: Hits) -> Iterator[str]:
