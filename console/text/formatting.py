@@ -218,6 +218,20 @@ def shorten(text: str, cells: int, ascii: bool = False) -> str:
     return crop(text[: len(text) - len(end)], cells - len(end), ascii) + end
 
 
+def engine_label(label: str, cells: int, ascii: bool = False) -> str:
+    """Shorten an engine's label: its name is cut first, and of its schema the begin.
+
+    Example: ``ob…@tenant_17``. Labels of one engine in many schemas differ at their ends.
+    """
+    name, at, schema = label.partition("@")
+    if width(label) <= cells or not at:
+        return crop(label, cells, ascii)
+    room = cells - width(schema) - 1
+    if room >= 2:
+        return crop(name, room, ascii) + at + schema
+    return ("~" if ascii else "…") + schema[-(cells - 1) :]
+
+
 def ending(text: str, cells: int) -> str:
     """Return the short number at the end of a long text, with its blank, or "".
 

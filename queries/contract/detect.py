@@ -309,9 +309,11 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
     spec = engine.spec
     for name, words in spec.recognise.literals.items():
         checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
-        for allowed in (set(re.findall(_LITERAL, check)) for check in checks):
-            known = {f"'{word}'" for word in words}
-            if more := sorted(allowed - known) if known <= allowed else []:
+        named = {f"'{word}'" for word in words}
+        own = [each for each in spec.own.objects if each.startswith(f"check on {name}: ")]
+        known = {word for each in own for word in re.findall(_LITERAL, each)}
+        for allowed in (set(re.findall(_LITERAL, check)) for check in checks if own):
+            if named <= allowed and (more := sorted(allowed - known)):
                 return f"{name} may have the status {', '.join(more)}, which this engine does not have: it is only read"
     privileges = (p.partition(" ") for worker in spec.workers for p in worker.privileges)
     for name in sorted({name for word, _, name in privileges if word in CHANGES and name in relations}):

@@ -175,7 +175,8 @@ def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
             },
         )
     if not proposal.lacks("stale_lock"):
-        owner, sign = "owner" in proposal.roles, proposal.column(proposal.sign)
+        owner, sign = "owner" in proposal.roles, proposal.sign_sql
+        moment = names().times[proposal.roles[proposal.sign].type].moment.format(sign)
         yield (
             "stale_lock",
             {
@@ -184,7 +185,7 @@ def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
                 "sentence": f"{'{worker} has' if owner else 'Its worker has'} shown no sign of life for {{age}}.",
                 "from": proposal.words(Phase.RUNNING),
                 "where": f"{sign} < {proposal.stored(proposal.sign, 'now() - :stale')}",
-                "since": proposal.time(proposal.sign, "moment"),
+                "since": moment,
                 **({"evidence": {"worker": f"{proposal.column('owner')}::text"}, "cause": ["worker"]} if owner else {}),
                 **({"action": "release"} if "release" in {change.name for change in proposal.changes} else {}),
             },

@@ -197,7 +197,7 @@ class Proposal(Record):
             "ready": self.ready,
             "over": by_status
             or GIVEN_UP in (s.word for s in self.states)
-            or any(emptied(roles.get(role)) for role in OVER),
+            or (self.ready and any(emptied(roles.get(role)) for role in OVER)),
             "free": by_status or any(emptied(roles.get(role)) for role in HELD),
         }
         return next((names().lacks[need] for need in names().parts[part] if not there[need]), "")
@@ -232,6 +232,13 @@ class Proposal(Record):
     def sign(self) -> str:
         """The role of the column that tells when a worker last did something, or ""."""
         return next((role for role in SIGNS if role in self.roles), "")
+
+    @property
+    def sign_sql(self) -> str:
+        """SQL of the last sign of a worker, or of the time when it took the row."""
+        sign, taken = self.roles[self.sign], self.roles.get("taken", self.roles[self.sign])
+        first = sign is not taken and not sign.required and sign.type == taken.type
+        return f"coalesce({sign.sql}, {taken.sql})" if first else sign.sql
 
 
 @cache
@@ -303,7 +310,9 @@ def _key(table: Table) -> Column:
         raise NoProposalError(f"The table {table.name} has no key.", "A row that has no key cannot be named again.")
     if not single:
         several = ", ".join(table.keys[0])
-        raise NoProposalError(f"The key of {table.name} has several columns: {several}.", "Write its folder by hand.")
+        id_ = " || '|' || ".join(f"{name}::text" for name in table.keys[0])
+        how = f"Write its folder by hand: its statements return the id {id_} and compare ids with it (docs/engines.md)."
+        raise NoProposalError(f"The key of {table.name} has several columns: {several}.", how)
     for column in map(table.column, single):
         if column.type in names().keys and column.builtin:
             return column
@@ -372,6 +381,9 @@ def _derived(base: Proposal) -> Iterator[State]:
 
     The first that fits counts. Only a column that may be NULL tells anything.
     """
+    if "failed" in base.roles and base.roles["failed"].required:
+        yield State(word="failed", phase=Phase.FAILED)  # a table of failures
+        return
     telling = {role for role, column in base.roles.items() if not column.required}
     held = next((role for role in ("owner", "taken", "lease") if role in telling), "")
     for word, phase, role in (("finished", Phase.DONE, "finished"), ("failed", Phase.FAILED, "failed")):
@@ -405,11 +417,14 @@ def _changes(base: Proposal) -> Iterator[Change]:
             phases=(Phase.RUNNING,),
             sets=(*back, *free),
             effect="It has no worker and waits for one again.",
-            refused=f"({base.column(base.sign)} < {base.stored(base.sign, 'now() - :stale')}) IS NOT TRUE",
+            refused=f"({base.sign_sql} < {base.stored(base.sign, 'now() - :stale')}) IS NOT TRUE",
             why="its worker has shown a sign of life",
         )
     if not base.lacks("cancel"):
         cancel = _set(roles.get("status"), literal(base.of(Phase.CANCELLED)[0].word))
+        finished = roles.get("finished")
+        if finished and any(re.search(rf"\b{re.escape(finished.name)}\b", check) for check in base.table.checks):
+            cancel += _set(finished, base.stored("finished", "now()"))
         yield Change(
             name="cancel",
             phases=WAITING,

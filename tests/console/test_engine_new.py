@@ -291,6 +291,37 @@ def test_constraints_on_several_columns_are_named(server: PostgresServer, databa
     assert "locked_by_one CHECK (((locked_at IS NULL) = (locked_by IS NULL)))" in asked
 
 
+def test_a_worker_lives_before_its_first_heartbeat_and_a_check_is_kept(
+    server: PostgresServer, database: str, home: Path
+) -> None:
+    server.sql(
+        """CREATE TABLE work (id bigint PRIMARY KEY, run_at timestamptz, started_at timestamptz,
+             heartbeat_at timestamptz,
+             status text NOT NULL CHECK (status IN ('queued', 'running', 'done', 'cancelled')), finished_at timestamptz,
+             CHECK ((status IN ('done', 'cancelled')) = (finished_at IS NOT NULL)))""",
+        database,
+    )
+    answer = unstick("engine", "new", "work", "--json", dsn=database, home=home)
+    assert answer.code == 0, answer.err
+    settings = tomllib.loads((Path(answer.json["folder"]) / "engine.toml").read_text())
+    assert "coalesce(heartbeat_at, started_at)" in settings["actions"]["release"]["refuse"][0]["when"]
+    assert "coalesce(heartbeat_at, started_at)" in settings["findings"]["stale_lock"]["where"]
+    assert settings["actions"]["cancel"]["set"] == {"status": "'cancelled'", "finished_at": "now()"}
+    assert stuck(database, home) == set()
+    server.sql("INSERT INTO work VALUES (1, now(), now() - interval '1 day', NULL, 'running', NULL)", database)
+    assert stuck(database, home) == {"stale_lock"}
+
+
+def test_a_table_of_failures_is_no_waiting_work(server: PostgresServer, database: str, home: Path) -> None:
+    ddl = "CREATE TABLE failures (id bigint PRIMARY KEY, failed_at timestamptz NOT NULL DEFAULT now(), error text)"
+    server.sql(ddl, database)
+    answer = unstick("engine", "new", "failures", "--json", dsn=database, home=home)
+    assert answer.code == 0, answer.err
+    assert answer.json["actions"] == []
+    settings = tomllib.loads((Path(answer.json["folder"]) / "engine.toml").read_text())
+    assert settings["statuses"] == {"failed": "failed"}
+
+
 CAMEL = """
 CREATE TABLE nodes (id bigint PRIMARY KEY); INSERT INTO nodes VALUES (1);
 CREATE TABLE "workItems" (id bigint PRIMARY KEY,
@@ -442,7 +473,7 @@ async def read_only(dsn: str, loaded: Loaded) -> list[Check]:
 
 REFUSED = {
     "no_key": "no key",
-    "of_two": "several columns: a, b",
+    "of_two": "its statements return the id a::text || '|' || b::text",
     "odd_key": "numeric",
     "with.dot": "dot",
     "a_view": "a view",

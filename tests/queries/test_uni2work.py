@@ -58,7 +58,6 @@ LOOKALIKES = {
     "without cron": "DROP TABLE cron_last_exec",
     "an executor's queue": "ALTER TABLE queued_job DROP COLUMN lock_instance",
     "bytes for content": "ALTER TABLE queued_job ALTER content TYPE bytea USING '\\x00'",
-    "nothing unique": "ALTER TABLE cron_last_exec DROP CONSTRAINT unique_cron_last_exec",
     "its successor": "CREATE TABLE job_meta (id int); CREATE TABLE job_data (id int)",
     "numbers for times": "ALTER TABLE queued_job ALTER lock_time TYPE int8 USING 0",
 }

@@ -240,6 +240,15 @@ def test_a_time_in_a_list(times: formatting.Times, past: list[str], future: str)
         formatting.show_times(formatting.Times.RELATIVE)
 
 
+def test_of_a_label_the_schema_remains() -> None:
+    labels = ["oban@tenant_17", "oban", "graphile_worker@tenant_17", "solid_queue@a_long_schema_of_tenant_17"]
+    assert [formatting.engine_label(label, 12) for label in labels] == [
+        "o…@tenant_17", "oban", "g…@tenant_17", "…f_tenant_17"
+    ]  # fmt: skip
+    assert [formatting.engine_label(label, 12, ascii=True) for label in labels[2:]] == ["g~@tenant_17", "~f_tenant_17"]
+    assert [formatting.engine_label(label, 14) for label in labels[:2]] == ["oban@tenant_17", "oban"]
+
+
 def test_bars_show_a_difference_and_nothing_else() -> None:
     assert formatting.sparkline([0, 4, 8], 10) == "▁▅█"
     assert formatting.sparkline([9, 9, 0, 4, 8], 3) == "▁▅█"

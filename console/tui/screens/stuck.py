@@ -32,6 +32,7 @@ from queries.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 MOST = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
+LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and on a screen of at least `WIDE` cells
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
@@ -70,7 +71,9 @@ class StuckScreen(ListScreen[Item]):
             Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
             Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
             Column("phase", 11, self._phase, 130, value=self._phase_name),
-            Column("engine", 12, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1),
+            Column(
+                "engine", LABEL_CELLS, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1
+            ),
             Column("since", formatting.time_width(6), self._since, right=True, value=_since),
             Column("action", 13, self._action, 72, value=_action),
             Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104, value=_sentence),
@@ -251,8 +254,12 @@ class StuckScreen(ListScreen[Item]):
         node = self._known.get(row.record.finding.node_id) if row.record else None
         return node.phase.value if node else ""
 
+    def _several(self) -> bool:
+        return len(self.session.engines) > 1
+
     def _engine(self, row: Row[Item]) -> Content:
-        return Content.styled(safe_text(_engine(row) or ""), "$faint")
+        cells = LABEL_CELLS_WIDE if self.size.width >= WIDE else LABEL_CELLS
+        return Content.styled(formatting.engine_label(safe_text(_engine(row) or ""), cells, self.host.ascii), "$faint")
 
     def _since(self, row: Row[Item]) -> Content:
         return Content(formatting.since(_since(row), self.session.at))

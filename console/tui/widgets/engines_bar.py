@@ -100,9 +100,10 @@ class EnginesBar(TextBar):
         return self._lines[start : start + most]
 
     def _head(self, line: EngineLine, mark: str, room: int) -> Content:
+        label = formatting.engine_label(safe_text(line.label), room, self._ascii)
         return Content.assemble(
             (mark, "bold $primary"),
-            (formatting.fit(safe_text(line.label), room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
+            (formatting.fit(label, room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
 
