@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from click import UsageError
+
 from console.cli.output import Output, say
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.errors import DatabaseError
@@ -16,11 +18,11 @@ async def repeat(
 ) -> int:
     """Call ``once`` at each interval, or later to limit the server's load.
 
-    ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again.
-    Return the last exit code.
+    ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again,
+    and so is one whose engine is gone. Return the last exit code.
     """
     clock = RefreshClock(interval, SHARE)
-    code = 0
+    code, worked_once = 0, False
     while not output.closed:
         await asyncio.sleep(clock.wait())
         clock.begin()
@@ -30,6 +32,12 @@ async def repeat(
         try:
             await workspace.detect_again()
             code = await once()
+            worked_once = True
+        except UsageError as error:
+            if not worked_once:
+                raise
+            say(error.message)
+            code = 1
         except DatabaseError as error:
             say(*str(error).splitlines())
             code = 1
