@@ -327,12 +327,16 @@ class Finding(Record):
 
 
 class Symptom(Record):
-    """Findings of one code that an incident explains. ``n`` counts their nodes."""
+    """Findings of one code that an incident explains.
+
+    ``n`` counts their nodes; ``capped``: at least.
+    """
 
     engine: str
     code: str
     title: str
     n: int
+    capped: bool = False
 
 
 class Incident(Record):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from console.cli.output import output_for, say
-from console.cli.target import access_warnings, opened, select_readers
+from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.dead_letter_board import PAGE, fate, number
 from console.target import Target
 from console.text import formatting
@@ -38,6 +38,10 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
                 say(f"{reader.label}: {part.unreadable}")
                 code = 1
             parts.append(part)
+        for name, why in declined_engines(workspace, engine).items():
+            say(f"{name}: {why}")
+            code = 1
+            parts.append(DeadLetterReport(engine=name, meaning="", unreadable=why))
     output_for(target).answer(
         DeadLettersByEngine(dead=tuple(parts)), lambda: (line for part in parts for line in _text(part))
     )

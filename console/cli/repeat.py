@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from click import UsageError
+
 from console.cli.output import Output, say
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.db.backoff import Backoff
@@ -18,10 +20,10 @@ async def repeat(
     """Call ``once`` at each interval, or later to limit the server's load.
 
     ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again,
-    later and later while there is no connection. Return the last exit code.
+    later and later while there is no connection, and so is one whose engine is gone. Return the last exit code.
     """
     clock, backoff = RefreshClock(interval, SHARE), Backoff()
-    code, pause = 0, 0.0
+    code, pause, worked_once = 0, 0.0, False
     while not output.closed:
         await asyncio.sleep(max(clock.wait(), pause))
         pause = 0.0
@@ -33,6 +35,12 @@ async def repeat(
             await workspace.detect_again()
             code = await once()
             backoff.reset()
+            worked_once = True
+        except UsageError as error:
+            if not worked_once:
+                raise
+            say(error.message)
+            code = 1
         except DatabaseError as error:
             say(*str(error).splitlines())
             code = 1

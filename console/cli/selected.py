@@ -13,6 +13,7 @@ from console.cli.arguments import unknown_action
 from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
+from console.model import incident_nodes
 from console.model.filter import Filter
 from console.model.selection import PAGE, may_match, select
 from console.target import Target
@@ -58,7 +59,7 @@ async def selected(target: Target, workspace: Workspace, source: Source, action:
     Raises EmptyError; DatabaseError if not everything was looked at.
     """
     if source.incident is not None:
-        found = await _of_incident(workspace, source.incident, action)
+        found = await _of_incident(workspace, source.incident, action, source.limit)
     elif source.group is not None:
         found = await _of_group(workspace, source.group, source.limit)
     elif source.filter is not None:
@@ -78,7 +79,7 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
         yield from (filter(None, map(str.strip, sys.stdin)) if id_ == STDIN else (id_,))
 
 
-async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
+async def _of_incident(workspace: Workspace, key: str, action: str, limit: int | None) -> Selected:
     """Return the nodes of an incident as it is now, and its suggested arguments."""
     found = await _incident(workspace, key, None)
     sampled = found is None and any(
@@ -95,11 +96,11 @@ async def _of_incident(workspace: Workspace, key: str, action: str) -> Selected:
         raise DatabaseError(
             f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
         )
-    if found.capped:
-        say(
-            f"The incident has more nodes than were read: {len(found.node_ids)} are acted on."
-            " The same command again reads the next ones."
-        )
+    if found.capped and found.engine in workspace.engines:
+        whole = await incident_nodes.whole(workspace, found, limit)
+        found = whole.incident
+        if whole.why:
+            say(f"The incident may have more nodes than the {len(found.node_ids)} that are acted on: {whole.why}.")
     return Selected(
         ids=tuple(node for node in found.node_ids if not node.startswith(f"{LABEL}/")),
         guards={f.node_id: f.guard for f in found.findings if f.guard and f.action == action},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import msgspec
 
@@ -92,8 +92,7 @@ async def read(
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
     if not whole:
-        asked = tuple(each for each in server.skipped_findings if each not in workspace.not_checked)
-        server = msgspec.structs.replace(server, skipped_findings=asked)
+        server = of_engines(workspace, server, labels)
     notes += _failures(server)
     parts.append(server)
     found += [finding for finding in server.found if labels & set(finding.affects)]
@@ -104,6 +103,15 @@ async def read(
         capped=tuple(capped),
     )
     return stuck, tuple(notes)
+
+
+def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:
+    """Return the findings about the server that affect some engines. Declined engines are none of them."""
+    return msgspec.structs.replace(
+        server,
+        found=tuple(finding for finding in server.found if labels & set(finding.affects)),
+        skipped_findings=tuple(each for each in server.skipped_findings if each not in workspace.not_checked),
+    )
 
 
 async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, str]:

@@ -121,6 +121,12 @@ def no_engine_lines(workspace: Workspace) -> list[str]:
     return [*lines, PROPOSE]
 
 
+def declined_engines(workspace: Workspace, label: str | None) -> dict[str, str]:
+    """Return why engines cannot be read, by name; none if one engine is asked for."""
+    each = workspace.not_checked if label is None else ()
+    return {skipped.engine: skipped.why for skipped in each if skipped.failed}
+
+
 def select_readers(workspace: Workspace, label: str | None) -> Iterable[Reader]:
     """Return the reader of one engine, or of all if ``label`` is None.
 

@@ -11,7 +11,7 @@ import click
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
-from console.cli.target import access_warnings, opened, select_readers
+from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
 from console.target import Target
@@ -111,6 +111,7 @@ async def tree(
                     why = str(error)
                 lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
                 found.failed += lines
+            found.failed += [f"{name}: {why}" for name, why in declined_engines(workspace, engine).items()]
             notes = [*found.failed, *found.unread, *found.skipped()]
             answer = Tree(
                 nodes=tuple(row.node for row in found.rows),

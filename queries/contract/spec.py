@@ -120,6 +120,19 @@ class Explains(Record, forbid_unknown_fields=True):
     matching: tuple[str, ...] = ()
 
 
+class Renewed(Record, forbid_unknown_fields=True):
+    """Samples that refute a finding: a number grows in steps that only a living owner makes.
+
+    ``constant``: sampled fields that stay the same meanwhile. A larger step than ``less_than``, a sampled number of
+    seconds, is another owner's. The proof ends if no step is seen for that time.
+    """
+
+    sample: str
+    counter: str
+    less_than: str
+    constant: tuple[str, ...] = ()
+
+
 class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
@@ -153,6 +166,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
+    renewed: Renewed | None = None  # samples that refute it
     kind: str = ""  # of the nodes; default: the only kind, or those whose ids the statement makes
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``

@@ -122,6 +122,7 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
     used = {
         *(f"findings/{finding.code}" for finding in spec.findings if not finding.sample),
         *(f"samples/{finding.sample}" for finding in spec.findings if finding.sample),
+        *(f"samples/{finding.renewed.sample}" for finding in spec.findings if finding.renewed),
         *(f"actions/{action.script}" for action in spec.actions),
         *(f"undo/{table}" for table in spec.undo.append_only if table in spec.recognise.relations),
         *REQUIRED,

@@ -170,7 +170,9 @@ def _incident(
     n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
     same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
-    text = first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings))
+    text = (
+        first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings), (label, code) in capped)
+    )
     return Incident(
         key=_key(label, code, values),
         engine=label,
@@ -185,7 +187,7 @@ def _incident(
         action=first.action if same else None,
         arguments=first.arguments if same else {},
         remedy=_remedy(spec, first),
-        symptoms=tuple(_symptoms(explained)),
+        symptoms=tuple(_symptoms(explained, capped)),
         findings=tuple(findings),
         explained=tuple(explained),
     )
@@ -196,19 +198,22 @@ def _remedy(spec: FindingSpec, first: Finding) -> str:
     return " ".join(filter(None, (spec.remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
 
 
-def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, n: int) -> str:
+def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, number: int, capped: bool) -> str:
     """Return the sentence of an incident with several nodes."""
+    n = f"at least {number}" if capped else str(number)
     if spec.incident:
-        return sentence.fill(spec.incident, {**first.evidence, "n": n})
+        text = sentence.fill(spec.incident, {**first.evidence, "n": n})
+        return text[:1].upper() + text[1:] if spec.incident.startswith("{n}") else text
+    n = n[:1].upper() + n[1:]
     kinds = plural(split_id(first.node_id)[1].replace("_", " "))
     named = ", ".join(filter(None, values))
     return f"{n} {kinds}" + (f", {spec.title}: {named}." if named else f". The first: {first.sentence}")
 
 
-def _symptoms(explained: list[Finding]) -> Iterator[Symptom]:
+def _symptoms(explained: list[Finding], capped: Collection[tuple[str, str]]) -> Iterator[Symptom]:
     counts = Counter((f.engine, f.code, f.title) for f in explained)
     for (engine, code, title), n in counts.most_common():
-        yield Symptom(engine=engine, code=code, title=title, n=n)
+        yield Symptom(engine=engine, code=code, title=title, n=n, capped=(engine, code) in capped)
 
 
 def _key(label: str, code: str, values: tuple[str, ...]) -> str:

@@ -51,7 +51,7 @@ from queries.read import changes, dead_letters, detail_section, guard_token, sen
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.incidents import REFUSED, Cause, cause_of
-from queries.read.samples import History, Watcher, timeline
+from queries.read.samples import History, Renewals, Watcher, timeline
 from queries.statement import Statement
 
 PAGE = 100
@@ -96,6 +96,7 @@ class Reader:
         spec = self.engine.spec
         self._phases = phases_of(spec.statuses)
         self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
+        self._renewals = {f.code: Renewals(f.renewed) for f in spec.findings if f.renewed}
         self.finding_specs = {f.code: f for f in spec.findings}
         samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
         self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
@@ -369,7 +370,8 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one sample for the findings that compare several samples."""
-        wanted = {w.spec.sample for w in self._watchers.values()}
+        wanted = {each.spec.sample for each in self._watchers.values()}
+        wanted |= {each.spec.sample for each in self._renewals.values()}
         if not wanted:
             return
         async with self._reading() as transaction:
@@ -383,6 +385,8 @@ class Reader:
         with readable("a sample"):
             for watcher in self._watchers.values():
                 watcher.add(at, seen.get(watcher.spec.sample or "", ()))
+            for renewals in self._renewals.values():
+                renewals.add(at, seen.get(renewals.spec.sample, ()))
             for history in self._histories:
                 history.add(at, seen.get(history.name, ()))
 
@@ -642,6 +646,7 @@ class Reader:
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, read, failed)
+        found = [f for f in found if f.code not in self._renewals or not self._renewals[f.code].refutes(f.node_id)]
         return await self._offered(found), skipped_findings, capped
 
     async def _offered(self, found: list[Finding]) -> list[Finding]:

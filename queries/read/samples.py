@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.spec import FindingSpec
+from queries.contract.spec import FindingSpec, Renewed
 from queries.model import Record, Section
 
 KEPT = 48  # samples of a node that are kept, and times of changes
@@ -135,6 +135,48 @@ class Watcher:
         return any(
             0 < watch.changes < _threshold(self.spec.min_changes, watch, settings) for watch in self._watches.values()
         )
+
+
+class Renewal(Record):
+    """Last sample of one node, and the time of the last step that only a living owner makes."""
+
+    constant: tuple[Any, ...]
+    counter: float
+    less_than: float
+    at: float
+    step_at: float | None = None
+    missed: int = 0
+
+
+class Renewals:
+    """Nodes whose samples refute a finding."""
+
+    def __init__(self, spec: Renewed) -> None:
+        self.spec = spec
+        self._nodes: dict[str, Renewal] = {}
+
+    def add(self, at: float, rows: Rows) -> None:
+        """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
+        now = {
+            node_id: msgspec.structs.replace(each, missed=each.missed + 1)
+            for node_id, each in self._nodes.items()
+            if each.missed < MISSED
+        }
+        for node_id, seen in rows:
+            constant = tuple(seen.get(field) for field in self.spec.constant)
+            counter, less_than = float(seen[self.spec.counter]), float(seen[self.spec.less_than])
+            before = self._nodes.get(node_id)
+            step_at = None
+            if before is not None and before.constant == constant:
+                step = counter - before.counter
+                step_at = at if 0 < step < less_than else before.step_at if step == 0 else None
+            now[node_id] = Renewal(constant=constant, counter=counter, less_than=less_than, at=at, step_at=step_at)
+        self._nodes = now
+
+    def refutes(self, node_id: str) -> bool:
+        """Return True if the node's owner is alive."""
+        node = self._nodes.get(node_id)
+        return node is not None and node.step_at is not None and node.at - node.step_at < node.less_than
 
 
 def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:

@@ -6,16 +6,22 @@ import json
 from pathlib import Path
 
 import pytest
+from click import UsageError
 
-from console.cli.stuck import read
+from console.cli.output import Output
+from console.cli.repeat import repeat
+from console.cli.stuck import of_engines, read
+from console.cli.target import select_readers
 from queries import workspace as workspaces
-from queries.model import Stuck
+from queries.model import Finding, Findings, Proof, Stuck
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, all_engines_database
 
 RENAMED = "ALTER SCHEMA eternaltwin RENAME TO moved"
+HIDDEN = "ALTER TABLE eternaltwin.task RENAME TO other; ALTER TABLE eternaltwin.job RENAME TO others"
+BACK = "ALTER TABLE eternaltwin.other RENAME TO task; ALTER TABLE eternaltwin.others RENAME TO job"
 DECLINED = "ALTER TABLE eternaltwin.task ALTER state TYPE text USING ''"
 
 
@@ -38,6 +44,85 @@ def test_a_declined_engine_is_named_everywhere(two: str, server: PostgresServer)
     assert "eternaltwin anything: declined in schema eternaltwin" in metrics.err
     one = unstick("stuck", "--engine", "uni2work", dsn=two)
     assert "declined" not in one.err
+    for command in ("tree", "dead"):
+        answer = unstick(command, "--json", dsn=two)
+        assert answer.code == 1
+        assert "eternaltwin: declined in schema eternaltwin: " in answer.err
+        assert "declined in schema eternaltwin" in answer.out
+        assert "declined" not in unstick(command, "--engine", "uni2work", dsn=two).err
+    assert "eternaltwin in schema eternaltwin" in unstick("info", "--json", dsn=two).json["declined"]
+    assert "eternaltwin in schema eternaltwin: " in unstick("info", dsn=two).out
+    alone = unstick("metrics", "--engine", "uni2work", dsn=two)
+    assert (alone.code, "declined" in alone.err, 'engine="eternaltwin"' in alone.out) == (0, False, False)
+    server.drop(two)
+
+
+async def test_metrics_of_one_engine_have_no_cause_of_another(two: str, server: PostgresServer, tmp_path: Path) -> None:
+    server.sql(DECLINED, two)
+    workspace = await opened(two, tmp_path)
+    made = [
+        Finding(
+            engine="server",
+            node_id=f"server/session:{n}",
+            code="transactions_fail",
+            title="",
+            sentence="",
+            severity=5,
+            proof=Proof.VERIFIED,
+            since=None,
+            affects=labels,
+        )
+        for n, labels in enumerate([("eternaltwin",), ("uni2work", "eternaltwin"), ()])
+    ]
+    problems = Findings(found=tuple(made), at=0.0, skipped_findings=workspace.not_checked)
+    alone = of_engines(workspace, problems, {"uni2work"})
+    assert (alone.found, alone.skipped_findings) == ((made[1],), ())
+    assert len(problems.skipped_findings) == 1
+    await workspace.close()
+    server.drop(two)
+
+
+async def test_watch_survives_that_its_engine_moves(
+    two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+    workspace = await opened(two, tmp_path)
+    codes: list[str] = []
+    (label,) = (each for each in workspace.engines if each.startswith("eternaltwin"))
+
+    async def once() -> int:
+        try:
+            readers = list(select_readers(workspace, label))
+        except UsageError:
+            codes.append("gone")
+            server.sql(BACK, two)
+            raise
+        answer, _ = await read(workspace, readers, 10, 0.0, whole=False)
+        assert all(each.engine != "eternaltwin" for each in answer.skipped_findings if each.failed)
+        codes.append("read")
+        if codes == ["read"]:
+            server.sql(HIDDEN, two)
+        output.closed = codes[-2:] == ["gone", "read"]
+        return 0
+
+    output = Output(json=True)
+    output.repeated = True
+    assert await repeat(workspace, output, 0.01, once, clear=False) == 0
+    assert codes == ["read", "gone", "read"]
+    await workspace.close()
+    server.drop(two)
+
+
+async def test_a_running_console_shows_an_engine_that_appears(
+    two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.sql(HIDDEN, two)
+    async with run_tui(two, tmp_path) as tui:
+        await tui.wait_for("live", "uni2work")
+        assert "eternaltwin" not in tui.app.session.engines
+        server.sql(BACK, two)
+        monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+        await tui.wait_for("eternaltwin")
     server.drop(two)
 
 

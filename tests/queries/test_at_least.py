@@ -11,8 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from console.text.pages.incidents import incidents as lines_of
+from queries.contract.builtin import builtin_folder
+from queries.contract.loader import load
 from queries.model import Finding
 from queries.statement import Statement
+from tests.command import unstick
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
@@ -22,12 +26,55 @@ ENGINES = ("agent_jobs", "estuary", "eternaltwin", "oban", "pgqueuer", "procrast
 # Statements that also need rows, or another variant of the engine, for the row that says "at least".
 NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long", "skipped_by_poller"}
 
+EXECUTING = """
+INSERT INTO oban_jobs (state, queue, worker, args, attempt, attempted_at, attempted_by)
+SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '3 days',
+       ARRAY['web@1', '6f1c1a3e-0000-4000-8000-000000000001'] FROM generate_series(1, 2100)
+"""
+
+# Findings whose statement has a limit without the row that says "at least", and why that hides no node.
+WINDOW = "it reports one node, from a window of rows that its verdict is about"
+NEWEST = "it is about the newest rows: older ones do not count"
+NO_ROW = {
+    ("agent_jobs", "failed_alike"): NEWEST,
+    ("agent_jobs", "job_ids_restarted"): NEWEST,
+    ("agent_jobs", "schedule_missed"): NEWEST,
+    ("agent_jobs", "worker_clock_ahead"): WINDOW,
+    ("agent_jobs", "worker_clock_behind"): WINDOW,
+    ("eternaltwin", "runner_clock_ahead"): WINDOW,
+    ("eternaltwin", "runner_clock_behind"): WINDOW,
+    ("eternaltwin", "runner_silent"): WINDOW,
+    ("eternaltwin", "schedule_missed"): NEWEST,
+    ("eternaltwin", "timers_not_taken"): WINDOW,
+    ("pgqueuer", "failed_and_deleted"): NEWEST,
+    ("solid_queue", "overdue"): "it limits the dispatchers that it counts, not the jobs",
+    ("tasker", "workers_behind"): WINDOW,
+    ("uni2work", "cron_overdue"): NEWEST,
+    ("uni2work", "long_queue"): WINDOW,
+    ("uni2work", "no_workers"): WINDOW,
+    ("uni2work", "overdue"): WINDOW,
+    ("uni2work", "overtaken"): WINDOW,
+    ("uni2work", "schedule_missed"): NEWEST,
+    ("uni2work", "time_ahead"): "it looks at both ends of the tables, where times ahead are",
+}
+
 
 def lowered(statement: Statement) -> Statement:
     """Return the statement with its limits of 20 rows or more lowered to none."""
     text = re.sub(r"(FROM [a-z_]+\)) = \d{2,}", r"\1 = 0", statement.text)
     text = re.sub(r"((?:FROM [a-z_]+|AS o)\)) > \d{2,}", r"\1 > -1", text)
     return msgspec.structs.replace(statement, text=re.sub(r"LIMIT \d{2,}", "LIMIT 0", text))
+
+
+def test_each_limit_of_a_finding_is_said_or_hides_no_node() -> None:
+    silent: set[tuple[str, str]] = set()
+    for engine in ENGINES:
+        for name, variants in load(builtin_folder(engine), engine).statements.items():
+            for each in variants if name.startswith("findings/") else ():
+                limited = re.search(r"LIMIT (?!\d\b|\$)[^)\s]+", each.text)
+                if limited and not re.search(r"SELECT NULL(::text)?( AS id)?,", each.text):
+                    silent.add((engine, name.partition("/")[2]))
+    assert silent == set(NO_ROW)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -57,12 +104,7 @@ async def test_each_statement_that_reaches_its_limit_says_at_least(
 
 async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("oban")
-    server.sql(
-        "INSERT INTO oban_jobs (state, queue, worker, args, attempt, attempted_at, attempted_by)"
-        " SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '3 days',"
-        " ARRAY['web@1', '6f1c1a3e-0000-4000-8000-000000000001'] FROM generate_series(1, 2100)",
-        dsn,
-    )
+    server.sql(EXECUTING, dsn)
     workspace = await opened(dsn, tmp_path)
     try:
         (reader,) = workspace.engines.values()
@@ -73,7 +115,28 @@ async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServ
         assert len(found) > 1999
         assert code in read.capped
         incidents = workspace.incidents(read.found, [(reader.label, each) for each in read.capped])
-        assert any(each.capped and each.n > 1999 for each in incidents)
+        (incident,) = (each for each in incidents if each.capped and each.n > 1999)
+        assert incident.sentence.startswith(f"At least {len(incident.findings)} jobs are executing")
+        shown = str(lines_of([incident], 200, now=read.at, command=str, helps=str))
+        assert f"{incident.n}+ job" in shown
+        assert "+ more" in shown
     finally:
         await workspace.close()
         server.drop(dsn)
+
+
+def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -> None:
+    dsn = server.fresh("oban")
+    server.sql(EXECUTING, dsn)
+    incidents = unstick("stuck", "--json", dsn=dsn).json["incidents"]
+    (incident,) = (each for each in incidents if each["code"] in ("executing_long", "dead_worker"))
+    assert incident["capped"]
+    words = ["--incident", incident["key"], "-r", "test", "--json", "--dry-run"]
+    whole = unstick("do", "release", *words, dsn=dsn)
+    assert whole.out, whole.err
+    assert len(whole.json["versions"]) == 2100
+    assert "may have more nodes" not in whole.err
+    assert len(unstick("do", "release", *words, "--limit", "2050", dsn=dsn).json["versions"]) == 2050
+    found = re.findall(r'finding="executing_long",precision="(\w+)"} (\d+)', unstick("metrics", dsn=dsn).out)
+    assert found == [("capped", "2000")]
+    server.drop(dsn)

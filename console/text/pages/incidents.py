@@ -55,7 +55,7 @@ def size(incident: Incident) -> str:
 
 def symptoms(incident: Incident) -> str:
     """Return what the cause explains: ``explains 12 × dead letter, 3 × overdue``."""
-    parts = ", ".join(f"{symptom.n} × {symptom.title}" for symptom in incident.symptoms)
+    parts = ", ".join(f"{symptom.n}{'+' * symptom.capped} × {symptom.title}" for symptom in incident.symptoms)
     return f"explains {parts}" if parts else ""
 
 
@@ -86,5 +86,5 @@ def _incident(incident: Incident, cells: int, now: float, command: Callable[[Inc
     nodes = incident.node_ids
     lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:SHOWN]]
     if len(nodes) > SHOWN:
-        lines.append([(f"  and {len(nodes) - SHOWN} more", "$faint")])
+        lines.append([(f"  and {len(nodes) - SHOWN}{'+' * incident.capped} more", "$faint")])
     return lines

@@ -247,6 +247,34 @@ async def test_a_long_poll_is_no_crash_loop(
         await retried(estuary_db, task, step)
 
 
+async def coded(workspace: Workspace, code: str) -> list[Finding]:
+    return [each for each in (await reader(workspace, LABEL).findings()).found if each.code == code]
+
+
+@pytest.mark.parametrize(("type_", "step", "left"), [(2, 150, 0), (1, 30, 0), (2, 303, 1), (1, 61, 1)])
+async def test_a_renewed_heartbeat_is_a_long_poll(
+    estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float, left: int
+) -> None:
+    """A live poll renews its heartbeat; one that failed is taken again after the timeout."""
+    task = await estuary_db.task(type_, wake=-25_200, beat=40, state=COUNTS)
+    other = await estuary_db.task(type_, wake=-25_200, beat=40)
+    await retried(estuary_db, task, -step)
+    code = "overdue_and_still_locked"
+    await looks(workspace)
+    assert len(await coded(workspace, code)) == 2
+    await retried(estuary_db, task, step)
+    await estuary_db.sql("UPDATE tasks SET heartbeat = least(heartbeat, now())")
+    await looks(workspace)
+    assert {f.node_id for f in await coded(workspace, code)} >= {estuary_db.id(other)}
+    assert len(await coded(workspace, code)) == 1 + left
+    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+    assert detail is not None
+    assert (code in detail.node.findings) == bool(left)
+    await estuary_db.sql("UPDATE tasks SET inner_state = '{\"n\": 7}' WHERE task_id = $1::text::macaddr8", task)
+    await looks(workspace)
+    assert len(await coded(workspace, code)) == 2, "another poll"
+
+
 async def test_what_got_on_is_no_crash_loop(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(wake=-9000, beat=5000)
     for n in range(6):

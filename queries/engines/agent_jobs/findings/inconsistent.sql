@@ -15,7 +15,7 @@
    WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
      AND j.status IN ('completed', 'failed')
 )
-SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
+(SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
        jsonb_build_object('job_id', t.job_id,
          'what', CASE WHEN t.completed_at IS NULL THEN 'The job is ' || t.status || ' but has no completed_at'
                       WHEN t.error LIKE '% by operator %' THEN 'An operator marked the job failed, and the worker changed it to completed later. The error is still the operator''s'
@@ -23,4 +23,6 @@ SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,
   FROM finished t
  WHERE t.completed_at IS NULL OR (t.status = 'completed' AND t.error IS NOT NULL)
  ORDER BY t.updated_at DESC, t.id
- LIMIT :page
+ LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM users) = 500

@@ -6,7 +6,7 @@ WITH
 , timed AS (
   SELECT m.queue_name, m.m, (m.m ->> 'at')::float8 AS at, (m.m ->> 'vt')::float8 - extract(epoch FROM now())::float8 AS hidden FROM messages m
 )
-SELECT 'message:' || t.queue_name || '/' || (t.m ->> 'id') AS id, least(t.at, extract(epoch FROM now())::float8) AS since,
+(SELECT 'message:' || t.queue_name || '/' || (t.m ->> 'id') AS id, least(t.at, extract(epoch FROM now())::float8) AS since,
        jsonb_build_object('queue', t.queue_name, 'reads', (t.m ->> 'read')::int,
          'step', coalesce(t.m ->> 'step', '?'), 'task', coalesce(t.m ->> 'task', '?'),
          'sent', coalesce(date_trunc('second', to_timestamp(nullif(t.at, 'infinity')))::text, 'never'),
@@ -16,4 +16,7 @@ SELECT 'message:' || t.queue_name || '/' || (t.m ->> 'id') AS id, least(t.at, ex
  WHERE (t.hidden > (:settings ->> 'hidden')::float8 OR t.at > extract(epoch FROM now()) + (:settings ->> 'ahead')::float8)
    AND (:ids IS NULL OR 'message:' || t.queue_name || '/' || (t.m ->> 'id') = ANY (:ids))
  ORDER BY t.at, 1
- LIMIT :page
+ LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL
+ WHERE :ids IS NULL AND (SELECT max(c.n) FROM (SELECT count(*) AS n FROM messages m GROUP BY m.queue_name) AS c) = 2000

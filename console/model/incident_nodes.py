@@ -1,0 +1,75 @@
+"""All nodes of an incident of which a finding's statement read only some. UI-free.
+
+The statement has no limit for nodes that it is given. So the unfinished nodes and the dead letters are read page by
+page, and each page is compared with the finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from queries.model import Finding, Incident, Record
+from queries.read.reader import Reader
+from queries.workspace import Workspace
+
+PAGE = 500  # nodes read at a time
+WALKED = 100_000  # nodes that are compared with the finding
+
+
+class Whole(Record):
+    """Incident with all its nodes, and why there may be more ("" if not)."""
+
+    incident: Incident
+    why: str = ""
+
+
+async def whole(workspace: Workspace, incident: Incident, limit: int | None = None) -> Whole:
+    """Return an incident with the nodes that were not read, at least ``limit`` if there are.
+
+    Raises DatabaseError.
+    """
+    if limit is not None and len(incident.node_ids) >= limit:
+        return Whole(incident=incident)
+    reader = workspace.engines[incident.engine]
+    spec = reader.finding_specs[incident.code]
+    if spec.sample:
+        return Whole(incident=incident, why="the samples have only some nodes")
+    found: list[Finding] = [*incident.findings, *incident.explained]
+    seen = {finding.node_id for finding in found}
+    why: list[str] = []
+    wanted = incident
+    async for ids in _pages(reader, why):
+        others = [id_ for id_ in ids if id_ not in seen]
+        seen.update(others)
+        async with reader.database.reading() as transaction:
+            matching, unread = await reader.findings_of(transaction, spec, others) if others else ((), "")
+        why += [unread] if unread else []
+        if matching:
+            found += (await reader.findings(matching, page=len(matching))).found
+            now = workspace.incidents(found)
+            wanted = next((each for each in now if each.key == incident.key), wanted)
+        if limit is not None and len(wanted.node_ids) >= limit:
+            return Whole(incident=wanted)
+        if len(seen) >= WALKED:
+            why.append(f"only {len(seen)} nodes were compared with it")
+            break
+    return Whole(incident=wanted, why=next(iter(why), ""))
+
+
+async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
+    """Yield the ids of unfinished nodes, then of dead letters. Add why some are missing."""
+    cursor: str | None = None
+    while True:
+        live = await reader.live(cursor, PAGE)
+        yield [node.id for node in live.nodes]
+        why += [f"only {live.scope} were read"] if live.scope else []
+        why += [live.scan_required.why] if live.scan_required else []
+        cursor = live.cursor
+        if cursor is None:
+            break
+    while True:
+        dead = await reader.dead(cursor, PAGE)
+        yield [each.node.id for each in dead.dead_letters]
+        cursor = dead.cursor
+        if cursor is None:
+            return
