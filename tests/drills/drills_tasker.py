@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 from console.demo.tasker.data import CreatedTask
 from console.demo.tasker.protocol import RESULTS
@@ -109,8 +110,11 @@ async def queue_dropped(scene: Scene) -> None:
 @drill(NAME, "orchestrator_gone", actions=("unstick",), most=1)
 async def orchestrator_killed_between_states(scene: Scene) -> None:
     steps = {"validate_cart": complete(HOUR)}
-    await add(scene, 4, "fulfil_order", state="enqueuing_steps", ago=50 * MINUTE, steps=steps)
-    await add(scene, 2, "refund", state="initializing", ago=50 * MINUTE)
+    left = await add(scene, 4, "fulfil_order", state="enqueuing_steps", ago=50 * MINUTE, steps=steps)
+    left += await add(scene, 2, "refund", state="initializing", ago=50 * MINUTE)
+    # The one that was started in its place has another id.
+    killed = "UPDATE task_transitions SET processor_uuid = $1 WHERE task_uuid = ANY ($2)"
+    await scene.sql(killed, uuid4(), [made.id for made in left])
     await scene.start()
 
 

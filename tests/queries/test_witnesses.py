@@ -23,6 +23,7 @@ from queries.contract.builtin import builtin
 from queries.model import DryRun, Outcome, Outcomes, Owner, Phase, Verdict
 from queries.workspace import Workspace
 from queries.write import audit_log, witnesses
+from tests.command import unstick
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
@@ -509,6 +510,64 @@ async def test_uni2work_cancels_the_job_of_a_dead_instance(
     assert outcomes_of(unsaid) == {job: REFUSED}
     await uni2work_db.cron({"job": "prune"}, age=10, instance=GONE)  # it shows a sign of life
     assert outcomes_of(await perform.commit(uni2work_workspace, dry_run, OPERATOR)) != {job: CHANGED, young: REFUSED}
+
+
+# The newest sign of an owner, over all its rows
+
+
+async def test_a_producer_of_the_same_node_is_a_sign_of_life(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("oban", filled=True)
+    taken = "attempted_by = ARRAY['app.1', 'none'], attempted_at = timezone('UTC', now()) - interval '1 hour'"
+    server.sql(f"UPDATE oban_jobs SET {taken} WHERE state = 'executing'", dsn)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines["oban"]
+    jobs = [node.id for node in (await known_nodes(engine)).values() if node.status == "executing"]
+    assert "dead_worker" not in {f.code for f in (await engine.findings()).found}
+    lives = await dry_run_of(workspace, "release", jobs, {}, "oban")
+    assert set(outcomes_of(lives).values()) == {REFUSED}
+    server.sql("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'", dsn)
+    assert "dead_worker" in {f.code for f in (await engine.findings()).found}
+    assert set(outcomes_of(await dry_run_of(workspace, "cancel", jobs, {}, "oban")).values()) == {CHANGED}
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServer, tmp_path: Path) -> None:
+    """Also for the nodes of a bulk that were not dry-run, and only in words."""
+    dsn = server.fresh("pgqueuer")
+    worker = (
+        "INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat)"
+        " SELECT 0, 'picked', 'mail', '6f1c9d70-0000-4000-8000-000000000001', now() - interval "
+    )
+    server.sql(f"{worker} '10 minutes' FROM generate_series(1, 520)", dsn)
+    workspace = await opened(dsn, tmp_path)
+    engine = workspace.engines["pgqueuer"]
+    jobs = [f"pgqueuer/job:{n}" for n in range(1, 521)]
+    dead = await dry_run_of(workspace, "release", jobs, {}, "pgqueuer")
+    assert owner_of(dead, jobs[0]).verdict is not ALIVE
+    server.sql(f"{worker} '0'", dsn)  # the worker comes back between the dry run and the commit
+    done = outcomes_of(await perform.commit(workspace, dead, OPERATOR))
+    assert set(done.values()) == {STALE, REFUSED}
+    assert list(done.values()).count(REFUSED) == 20, "those that were not dry-run"
+    (found, *_) = [f for f in (await engine.findings()).found if f.code == "locked_by_a_dead_worker"]
+    assert "but beats for other jobs" in found.sentence
+    await workspace.close()
+    server.drop(dsn)
+
+
+def test_yes_is_not_enough_to_take_work_from_a_living_owner(server: PostgresServer) -> None:
+    dsn = server.fresh("pgqueuer")
+    server.sql(
+        "INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat) SELECT 0, 'picked', 'mail', "
+        "'6f1c9d70-0000-4000-8000-000000000001', now() - m * interval '10 minutes' FROM generate_series(0, 1) AS m",
+        dsn,
+    )
+    command = ("do", "release", "pgqueuer/job:2", "--reason", "it was stuck", "--yes")
+    refused = unstick(*command, dsn=dsn)
+    assert refused.code == 3
+    assert "gone=yes" in refused.out
+    assert unstick(*command, "--arg", "gone=yes", dsn=dsn).code == 0
+    server.drop(dsn)
 
 
 # Witnesses that cannot be read
