@@ -43,7 +43,7 @@ async def begin(tui: TuiDriver, **settings: str) -> None:
         tui.app.screen.query_one(f"#argument-redrive_{name}", Input).value = value
     await tui.type("fix deployed")
     await tui.press("enter")
-    await tui.wait_for("Will change 1 task", "cohort 1 of 14 nodes")
+    await tui.wait_for("Will change 1 task", "cohort 1 of 14 tasks")
     await tui.press("S")
     await tui.wait_for(lambda: isinstance(tui.app.screen, RedriveScreen))
 
