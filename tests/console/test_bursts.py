@@ -28,11 +28,16 @@ from console.model.session import STEPS
 from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
 from console.tui.screens.ask import AskScreen
+from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.confirm_scan import ConfirmScanScreen, confirm_scan
 from console.tui.screens.dry_run import DryRunScreen
 from console.tui.screens.list_screen import FilterScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
+from console.tui.screens.result import ResultScreen
 from console.tui.screens.tree import TreeScreen
+from queries.model import ScanRequired
+from tests.console.test_undo_keys import confirmed
 from tests.console.tui_driver import TuiDriver, clicked, run_tui, typed
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import ROUNDS, most_in_proof, repeated
@@ -358,6 +363,58 @@ async def test_random_bursts_end_no_console(
             tui.app.exit()
         assert tui.app.fault is None, (seed, sent[-3:])
     print(sorted(screens))
+
+
+async def in_front(tui: TuiDriver, name: str) -> None:
+    """Open what random bursts seldom reach: the result of an action, its entry, or the question before a scan."""
+    if name == "scan":
+        scan_required = ScanRequired(need="n", why="It has no index", pages=10**6, ddl="CREATE INDEX ON task (kind)")
+        confirm_scan(tui.app, scan_required, tui.app.bell)
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
+        return
+    await tui.press("l")
+    await tui.wait_for("SendEmail")
+    await tui.press("W")
+    await confirmed(tui, "W")
+    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultScreen), "unstick undo")
+    if name == "entry":
+        await tui.press("escape", "4")
+        await tui.wait_for("undo", "wake")
+        await tui.press("home", "enter")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AuditEntryScreen))
+
+
+async def random_burst(tui: TuiDriver, seed: int, number: int) -> None:
+    """Send random events at the page in front, and more at those that follow."""
+    chosen = random.Random(seed)
+    for _ in range(number):
+        sent = random_events(chosen, tui)
+        for event in sent:
+            tui.app.post_message(event)
+        await tui.handled()
+        assert tui.app.fault is None, (seed, sent)
+
+
+@pytest.mark.parametrize("name", most_in_proof(["scan", "result", "entry"]))
+@repeated(1, 20)
+async def test_random_bursts_at_a_dialog_that_they_seldom_reach(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    audit_log_table: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    times: int,
+) -> None:
+    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    for seed in range(times):
+        await eternaltwin_db.sql("DELETE FROM task")
+        await eternaltwin_db.task(status="Blocked", timer=3600)
+        async with run_tui(eternaltwin, tmp_path, kind=Counting) as tui:
+            await tui.wait_for("● live", lambda tui=tui: len(tui.app.screen.targets()) == 1)
+            await in_front(tui, name)
+            await random_burst(tui, seed, 6)
+        assert tui.app.fault is None, seed
 
 
 def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:
