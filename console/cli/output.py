@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
+from console.text.encodings import takes_unicode
 from queries.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Output:
 
     def __init__(self, *, json: bool = False, ascii: bool = False) -> None:
         self.json = json
-        self.ascii = ascii or not _unicode(sys.stdout)
+        self.ascii = ascii or not takes_unicode(sys.stdout)
         self.width = _width()
         self.repeated = False  # an answer follows another: JSON is one line each
         self.closed = False  # the reader of the pipe is gone
@@ -161,14 +162,6 @@ def _closed_pipe_allowed(stream: TextIO) -> Iterator[None]:
 def _coloured(stream: TextIO) -> bool:
     """Return True on a terminal with colours. NO_COLOR is that of no-color.org."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("", "dumb")
-
-
-def _unicode(stream: TextIO) -> bool:
-    try:
-        "■–…".encode(stream.encoding or "ascii")
-    except (UnicodeError, LookupError):
-        return False
-    return True
 
 
 def _width() -> int | None:

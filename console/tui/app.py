@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
@@ -23,6 +24,7 @@ from console.model.history import History, Place
 from console.model.session import Link, Opener, Session
 from console.target import Target
 from console.text import formatting
+from console.text.encodings import takes_unicode
 from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
@@ -123,7 +125,7 @@ class UnstickApp(App[None]):
         super().__init__()
         self.session = Session(open_, target.interval, now)
         self.context = target.context
-        self.ascii = target.ascii
+        self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
         self.saved_filters: Mapping[str, str] = config.filters
         self.times = Times.RELATIVE
         formatting.show_times(self.times)

@@ -150,7 +150,7 @@ def fault(word: str, value: str) -> str:
         folded = value.lower() if word in _IN_ANY_CASE else value
         if folded not in {choice.lower() if word in _IN_ANY_CASE else choice for choice in CHOICES[word]}:
             return f"must be one of {', '.join(CHOICES[word])}"
-    if word in _NUMBERS and value and integer(value) is None:
+    if word in _NUMBERS and integer(value) is None:
         return "must be a whole number"
     if word == "require_auth" and value:
         try:
