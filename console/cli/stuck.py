@@ -106,7 +106,10 @@ async def read(
 
 
 def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:
-    """Return the findings about the server that affect some engines. Declined engines are none of them."""
+    """Return the findings about the server that affect these engines.
+
+    Without those about engines that are declined.
+    """
     return msgspec.structs.replace(
         server,
         found=tuple(finding for finding in server.found if labels & set(finding.affects)),

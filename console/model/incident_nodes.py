@@ -24,9 +24,9 @@ class Whole(Record):
 
 
 async def whole(workspace: Workspace, incident: Incident, limit: int | None = None) -> Whole:
-    """Return an incident with the nodes that were not read, at least ``limit`` if there are.
+    """Return an incident with the nodes that were not read.
 
-    Raises DatabaseError.
+    Reading ends at ``limit`` nodes. Raises DatabaseError.
     """
     if limit is not None and len(incident.node_ids) >= limit:
         return Whole(incident=incident)
@@ -57,7 +57,10 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
 
 
 async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
-    """Yield the ids of unfinished nodes, then of dead letters. Add why some are missing."""
+    """Yield the ids of unfinished nodes, then of dead letters.
+
+    Adds why some are missing.
+    """
     cursor: str | None = None
     while True:
         live = await reader.live(cursor, PAGE)

@@ -121,7 +121,7 @@ class Explains(Record, forbid_unknown_fields=True):
 
 
 class Renewed(Record, forbid_unknown_fields=True):
-    """Samples that refute a finding: a number grows in steps that only a living owner makes.
+    """Samples that refute a finding: a living owner increases a number.
 
     ``constant``: sampled fields that stay the same meanwhile. A larger step than ``less_than``, a sampled number of
     seconds, is another owner's. The proof ends if no step is seen for that time.

@@ -138,7 +138,10 @@ class Watcher:
 
 
 class Renewal(Record):
-    """Last sample of one node, and the time of the last step that only a living owner makes."""
+    """Last sample of one node.
+
+    ``step_at`` is the last sample that shows a living owner.
+    """
 
     constant: tuple[Any, ...]
     counter: float

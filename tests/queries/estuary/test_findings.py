@@ -255,7 +255,7 @@ async def coded(workspace: Workspace, code: str) -> list[Finding]:
 async def test_a_renewed_heartbeat_is_a_long_poll(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float, left: int
 ) -> None:
-    """A live poll renews its heartbeat; one that failed is taken again after the timeout."""
+    """A failed poll is taken again only after the timeout."""
     task = await estuary_db.task(type_, wake=-25_200, beat=40, state=COUNTS)
     other = await estuary_db.task(type_, wake=-25_200, beat=40)
     await retried(estuary_db, task, -step)
@@ -312,5 +312,6 @@ async def test_a_hot_loop_is_found_by_a_changing_state(estuary_db: EstuaryDb, es
     assert finding.evidence["changes"] == 5
     assert calm
     await estuary_db.sql("UPDATE tasks SET wake_at = now() + interval '1 minute'")
+    await looks(workspace)  # one sample may lack a node
     assert await looks(workspace) == (), "it has come to rest"
     await workspace.close()
