@@ -22,7 +22,7 @@ import pytest
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Runner, Tick
 from queries.actions import perform
-from queries.db.redaction import redact
+from queries.db.redaction import without_passwords
 from queries.model import DryRun, Finding, Outcome, Outcomes
 from queries.read import guard_token
 from queries.workspace import Workspace
@@ -217,7 +217,7 @@ async def test_the_printed_command_does_it(
     _, out = await run("stuck", "--sample", "8")
     (line,) = [line for line in out.splitlines() if f"unstick do cancel {eternaltwin_db.id(task)} --guard" in line]
     *words, option, target = shlex.split(line.partition(": unstick ")[2])
-    assert (option, target) == ("-d", redact(eternaltwin))
+    assert (option, target) == ("-d", without_passwords(eternaltwin))
     assert (await run(*words, "--dry-run"))[0] == 0
     assert (await eternaltwin_db.row(task))["status"] == "Available"
     old = [*words[:4], guard_token.token(["state"], {"state": "another"}), *words[5:]]
