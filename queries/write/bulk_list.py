@@ -281,7 +281,10 @@ def _parsed(path: Path, file: int, lines: Iterable[bytes]) -> BulkList | None:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Return True for a line that is JSON. A crash leaves none that is whole but unsigned."""
+    """Return True for a line of JSON.
+
+    A crash leaves no line that is whole and has no digest.
+    """
     try:
         return isinstance(msgspec.json.decode(text), dict)
     except msgspec.MsgspecError:

@@ -78,7 +78,7 @@ async def author_doubts(
 
 
 async def redrive_doubts(transaction: Transaction, reader: Reader, author: str, privileges: Iterable[str]) -> str:
-    """Return why the writer of a redrive's first entry could not run its action, or "".
+    """Return why the role that began a redrive could not run it, or "".
 
     ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
     """

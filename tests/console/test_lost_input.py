@@ -1,4 +1,4 @@
-"""A connection that is lost at the last key: what the operator has entered survives."""
+"""A connection that is lost at the last key: the input survives."""
 
 from __future__ import annotations
 

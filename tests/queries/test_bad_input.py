@@ -255,9 +255,7 @@ def test_columns_that_a_role_may_not_read_are_named(role: Callable[[str], str]) 
     assert "job_id" not in columns
 
 
-def test_a_role_without_connect_is_told_the_privilege(
-    server: PostgresServer, stuck: str, role: Callable[[str], str]
-) -> None:
+def test_without_connect_the_privilege_is_named(server: PostgresServer, stuck: str, role: Callable[[str], str]) -> None:
     database = urlsplit(stuck).path.strip("/")
     dsn = role(f"REVOKE CONNECT ON DATABASE {database} FROM PUBLIC")
     answer = unstick("tree", dsn=dsn)
