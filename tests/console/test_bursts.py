@@ -366,7 +366,10 @@ async def test_random_bursts_end_no_console(
 
 
 async def in_front(tui: TuiDriver, name: str) -> None:
-    """Open what random bursts seldom reach: the result of an action, its entry, or the question before a scan."""
+    """Open what random bursts seldom reach.
+
+    It is the result of an action, its entry, or the question before a scan.
+    """
     if name == "scan":
         scan_required = ScanRequired(need="n", why="It has no index", pages=10**6, ddl="CREATE INDEX ON task (kind)")
         confirm_scan(tui.app, scan_required, tui.app.bell)
