@@ -117,16 +117,16 @@ def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: Postg
 async def test_an_id_with_bytes_that_are_no_text_says_why_it_is_not_found(
     server: PostgresServer, tmp_path: Path
 ) -> None:
-    dsn = await made(server, "SQL_ASCII", "graphile_worker")
+    dsn = await made(server, "SQL_ASCII", "solid_queue")
     connection = await asyncpg.connect(dsn)
     name = "convert_from('\\x636166e9'::bytea, 'SQL_ASCII')"
-    await connection.execute(f"INSERT INTO _private_job_queues (queue_name) VALUES ({name})")
+    await connection.execute(f"INSERT INTO solid_queue_pauses (queue_name, created_at) VALUES ({name}, now())")
     await connection.close()
     why = "\\xe9 in it is a byte that is no text"
-    for words in (("show",), ("do", "release", "--reason", "it was stuck", "--dry-run")):
+    for words in (("show",), ("do", "resume", "--reason", "it was stuck", "--dry-run")):
         name, *rest = words
         action, options = rest[:1] if name == "do" else [], rest[1:] if name == "do" else []
-        answer = await asyncio.to_thread(unstick, name, *action, "graphile_worker/queue:caf\\xe9", *options, dsn=dsn)
+        answer = await asyncio.to_thread(unstick, name, *action, "solid_queue/queue:caf\\xe9", *options, dsn=dsn)
         assert why in answer.out + answer.err, answer
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("● live")
