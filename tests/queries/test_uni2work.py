@@ -349,6 +349,9 @@ async def test_cron_is_overdue_only_with_a_configured_period(uni2work_db: Uni2wo
     await workspace.close()
     workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"prune-invitations": {"period": 86400.0}}})
     (overdue,) = await found(workspace, "cron_overdue")
+    assert (overdue.node_id, overdue.action) == (uni2work_db.id(entry, "cron"), None)  # its content is queued
+    await uni2work_db.sql("DELETE FROM queued_job")
+    (overdue,) = await found(workspace, "cron_overdue")
     assert (overdue.node_id, overdue.action) == (uni2work_db.id(entry, "cron"), "run_now")
     await workspace.close()
 

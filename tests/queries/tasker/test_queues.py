@@ -75,7 +75,7 @@ async def test_a_queue_with_a_missing_table_does_not_hide_others(tasker_db: Task
     assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
     assert {u.code for u in found.skipped_findings} == {"no_worker", "message_lost", "poison_message"}
     assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
-    assert "no_worker" not in found.capped
+    assert "no_worker" in found.capped  # at least: one queue was not read
 
 
 async def test_a_view_instead_of_a_queue_table_is_not_read(tasker_db: TaskerDb, data: Data) -> None:
