@@ -28,7 +28,7 @@ Failure = Literal[
 
 
 class Proxy:
-    """Proxy. ``fail`` applies to the next COMMIT; ``meanwhile`` runs before an answer."""
+    """Proxy. ``fail`` applies to the next COMMIT of a change; ``meanwhile`` runs before an answer."""
 
     def __init__(self, port: int) -> None:
         self.fail: Failure | None = None
@@ -97,13 +97,16 @@ class Proxy:
         back: asyncio.Task[None],
         to_console: asyncio.StreamWriter,
     ) -> None:
+        writes = False  # the transaction is no read, which ends with COMMIT, too
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
             while data := await reader.read(65536):
+                if b"BEGIN ISOLATION" in data:
+                    writes = b"READ WRITE" in data
                 if to_console not in self._asking:
                     self._asking.add(to_console)
                     self.trips += 1
                 await asyncio.sleep(self.delay / 2)
-                if self.fail is not None and data.endswith(COMMIT):
+                if self.fail is not None and writes and data.endswith(COMMIT):
                     fail, self.fail = self.fail, None
                     self.failed += 1
                     await self._fail(fail, data, to_server, back, to_console)
