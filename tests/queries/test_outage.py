@@ -263,7 +263,7 @@ async def test_a_list_is_private_locked_and_of_one_database(
     with pytest.raises(DatabaseError, match="belongs to the database"):
         bulk_list.load(workspace.bulks, name, elsewhere.server)
     path.chmod(0o620)
-    with pytest.raises(DatabaseError, match="no unfinished bulk"):
+    with pytest.raises(DatabaseError, match="can be written by other users"):
         bulk_list.load(workspace.bulks, name, workspace.server)
     path.chmod(0o600)
     path.rename(tmp_path / "list")
