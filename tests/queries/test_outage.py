@@ -268,7 +268,7 @@ async def test_a_list_is_private_locked_and_of_one_database(
     path.chmod(0o600)
     path.rename(tmp_path / "list")
     path.symlink_to(tmp_path / "list")
-    with pytest.raises(DatabaseError, match="no unfinished bulk"):
+    with pytest.raises(DatabaseError, match="symbolic link"):
         bulk_list.load(workspace.bulks, name, workspace.server)
     await elsewhere.close()
     await workspace.close()
