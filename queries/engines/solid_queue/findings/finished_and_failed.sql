@@ -14,7 +14,8 @@ WITH checked AS MATERIALIZED (
 \ir ../parts/error.sql
           , 'no error is recorded')) AS evidence
    FROM (SELECT * FROM checked LIMIT 2000) AS f
-   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NOT NULL
+  CROSS JOIN LATERAL (SELECT b.class_name, b.finished_at FROM :"schema".solid_queue_jobs b WHERE b.id = f.job_id OFFSET 0) AS j
+  WHERE j.finished_at IS NOT NULL
   ORDER BY f.id DESC
   LIMIT :page)
 UNION ALL
