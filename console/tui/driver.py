@@ -20,8 +20,13 @@ class Terminal(LinuxDriver):
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """Continue, and let the app repaint, also after SIGSTOP."""
+        """Continue, and let the app repaint, also after SIGSTOP.
+
+        SIGSTOP leaves the thread that reads keys alive: a second one would compete with it.
+        """
         self._must_signal_resume = True
+        if self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()
         super()._sigcont_application(*arguments)
 
 

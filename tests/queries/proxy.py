@@ -28,7 +28,7 @@ Failure = Literal[
 
 
 class Proxy:
-    """Proxy. ``fail`` applies to the next COMMIT of a change; ``meanwhile`` runs before an answer."""
+    """Proxy; ``fail`` applies to the next COMMIT of a change."""
 
     def __init__(self, port: int) -> None:
         self.fail: Failure | None = None
