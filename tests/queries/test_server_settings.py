@@ -127,10 +127,12 @@ async def first_change(workspace: Workspace) -> DryRun | None:
         actions = sorted((a for a in reader.engine.spec.actions if a.undo != "none"), key=lambda a: a.name != "wake")
         for action in actions:
             for node in nodes:
-                if node.kind not in action.kinds or action.arguments:
+                flags = {argument.name: True for argument in action.arguments if argument.type == "flag"}
+                if node.kind not in action.kinds or len(flags) < len(action.arguments):
                     continue
                 with contextlib.suppress(DatabaseError):
-                    dry_run = await dry_run_of(workspace, action.name, {node.id: node.version}, label=label)
+                    seen = {node.id: node.version}
+                    dry_run = await dry_run_of(workspace, action.name, seen, flags, label=label)
                     if Outcome.CHANGED in outcomes_of(dry_run).values():
                         return dry_run
     return None
