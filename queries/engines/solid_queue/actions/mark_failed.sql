@@ -8,11 +8,7 @@
 \ir ../parts/dead_worker.sql
 
 \ir ../parts/rows.sql
-UNION ALL
-SELECT 'job:' || j.id, 'solid_queue_semaphores', m.id::text, m.ctid::text, row_to_json(m)
-  FROM :"schema".solid_queue_jobs j
-  JOIN :"schema".solid_queue_semaphores m ON m.key = j.concurrency_key
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+\ir ../parts/semaphore_rows.sql
 
 -- :change
 \ir ../parts/unclaimed.sql
