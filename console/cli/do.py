@@ -21,8 +21,7 @@ from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from console.text.pages.action import STANDBY_WAIT as AWAITED
-from console.text.pages.action import certain, dry_run_page, result_page
+from console.text.pages.action import STANDBY_WAIT, certain, dry_run_page, result_page
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform, signals, unfinished
 from queries.actions import wait as waiting
@@ -40,7 +39,7 @@ from queries.write.audit_log import TABLE, operator
 from queries.write.bulk_list import BulkList
 
 SKIPPED, UNKNOWN, EMPTY = 3, 5, 6  # exit codes
-STANDBY_WAIT = 0.5  # seconds between two looks at a COMMIT that may wait for a standby
+STANDBY_LOOK_S = 0.5  # between two looks at a COMMIT that may wait for a standby
 
 
 class CommitEnd(Record):
@@ -366,16 +365,18 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
         if dry_run.wait and dry_run.for_now:
             say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
         standby = asyncio.ensure_future(_standby_wait(workspace))
-        async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
-            total.add(progress.chunk)
-            end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)
-            if progress.waits is not None:
-                say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
-            elif progress.given_up:
-                say(f"The server was unreachable for {perform.PATIENCE:.0f} s. {progress.error_text}")
-            elif progress.total > perform.CHUNK:
-                say(f"{progress.done} of {progress.total}")
-        standby.cancel()
+        try:
+            async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
+                total.add(progress.chunk)
+                end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)
+                if progress.waits is not None:
+                    say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
+                elif progress.given_up:
+                    say(f"The server was unreachable for {perform.PATIENCE:.0f} s. {progress.error_text}")
+                elif progress.total > perform.CHUNK:
+                    say(f"{progress.done} of {progress.total}")
+        finally:
+            standby.cancel()
     total.correct()
     if any(result.outcome is Outcome.LOST for result in total.results):
         say("A failover has undone committed changes: see the nodes with the outcome lost.")
@@ -387,8 +388,8 @@ async def _standby_wait(workspace: Workspace) -> None:
     known = ""
     while not known or known != workspace.awaited_standbys:
         known = workspace.awaited_standbys
-        await asyncio.sleep(STANDBY_WAIT)
-    say(f"{AWAITED.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
+        await asyncio.sleep(STANDBY_LOOK_S)
+    say(f"{STANDBY_WAIT.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from tests.queries.builders import OPERATOR, dry_run_of, opened, seen
 from tests.servers import PostgresServer
 
 MINUTES, STEP = 300.0, 0.02
-MOST = 10  # logins in five minutes
+LOGINS_IN_FIVE_MINUTES = 10  # logins in five minutes
 SETTINGS = Settings(budget=Budget(percent=10.0), wait=60.0)
 TABLE = {"agent_jobs": {"profile": "table"}}
 
@@ -91,7 +91,7 @@ class Rotated:
 
 
 def few(clock: Clock) -> None:
-    assert 2 <= len(clock.logins) <= MOST, clock.logins
+    assert 2 <= len(clock.logins) <= LOGINS_IN_FIVE_MINUTES, clock.logins
     pauses = [later - earlier for earlier, later in zip(clock.logins, clock.logins[1:], strict=False)]
     assert max(pauses) > 50  # they grow
 

@@ -16,7 +16,7 @@ from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, s
 from tests.servers import PostgresServer
 
 LARGE = 110_000_000
-PATIENCE = 6.0  # the machine of a test may be busy
+TIME_FACTOR = 6.0  # the machine of a test may be busy
 COLUMNS = {
     "notes": ("text", "repeat('x', {})"),
     "doc": ("jsonb", "jsonb_build_object('a', repeat('x', {}))"),
@@ -37,7 +37,7 @@ async def test_a_row_with_a_large_value_is_changed_and_deleted(
     await agent_jobs_db.connection.execute(f"ALTER TABLE jobs ADD COLUMN {column} {type_}")
     await agent_jobs_db.connection.execute(f"UPDATE jobs SET {column} = {value.format(size)}")
     await table.detect()
-    table.database.patience = PATIENCE
+    table.database.patience = TIME_FACTOR
     node = agent_jobs_db.id(job)
     retried = await committed(table, await dry_run_of(table, "retry", [node], label="agent_jobs"))
     assert outcomes_of(retried) == {node: Outcome.CHANGED}
@@ -61,7 +61,7 @@ async def test_a_task_with_a_large_state_is_woken_and_its_job_deleted(
     task = await eternaltwin_db.task(job, timer=30, status="Blocked")
     await eternaltwin_db.sql(f"UPDATE task SET state = decode(repeat('ab', {size}), 'hex')")
     workspace = await opened(eternaltwin, tmp_path)
-    workspace.database.patience = PATIENCE
+    workspace.database.patience = TIME_FACTOR
     for action, node in (("wake", eternaltwin_db.id(task)), ("delete", eternaltwin_db.id(job, "job"))):
         done = await committed(workspace, await dry_run_of(workspace, action, [node]))
         assert outcomes_of(done) == {node: Outcome.CHANGED}, done

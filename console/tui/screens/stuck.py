@@ -254,9 +254,6 @@ class StuckScreen(ListScreen[Item]):
         node = self._known.get(row.record.finding.node_id) if row.record else None
         return node.phase.value if node else ""
 
-    def _several(self) -> bool:
-        return len(self.session.engines) > 1
-
     def _engine(self, row: Row[Item]) -> Content:
         cells = LABEL_CELLS_WIDE if self.size.width >= WIDE else LABEL_CELLS
         return Content.styled(formatting.engine_label(safe_text(_engine(row) or ""), cells, self.host.ascii), "$faint")
