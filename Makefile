@@ -9,6 +9,9 @@ ROUNDS ?= 1
 PART ?= 1
 SEED ?= $(shell date +%Y%m%d)
 
+# Without compiled modules, each program that a test or the demo starts would take a second longer.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
