@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 Path = tuple[str | int, ...]
 Tokens = Iterator[tuple[str, str, int]]  # kind, the token, its line
@@ -23,6 +24,7 @@ _TOKEN = re.compile(
 )
 
 
+@lru_cache(maxsize=1)  # a loader asks for hundreds of settings of one file
 def lines(text: str) -> dict[Path, int]:
     """Return the line (from 1) of every table, key and array element in valid TOML.
 
