@@ -90,6 +90,7 @@ class Terminal:
         self._stream = pyte.Stream(self.screen)
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self._pending = ""
+        self._rows: list[str] | None = None  # as drawn since the last output
         clean = {
             name: value
             for name, value in environment(home).items()
@@ -125,7 +126,9 @@ class Terminal:
     @property
     def rows(self) -> list[str]:
         """The screen's rows without trailing spaces."""
-        return [row.rstrip() for row in self.screen.display]
+        if self._rows is None:  # pyte draws slowly, and waiting asks many times
+            self._rows = [row.rstrip() for row in self.screen.display]
+        return self._rows
 
     @property
     def text(self) -> str:
@@ -171,6 +174,11 @@ class Terminal:
         """Return the result of ``termios.tcgetattr``, also after the program's end."""
         return termios.tcgetattr(self._child.child_fd)
 
+    def clear(self) -> None:
+        """Erase the screen, as another program does."""
+        self.screen.erase_in_display(2)
+        self._rows = None
+
     # Input
 
     def press(self, *keys: str) -> Self:
@@ -192,6 +200,7 @@ class Terminal:
     def resize(self, columns: int, rows: int) -> Self:
         """Change the size; the program receives SIGWINCH."""
         self.screen.resize(rows, columns)
+        self._rows = None
         self._child.setwinsize(rows, columns)
         return self
 
@@ -276,6 +285,7 @@ class Terminal:
         unfinished = _UNFINISHED.search(text)
         cut = unfinished.start() if unfinished else len(text)
         self._pending = text[cut:]
+        self._rows = None
         self._stream.feed(_KITTY.sub("", text[:cut]).replace(_ENTER, f"{_ENTER}\x1b[2J"))
         return True
 

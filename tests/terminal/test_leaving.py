@@ -141,7 +141,7 @@ def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tm
             )
             assert terminal.settings()[:4] == before[:4]
             drawn = sum(map(bool, terminal.rows))
-            terminal.screen.erase_in_display(2)  # the shell's own lines
+            terminal.clear()  # the shell's own lines
             terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes, shown)
             # what the terminal cleared is painted again
             terminal.wait_for(lambda drawn=drawn: sum(map(bool, terminal.rows)) >= drawn)
