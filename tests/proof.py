@@ -29,6 +29,16 @@ def most_in_proof(cases: Iterable[Any], tested: int = 1, *, unpacked: bool = Tru
 
     A tuple has a value for each of several arguments, unless it is not ``unpacked``.
     """
-    all_cases = [*cases]
-    left = [each if isinstance(each, tuple) and unpacked else (each,) for each in all_cases[tested:]]
-    return [*all_cases[:tested], *(pytest.param(*each, marks=proof) for each in left)]
+    return [each if at < tested else _left(each, unpacked) for at, each in enumerate(cases)]
+
+
+def one_in(number: int, cases: Iterable[Any]) -> list[Any]:
+    """Return cases; all but one in ``number`` have the mark ``proof``.
+
+    A number that does not divide the choices of an argument keeps each of them, with some of the others.
+    """
+    return [_left(each, True) if at % number else each for at, each in enumerate(cases)]
+
+
+def _left(case: Any, unpacked: bool) -> Any:
+    return pytest.param(*(case if type(case) is tuple and unpacked else (case,)), marks=proof)

@@ -13,11 +13,12 @@ from console.text.pages import detail as pages
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.model import Node
+from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 
 
-@pytest.mark.parametrize("name", [engine.name for engine in builtin()])
+@pytest.mark.parametrize("name", most_in_proof([engine.name for engine in builtin()], 4))
 async def test_each_page_can_be_drawn(name: str, server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)

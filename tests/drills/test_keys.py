@@ -69,7 +69,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     return keys.pressed
 
 
-@pytest.mark.parametrize("name", most_in_proof(COMMON, 3))
+@pytest.mark.parametrize("name", most_in_proof(COMMON))
 async def test_from_start_to_fixed(name: str, server: PostgresServer, tmp_path: Path) -> None:
     drill = next(drill for drill in DRILLS if drill.key == name)
     async with Scene(server, drill.engine) as scene:

@@ -43,7 +43,7 @@ def test_sql_is_ascii() -> None:
 
 
 @pytest.mark.parametrize("names", PARTS, ids=lambda names: names[0])
-@pytest.mark.parametrize("name", [each.name for each in builtin()])
+@pytest.mark.parametrize("name", most_in_proof([each.name for each in builtin()], 4))
 async def test_an_engine_passes_in_another_encoding(
     server: PostgresServer, encoded: str, tmp_path: Path, name: str, names: tuple[str, ...]
 ) -> None:

@@ -22,7 +22,7 @@ from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 OTHER = Phase.HELD
-NAMES = most_in_proof([each.name for each in builtin()], 4)
+NAMES = most_in_proof([each.name for each in builtin()], 2)
 WITHOUT_STATUS = {"uni2work"}  # its rows have no status column
 
 

@@ -36,7 +36,7 @@ from queries.statement import Statement
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.undo import SHOWN
-from tests.proof import repeated
+from tests.proof import most_in_proof, one_in, repeated
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
 
@@ -245,7 +245,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @repeated(few=5, many=40)
-@pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
+@pytest.mark.parametrize("name", most_in_proof([engine.name for engine in ENGINES], 2))
 async def test_every_row_is_as_before_or_named(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, times: int
 ) -> None:
@@ -318,8 +318,7 @@ def assert_undone(dry_run: DryRun, done: Outcomes, undone: Outcomes) -> None:
 
 
 @repeated(few=2, many=20)
-@pytest.mark.parametrize("chunk", [perform.CHUNK, 2], ids=["entry", "bulk"])
-@pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
+@pytest.mark.parametrize(("name", "chunk"), one_in(3, [(e.name, c) for e in ENGINES for c in (perform.CHUNK, 2)]))
 async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, times: int
 ) -> None:
@@ -357,7 +356,7 @@ async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
                     break
 
 
-@pytest.mark.parametrize("name", [engine.name for engine in ENGINES])
+@pytest.mark.parametrize("name", most_in_proof([engine.name for engine in ENGINES], 2))
 async def test_a_writer_before_and_during_an_undo(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
