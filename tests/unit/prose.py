@@ -98,8 +98,10 @@ def old_words_in_use() -> list[Place]:
     for file in files():
         path = str(file.relative_to(ROOT))
         text = plain(path + "\n" + file.read_text())
+        lower = text.lower()
         for word, expression in patterns.items():
-            if not allowed(path, word):
+            may_be = word in PATTERNS or word.split()[0] in lower  # ten times as fast as the expression
+            if may_be and not allowed(path, word):
                 hits = {text.count("\n", 0, hit.start()) for hit in expression.finditer(text)}
                 found += [Place(path, line, word) for line in sorted(hits)]
     return sorted(found)
