@@ -251,6 +251,14 @@ def test_read_only(production: Path, eternaltwin: str, add: Add, words: list[str
     assert fetch(eternaltwin, SNAPSHOT) == before
 
 
+def test_a_dry_run_needs_no_typed_confirmation_and_says_the_value(eternaltwin: str, add: Add) -> None:
+    node = add("Available", "job")
+    assert do(eternaltwin, "restart", node, "--dry-run").code == 0
+    refused = do(eternaltwin, "restart", node, "--arg", "confirm=SendEmail v2", "--dry-run")
+    assert refused.code == 3
+    assert "SendEmail v1" in refused.out
+
+
 # Interruptions
 
 
