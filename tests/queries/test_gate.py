@@ -29,6 +29,7 @@ async def test_rows_that_a_foreign_key_deletes_are_named_and_counted(
     workspace = await opened(eternaltwin, tmp_path)
     node = eternaltwin_db.id(job, "job")
     dry_run = await dry_run_of(workspace, "delete", [node])
+    assert dry_run.held > 0
     invoice, mail = sorted(dry_run.others, key=lambda other: other.table)
     assert (invoice.table, invoice.counts, invoice.own) == ("public.invoice", (0, 0, 2), False)
     assert "ON DELETE CASCADE" in invoice.cause
