@@ -18,7 +18,7 @@ from console.config import Config
 from console.target import Target
 from queries.contract.builtin import builtin
 from queries.write import bulk_list
-from tests.command import Answer, unstick
+from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, reader
 from tests.servers import PostgresServer
@@ -110,6 +110,16 @@ def test_commands_are_complete_in_the_text_of_a_context(eternaltwin_demo: str, t
     assert "@prod" in shlex.split(line)
     answer = unstick(*shlex.split(line)[1:], "--dry-run", home=tmp_path)
     assert answer.code == 0, (line, answer.err)
+
+
+def test_a_refusal_names_the_command_that_says_what_to_do(eternaltwin_demo: str) -> None:
+    ((task,),) = fetch(eternaltwin_demo, "SELECT task_id::text FROM task WHERE status = 'Complete' LIMIT 1")
+    refused = unstick("do", "cancel", f"eternaltwin/task:{task}", "-r", "x", "--dry-run", dsn=eternaltwin_demo)
+    assert refused.code == REFUSED
+    (line,) = NAMED.findall(refused.err)
+    shown = run(line, dsn=eternaltwin_demo)
+    assert shown.code == 0, shown.err
+    assert re.search(r"^  cancel +not available: ", shown.out, re.MULTILINE)
 
 
 CHANGES = re.compile(r"\bunstick (?:do|undo|redrive) [^`]*")
