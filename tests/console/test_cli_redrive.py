@@ -219,6 +219,7 @@ def test_a_second_redrive_of_the_group_is_refused_and_names_the_first(queue: Que
     assert "@" in second.err
     assert printed(first.err) == printed(second.err)
     resume, stop = printed(second.err)
+    assert "-d" in resume.split()
     assert run(resume, "--yes", dsn=queue.dsn, home=queue.home).code == 8
     assert run(stop, dsn=queue.dsn, home=queue.home).code == 7
     assert queue.redrive("--group", key, "--yes", "--wait", "0", *REASON).code == 8
