@@ -93,6 +93,7 @@ class Target(Record):
             images=self.context is None or self.context.images,
             later=later,
             outside=self.outside,
+            words=self.words,
         )
 
 

@@ -170,6 +170,7 @@ class Workspace:
         local_log: bool = False,
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
+        words: Sequence[str] = (),
     ) -> Workspace:
         """Connect to the database that ``text`` names and detect its engines.
 
@@ -185,10 +186,11 @@ class Workspace:
         ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
         ``outside``: engines outside of the package, in addition to its own.
         ``patience``: factor of all time limits of statements.
+        ``words``: words of a command line that select this database.
         A database without engines is no error; ``declined`` and ``expected`` give the reasons.
         """
         workspace = cls(
-            Database(text, override_read_only=override_read_only, patience=patience),
+            Database(text, override_read_only=override_read_only, patience=patience, words=words),
             outside,
             overrides or {},
             schema=schema,

@@ -101,6 +101,7 @@ async def do(
         if preview:
             shown = _with(dry_run, gone)
             output_for(target).page(shown, lambda cells: page(dry_run, variants, gone, cells))
+            say(*_instead(target, shown.results))
             return exit_code(shown.results)
         done, end = await confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
         if done is None:
@@ -233,6 +234,7 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {tables.resume_command(target, end.bulk)}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
+    say(*_instead(target, outcomes.results))
     return 130 if left and not end.given_up else exit_code(outcomes.results)
 
 
@@ -294,6 +296,13 @@ def page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], ce
 def _print(target: Target, outcomes: Outcomes) -> None:
     """Print the outcomes of all nodes."""
     output_for(target).page(outcomes, lambda cells: result_page(outcomes.results, cells, limit=UNLIMITED))
+
+
+def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
+    """Say where the operator finds what to do with a refused node."""
+    refused = next((r.id for r in results if r.outcome is Outcome.REFUSED and not signals.is_session(r.id)), None)
+    if refused is not None:
+        yield f"Refused: `{tables.show_command(target, refused)}` says what can be done instead, if anything must be."
 
 
 def _could_wait(dry_run: DryRun) -> Iterator[str]:

@@ -38,7 +38,9 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
     say(*warnings, *pages.notes(wanted, answers, workspace.declined, larger="`--large`"))
-    if warnings or workspace.locked or any(answer.unreadable for answer in answers):
+    # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
+    lacking = bool(workspace.locked and workspace.declined)
+    if warnings or lacking or any(answer.unreadable for answer in answers):
         return 1
     return 0 if any(answer.hits for answer in answers) else NOT_FOUND
 

@@ -24,7 +24,11 @@ GREETING = "2 stuck · enter why · W C R ... actions, dry run first · tab next
 def open_console(options: CliOptions) -> int:
     """Open the console on the target. Return its exit code."""
     _no_json(options)
-    _needs_terminal("`unstick stuck`, `unstick tree` and `unstick do` work without one; see `unstick --help`.")
+    word = options.dsn or ""
+    _needs_terminal(
+        "`unstick stuck`, `unstick tree` and `unstick do` work without one; see `unstick --help`.",
+        f"{word} is no command, but the name of a database. " if word.isidentifier() else "",
+    )
     return _run(resolve(options))
 
 
@@ -110,15 +114,17 @@ def _served(seed: int, still: Sequence[str]) -> Iterator[str]:
         thread.join()
 
 
-def _needs_terminal(instead: str) -> None:
+def _needs_terminal(instead: str, why: str = "") -> None:
     """Raise UsageError unless stdin, stdout and stderr are a terminal.
+
+    ``why`` the console opens at all.
 
     Keys come from stdin, the size from stdout, and Textual draws on stderr.
     """
     streams = {"standard input": sys.stdin, "standard output": sys.stdout, "standard error": sys.stderr}
     for name, stream in streams.items():
         if not stream.isatty():
-            raise UsageError(f"The console needs a terminal, but {name} is not a terminal. {instead}")
+            raise UsageError(f"{why}The console needs a terminal, but {name} is not a terminal. {instead}")
 
 
 def _no_json(options: CliOptions) -> None:

@@ -72,6 +72,11 @@ def session_command(target: Target, session_id: str) -> str:
     return _do(target, "end_session", session_id)
 
 
+def show_command(target: Target, node_id: str) -> str:
+    """Return the shell command that shows a node and what can be done with it."""
+    return shlex.join(["unstick", "show", node_id, *target.words])
+
+
 def resume_command(target: Target, bulk: str) -> str:
     """Return the shell command that continues an unfinished bulk."""
     return shlex.join(["unstick", "do", "--resume", bulk, *target.words])

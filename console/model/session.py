@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from math import inf
@@ -138,6 +139,10 @@ class Session:
         return tuple(clock.wait() for clock in self._clocks)
 
     # cached state
+
+    def command(self, *words: str) -> str:
+        """Return the shell command of unstick with these words."""
+        return self.workspace.database.command(*words) if self.workspace else shlex.join(("unstick", *words))
 
     @property
     def engines(self) -> Mapping[str, Reader]:

@@ -14,12 +14,13 @@ RECENT = 200  # newest entries of the audit log file that are read at the start
 
 def messages(workspace: Workspace) -> list[str]:
     """Return a message for each unfinished bulk, and one for unknown outcomes."""
-    lines = []
+    lines, command = [], workspace.database.command
     for left in bulk_list.unfinished(workspace.bulks, workspace.server):
         head = left.head
         lines.append(
             f"Unfinished bulk: {head.action} in {head.label}, {len(left.left)} of {len(head.versions)} nodes are left. "
-            f"unstick do --resume {head.id} continues it, unstick do --discard {head.id} deletes its list."
+            f"`{command('do', '--resume', head.id)}` continues it, `{command('do', '--discard', head.id)}` deletes its"
+            " list."
         )
     if workspace.audit_log_file is not None:
         try:
@@ -29,5 +30,5 @@ def messages(workspace: Workspace) -> list[str]:
         intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)
         if intents:
             audit_log = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
-            lines.append(f"{audit_log} no known outcome: see unstick audit.")
+            lines.append(f"{audit_log} no known outcome: see `{command('audit')}`.")
     return lines

@@ -9,6 +9,7 @@ from queries.check.report import Check, Notebook, first
 from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
 from queries.contract.defaults import ENDED
+from queries.contract.id_forms import why_malformed
 from queries.contract.phases import phases_of
 from queries.contract.references import evidence_names
 from queries.errors import NO_CONNECTION, DatabaseError
@@ -142,6 +143,8 @@ async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
             notes.fault(at, f"{local}: there is no node kind {node.kind!r}")
         elif local.partition(":")[0] != node.kind:
             notes.fault(at, f"{local}: its id must begin with {node.kind}:")
+        elif why := why_malformed(reader.found, node.kind, local.partition(":")[2]):
+            notes.fault(at, f"{local}: {why}; commands refuse this id (`form` of the kind)")
         if node.id not in again:
             notes.fault(at, f"{local}: no row is returned for this id")
         if node.phase is Phase.UNKNOWN and not node.version:

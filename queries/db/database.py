@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import socket
 import ssl
 import time
@@ -392,10 +393,14 @@ class Database:
     """Database named by a psql connection string ("" is the libpq environment).
 
     ``patience``: factor of all time limits of statements. Only checks on a server of their own raise it.
+    ``words``: words of a command line that select this database, without passwords.
     """
 
-    def __init__(self, text: str = "", *, override_read_only: bool = False, patience: float = 1.0) -> None:
+    def __init__(
+        self, text: str = "", *, override_read_only: bool = False, patience: float = 1.0, words: Sequence[str] = ()
+    ) -> None:
         self.text = text
+        self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
         self.load = Load()
@@ -407,6 +412,10 @@ class Database:
         self._described: dict[str, Described] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
         self._scripted: set[str] = set()  # statements that were run as a script once
+
+    def command(self, *words: str) -> str:
+        """Return the shell command of unstick with these words, for this database."""
+        return shlex.join(["unstick", *words, *self.words])
 
     async def batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         """Run several queries in one round trip and return their rows, with JSON values.

@@ -153,7 +153,8 @@ async def begin(
                 raise LockedError(
                     f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
                     f" {other.begun.reason!r}.",
-                    f"Nothing was changed. unstick redrive {other.begun.id} --resume continues it, --stop ends it.",
+                    f"Nothing was changed. `{database.command('redrive', other.begun.id, '--resume')}` continues it,"
+                    f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
                 )
         run = await audit_log.append(transaction, _named(entry, named), listed)
         await transaction.control("COMMIT")

@@ -148,13 +148,20 @@ async def test_production_wants_its_name_for_what_destroys(
 
 
 async def test_deleting_a_job_wants_its_id(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    """And the names of other tables whose rows go with it."""
     job = await eternaltwin_db.job()
     await eternaltwin_db.task(job, status="Blocked", timer=60)
+    await eternaltwin_db.sql("CREATE TABLE invoice (job_id uuid REFERENCES job ON DELETE CASCADE)")
+    await eternaltwin_db.sql("INSERT INTO invoice VALUES ($1)", job)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1", "D Delete job")
         await tui.action("D")
         await tui.wait_for(f"type {str(job)[:8]} (the beginning of its id)")
+        await tui.wait_for("type public.invoice (tables whose rows are deleted too)")
         tui.app.screen.query_one("#typed-0", Input).value = str(job)[:8]
+        await tui.pilot.pause()
+        assert tui.app.screen.query_one("#go", Button).disabled
+        tui.app.screen.query_one("#typed-1", Input).value = "public.invoice"
         await tui.wait_for(lambda: not tui.app.screen.query_one("#go", Button).disabled)
         await tui.pilot.click("#go")
         await tui.wait_for("1 changed", "Close")

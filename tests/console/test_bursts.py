@@ -37,10 +37,14 @@ from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.result import ResultScreen
 from console.tui.screens.tree import TreeScreen
 from queries.model import ScanRequired
+from queries.write import audit_log
+from tests.console.test_redrive_keys import begin
+from tests.console.test_redrive_kills import CASES, executing, fill_tasker
 from tests.console.test_undo_keys import confirmed
 from tests.console.tui_driver import TuiDriver, clicked, run_tui, typed
 from tests.db.eternaltwin import EternaltwinDb
-from tests.proof import ROUNDS, most_in_proof, repeated
+from tests.proof import ROUNDS, most_in_proof, proof, repeated
+from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
 EVERY = ROUNDS > 1
@@ -418,6 +422,29 @@ async def test_random_bursts_at_a_dialog_that_they_seldom_reach(
             await in_front(tui, name)
             await random_burst(tui, seed, 6)
         assert tui.app.fault is None, seed
+
+
+@proof
+async def test_random_bursts_at_a_redrive(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They leave it, stop it or answer it, and the console ends while it is open."""
+    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    for seed in range(max(2, round(12 * ROUNDS))):
+        dsn = server.fresh("tasker")
+        server.sql(audit_log.ddl(), dsn)
+        await fill_tasker(dsn)
+        with executing(dsn, CASES["tasker"]) if seed % 2 else contextlib.nullcontext():
+            async with run_tui(dsn, tmp_path, kind=Counting, start="dead") as tui:
+                await begin(tui, **({} if seed % 3 else {"wait": "0"}))
+                await random_burst(tui, seed, 12)
+                for event in random_events(random.Random(seed), tui):
+                    tui.app.post_message(event)
+                for _ in range(seed):
+                    await asyncio.sleep(0)
+                tui.app.exit()
+        assert tui.app.fault is None, seed
+        server.drop(dsn)
 
 
 def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:

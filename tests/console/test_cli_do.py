@@ -251,6 +251,31 @@ def test_read_only(production: Path, eternaltwin: str, add: Add, words: list[str
     assert fetch(eternaltwin, SNAPSHOT) == before
 
 
+def test_rows_of_another_table_want_its_name_typed(server: PostgresServer, eternaltwin: str, add: Add) -> None:
+    node = add("Complete", "job")
+    server.sql(
+        "CREATE TABLE invoice (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE CASCADE);"
+        f"INSERT INTO invoice VALUES (1, '{node.partition(':')[2]}')",
+        eternaltwin,
+    )
+    refused = do(eternaltwin, "delete", node, "--yes")
+    assert refused.code == 2
+    assert "deleted 1 row of public.invoice, which do not come back" in refused.err
+    assert "--confirm public.invoice" in refused.err
+    assert do(eternaltwin, "delete", node, typed="delete\n").code == 1
+    assert fetch(eternaltwin, "SELECT count(*) FROM job") == [(1,)]
+    assert do(eternaltwin, "delete", node, "--yes", "--confirm", "public.invoice").code == 0
+    assert fetch(eternaltwin, "SELECT (SELECT count(*) FROM job), (SELECT count(*) FROM invoice)") == [(0, 0)]
+
+
+def test_a_dry_run_needs_no_typed_confirmation_and_says_the_value(eternaltwin: str, add: Add) -> None:
+    node = add("Available", "job")
+    assert do(eternaltwin, "restart", node, "--dry-run").code == 0
+    refused = do(eternaltwin, "restart", node, "--arg", "confirm=SendEmail v2", "--dry-run")
+    assert refused.code == 3
+    assert "SendEmail v1" in refused.out
+
+
 # Interruptions
 
 

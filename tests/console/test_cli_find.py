@@ -117,6 +117,18 @@ def test_every_engine_answers_and_says_what_it_searched(house: str) -> None:
     assert all(name in text.err for name in ENGINES)
 
 
+def test_a_lock_that_hides_nothing_is_no_failure(house: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Autovacuum locks a table exclusively for a moment, when it cuts its end off."""
+    detect = Workspace.detect
+
+    async def locked(self: Workspace, *, renew: bool = False) -> None:
+        await detect(self, renew=renew)
+        self.locked = frozenset({"tasks"})
+
+    monkeypatch.setattr(Workspace, "detect", locked)
+    assert unstick("find", "no such text anywhere", dsn=house).code == 3
+
+
 def test_more_hits_than_are_listed_are_said_to_be_capped(house: str) -> None:
     part = next(p for p in search(house, "job").engines if p.engine == "uni2work")
     assert (len(part.hits), part.capped) == (50, True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Iterator
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,6 +80,19 @@ def test_what_cannot_be_read_is_not_zero(server: PostgresServer, eternaltwin: st
     del found["unstick_dead_letters"]  # this engine has none
     zero = [key for samples in found.values() for key, value in samples.items() if value == 0]
     assert {key[0] for key in zero} <= {"server"}
+
+
+async def test_a_locked_table_is_not_zero(eternaltwin: str) -> None:
+    holder = await asyncpg.connect(eternaltwin)
+    async with holder.transaction():
+        await holder.execute("LOCK TABLE task IN ACCESS EXCLUSIVE MODE")
+        answer = await asyncio.to_thread(unstick, "metrics", dsn=eternaltwin)
+        stuck = await asyncio.to_thread(unstick, "stuck", "--json", dsn=eternaltwin)
+    await holder.close()
+    found = read(answer.out)["unstick_stuck_nodes"]
+    codes = {finding["code"] for finding in stuck.found}
+    assert "not_read" in codes
+    assert not [key for key, n in found.items() if n == 0 and (key[1] in codes or key[0] == "eternaltwin")]
 
 
 def test_a_capped_number_says_so(demo: str, monkeypatch: pytest.MonkeyPatch) -> None:

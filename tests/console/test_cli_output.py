@@ -204,6 +204,12 @@ def test_a_filter_looks_at_all_levels(server: PostgresServer) -> None:
     server.drop(dsn)
 
 
+def test_a_filter_that_matches_nothing_says_where_it_looked(demo: str) -> None:
+    answer = unstick("tree", "nosuchword", dsn=demo)
+    assert (answer.code, answer.out) == (0, "")
+    assert "No node matches nosuchword. Searched: eternaltwin." in answer.err
+
+
 def test_a_filter_by_finding_reads_the_findings(demo: str) -> None:
     def overdue() -> set[str]:
         return {f["node_id"] for f in unstick("stuck", "--json", dsn=demo).found if f["code"] == "overdue_timer"}

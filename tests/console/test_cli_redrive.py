@@ -14,6 +14,7 @@ import pytest
 from console.demo.agent_jobs.executor import Poller
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
+from tests.console.test_printed_commands import printed, run
 from tests.servers import PostgresServer
 
 BOOM = "model timed out after 30 s"
@@ -216,7 +217,11 @@ def test_a_second_redrive_of_the_group_is_refused_and_names_the_first(queue: Que
     assert second.code == 1
     assert f"redrive {first.json['run']}" in second.err
     assert "@" in second.err
-    assert queue.redrive(first.json["run"], "--stop").code == 7
+    assert printed(first.err) == printed(second.err)
+    resume, stop = printed(second.err)
+    assert "-d" in resume.split()
+    assert run(resume, "--yes", dsn=queue.dsn, home=queue.home).code == 8
+    assert run(stop, dsn=queue.dsn, home=queue.home).code == 7
     assert queue.redrive("--group", key, "--yes", "--wait", "0", *REASON).code == 8
 
 

@@ -49,6 +49,19 @@ def test_help_of_a_command(name: str) -> None:
     assert answer.out == unstick(name, "--help").out
 
 
+def test_each_place_lists_the_arguments_of_an_action(eternaltwin_demo: str) -> None:
+    """Also their choices: the reader must guess nothing."""
+    page = unstick("man").out.replace("\\-", "-")
+    for action, said in (("restart", "--arg confirm=TEXT"), ("resolve", "--arg status=")):
+        assert said in unstick("help", "do", action).out
+        assert said in page
+    choices = next(line for line in unstick("help", "do", "resolve").out.splitlines() if "--arg status=" in line)
+    assert "manually_resolved" in choices
+    assert "--arg confirm=TEXT" in unstick("engines", dsn=eternaltwin_demo).out
+    job = unstick("tree", "--json", "--depth", "1", dsn=eternaltwin_demo).json["nodes"][0]["id"]
+    assert "--arg confirm=TEXT" in unstick("show", job, dsn=eternaltwin_demo).out
+
+
 def test_help_of_an_unknown_command() -> None:
     answer = unstick("help", "sutck")
     assert (answer.code, answer.out) == (2, "")

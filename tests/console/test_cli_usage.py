@@ -219,6 +219,11 @@ def test_the_console_needs_a_terminal(tmp_path: Path, words: list[str]) -> None:
     assert "unstick stuck" in said or "--headless" in said
 
 
+def test_a_word_that_is_no_command_is_said_to_be_a_database() -> None:
+    assert "mcp is no command, but the name of a database" in usage(unstick("mcp"))
+    assert "no command" not in usage(unstick("postgresql:///mcp"))
+
+
 # Settings
 
 

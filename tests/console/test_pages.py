@@ -9,13 +9,16 @@ from msgspec.structs import replace
 from textual.content import Content
 
 from console.text import spans
-from console.text.pages import audit_entry, detail, lines, row_diff
+from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.text_bar import spread, squeeze
+from queries.actions import signals
+from queries.db import database
 from queries.model import (
     AuditLogEntry,
     Detail,
+    DryRun,
     Finding,
     Node,
     Outcome,
@@ -194,3 +197,23 @@ def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bo
     bar._header = replace(said, superuser=True, unencrypted=True)
     assert "superuser" in bar.compose_line(width).plain
     assert width < 80 or "not encrypted" in bar.compose_line(width).plain
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.4, False), (0.6, True)])
+def test_a_dry_run_that_needs_half_of_the_limit_says_so(share: float, said: bool) -> None:
+    dry_run = DryRun(
+        engine="e",
+        action="a",
+        reason="r",
+        arguments={},
+        results=(),
+        versions={"e/job:1": "1"},
+        row_digests={},
+        changes=(),
+        at=0.0,
+        audit_log="table",
+        held=database.WRITE_TIMEOUT * share,
+    )
+    page = action.dry_run_page(dry_run, [signals.ACTIONS["end_session"]], (), 100)
+    shown = " ".join(" ".join(map(spans.text, page)).split())
+    assert ("select fewer nodes at a time" in shown) is said

@@ -17,9 +17,10 @@ from console.cli import tables
 from console.config import Config
 from console.target import Target
 from queries.contract.builtin import builtin
-from tests.command import Answer, unstick
+from queries.write import bulk_list
+from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
-from tests.queries.builders import opened
+from tests.queries.builders import dry_run_of, opened, reader
 from tests.servers import PostgresServer
 
 SOURCES = [Path(__file__).parents[2] / name for name in ("queries", "console")]
@@ -49,8 +50,8 @@ async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path
     workspace = await opened(dsn, tmp_path)
     target = Target(Config(path=Path()), dsn=dsn)
     commands: dict[tuple[str, str], str] = {}
-    for reader in workspace.engines.values():
-        for finding in (await reader.findings()).found:
+    for each in workspace.engines.values():
+        for finding in (await each.findings()).found:
             if finding.action:
                 commands.setdefault((finding.code, finding.action), tables.command(target, finding))
     await workspace.close()
@@ -75,10 +76,58 @@ def test_the_command_of_an_undo_runs(eternaltwin_demo: str, tmp_path: Path) -> N
         assert answer.code == 0, (line, answer.err)
 
 
+async def interrupted(dsn: str, home: Path) -> str:
+    """Leave the list of a bulk that was ended before its first chunk. Return its node."""
+    workspace = await opened(dsn, home)
+    late = next(f for f in (await reader(workspace).findings()).found if f.action == "wake")
+    dry_run = await dry_run_of(workspace, "wake", [late.node_id])
+    assert workspace.server is not None
+    bulk_list.create(home / "state/unstick/bulks", workspace.server, "public", dry_run).close()
+    await workspace.close()
+    return late.node_id
+
+
+def test_the_commands_for_an_unfinished_bulk_run(eternaltwin_demo: str, tmp_path: Path) -> None:
+    for chosen, more in (("--discard", ()), ("--resume", ("--yes",))):
+        node = asyncio.run(interrupted(eternaltwin_demo, tmp_path))
+        words = ("do", "wake", node, "-r", "x", "--dry-run")
+        lines = printed(unstick(*words, dsn=eternaltwin_demo, home=tmp_path).err)
+        assert ["-d" in shlex.split(line) for line in lines] == [True, True]
+        answer = run(next(line for line in lines if chosen in line), *more, dsn=eternaltwin_demo, home=tmp_path)
+        assert answer.code == 0, (lines, answer.err)
+        assert printed(unstick(*words, dsn=eternaltwin_demo, home=tmp_path).err) == []
+
+
+@pytest.mark.parametrize("command", ["stuck", "show"])
+def test_commands_are_complete_in_the_text_of_a_context(eternaltwin_demo: str, tmp_path: Path, command: str) -> None:
+    """They name the context, which holds the password."""
+    file = tmp_path / "config/unstick/config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'[contexts.prod]\ndsn = "{eternaltwin_demo}"\n')
+    finding = next(f for f in unstick("stuck", "--json", "@prod", home=tmp_path).found if f["action"] == "wake")
+    shown = unstick(command, *([finding["node_id"]] if command == "show" else []), "@prod", home=tmp_path)
+    line = next(line for line in printed(shown.out) if " wake " in line)
+    assert "@prod" in shlex.split(line)
+    answer = unstick(*shlex.split(line)[1:], "--dry-run", home=tmp_path)
+    assert answer.code == 0, (line, answer.err)
+
+
+def test_a_refusal_names_the_command_that_says_what_to_do(eternaltwin_demo: str) -> None:
+    ((task,),) = fetch(eternaltwin_demo, "SELECT task_id::text FROM task WHERE status = 'Complete' LIMIT 1")
+    refused = unstick("do", "cancel", f"eternaltwin/task:{task}", "-r", "x", "--dry-run", dsn=eternaltwin_demo)
+    assert refused.code == REFUSED
+    (line,) = NAMED.findall(refused.err)
+    shown = run(line, dsn=eternaltwin_demo)
+    assert shown.code == 0, shown.err
+    assert re.search(r"^  cancel +not available: ", shown.out, re.MULTILINE)
+
+
+CHANGES = re.compile(r"\bunstick (?:do|undo|redrive) [^`]*")
+
+
 def printed(text: str) -> list[str]:
-    """Return the lines that are commands of unstick which change something."""
-    found = (line[line.index("unstick ") :] for line in text.splitlines() if re.search(r"\bunstick (do|undo) ", line))
-    return [line.strip() for line in found]
+    """Return the commands of unstick which change something."""
+    return [found.strip() for line in text.splitlines() for found in CHANGES.findall(line)]
 
 
 def run(line: str, *more: str, dsn: str, home: Path | None = None) -> Answer:

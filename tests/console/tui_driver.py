@@ -56,7 +56,7 @@ class TuiDriver:
     async def wait_for(self, *wanted: str | Callable[[], object]) -> str:
         """Wait until the screen shows every text and every condition is true.
 
-        Returns the screen's text.
+        Returns the screen's text. An error that has ended the app is raised at once: nothing will change.
         """
         missing: list[str | Callable[[], object]] = list(wanted)
         try:
@@ -66,6 +66,8 @@ class TuiDriver:
                     missing = [w for w in wanted if not (w in text if isinstance(w, str) else w())]
                     if not missing:
                         return text
+                    if self.app.fault is not None:
+                        raise self.app.fault
                     await self.pilot.pause()
                     await asyncio.sleep(0.01)
         except TimeoutError:

@@ -23,7 +23,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 from queries.write.images import Images
 from tests.db.eternaltwin import EternaltwinDb
-from tests.proof import repeated
+from tests.proof import most_in_proof, repeated
 from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
@@ -246,6 +246,39 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
     eternaltwin_db = await EternaltwinDb.open(dsn)
     assert [(await eternaltwin_db.row(task))["status"] for task in (lost, forgotten)] == ["Blocked"] * 2
     assert (await eternaltwin_db.row(kept))["status"] == "Available"
+    await eternaltwin_db.connection.close()
+
+
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
+async def test_killed_in_the_middle_of_commit(own_server: PostgresServer, tmp_path: Path, place: str) -> None:
+    """COMMIT has written its record, and waits for a standby, when the server crashes."""
+    dsn = own_server.fresh("eternaltwin")
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    if place == "table":
+        await eternaltwin_db.sql(audit_log.ddl())
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    node = eternaltwin_db.id(task)
+    workspace = await opened(dsn, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [node])
+    await eternaltwin_db.sql("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
+    await eternaltwin_db.sql("SELECT pg_reload_conf()")
+    async with asyncio.timeout(60):
+        while await eternaltwin_db.value("SHOW synchronous_standby_names") != "missing":
+            await asyncio.sleep(0)
+        at_it = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
+        while not await eternaltwin_db.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
+            await asyncio.sleep(0)
+    await eternaltwin_db.sql("ALTER SYSTEM RESET synchronous_standby_names")
+    await eternaltwin_db.connection.close()
+    await asyncio.to_thread(own_server.halt, "immediate")
+    await asyncio.to_thread(own_server.start)
+    outcomes = await at_it
+    assert outcomes_of(outcomes) == {node: CHANGED}, outcomes.results
+    entries, _ = await workspace.audit_entries()
+    assert [outcomes_of(entry.results) for entry in entries] == [{node: CHANGED}]
+    await workspace.close()
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
     await eternaltwin_db.connection.close()
 
 

@@ -101,6 +101,7 @@ MISTAKES = [
     Mistake(PAGES, "children.sql", "w.parent_id = substr(:parent, 6)::int8", "w.id <> substr(:parent, 6)::int8",
             "SELECT", "parent is another node"),
     Mistake(PAGES, NODES, "'item:' || w.parent_id AS", "'item:' || w.parent_id + 99 AS", "SELECT", "does not exist"),
+    Mistake(PAGES, TOML, 'title = "item"', 'title = "item"\nform = "uuid"', "SELECT", "is a UUID", NODES),
     Mistake(FOUND, DEAD, "ORDER BY w.due", "ORDER BY w.due DESC", "SELECT", "cursor and the order"),
     Mistake(FOUND, DEAD, ":ids IS NULL OR w.id", ":ids IS NULL OR w.id IS NOT NULL OR w.id", "SELECT",
             "no dead letter is returned"),

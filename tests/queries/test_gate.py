@@ -10,6 +10,7 @@ from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, r
 from tests.servers import PostgresServer
 
 INVOICE = "CREATE TABLE invoice (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE CASCADE)"
+MAIL = "CREATE TABLE mail (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE SET NULL)"
 STATE = (
     "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
@@ -23,12 +24,17 @@ async def test_rows_that_a_foreign_key_deletes_are_named_and_counted(
     job = await eternaltwin_db.job()
     await eternaltwin_db.sql(INVOICE)
     await eternaltwin_db.sql("INSERT INTO invoice SELECT n, $1 FROM generate_series(1, 2) n", job)
+    await eternaltwin_db.sql(MAIL)
+    await eternaltwin_db.sql("INSERT INTO mail VALUES (1, $1)", job)
     workspace = await opened(eternaltwin, tmp_path)
     node = eternaltwin_db.id(job, "job")
     dry_run = await dry_run_of(workspace, "delete", [node])
-    (other,) = dry_run.others
-    assert (other.table, other.counts, other.own) == ("public.invoice", (0, 0, 2), False)
-    assert "ON DELETE CASCADE" in other.cause
+    assert dry_run.held > 0
+    invoice, mail = sorted(dry_run.others, key=lambda other: other.table)
+    assert (invoice.table, invoice.counts, invoice.own) == ("public.invoice", (0, 0, 2), False)
+    assert "ON DELETE CASCADE" in invoice.cause
+    assert (mail.table, mail.counts, mail.own) == ("public.mail", (0, 1, 0), False)
+    assert "ON DELETE SET NULL" in mail.cause
     await eternaltwin_db.sql("INSERT INTO invoice VALUES (3, $1)", job)
     stopped = await committed(workspace, dry_run)
     assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
@@ -36,7 +42,8 @@ async def test_rows_that_a_foreign_key_deletes_are_named_and_counted(
     done = await committed(workspace, await dry_run_of(workspace, "delete", [node]))
     assert outcomes_of(done) == {node: Outcome.CHANGED}
     (entry, *_), _cursor = await workspace.audit_entries()
-    assert entry.arguments["other_rows"] == "deleted 3 rows of public.invoice"
+    assert "deleted 3 rows of public.invoice" in entry.arguments["other_rows"]
+    assert "updated 1 row of public.mail" in entry.arguments["other_rows"]
     await workspace.close()
 
 

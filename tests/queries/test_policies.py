@@ -61,7 +61,8 @@ async def test_a_role_without_policies_gets_no_note_about_them(
 
 @both_versions
 async def test_hidden_rows_are_no_all_clear(eternaltwin_db: EternaltwinDb, clerk: str) -> None:
-    await eternaltwin_db.task(status="Blocked", timer=-6000)
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job, status="Blocked", timer=-6000)
     before = await ask("stuck", dsn=clerk)
     assert "overdue" in before.out
     await eternaltwin_db.sql(ENABLE)
@@ -71,6 +72,9 @@ async def test_hidden_rows_are_no_all_clear(eternaltwin_db: EternaltwinDb, clerk
         assert "Nothing is stuck" not in text.out
         assert "polic" in text.out + text.err, command
         assert "polic" in json.out, command
+    shown = (await ask("show", eternaltwin_db.id(job, "job"), dsn=clerk)).out
+    assert "No problems detected." not in shown
+    assert "Not checked: " in shown
     counts = (await ask("engines", "--json", dsn=clerk)).json["engines"][0]["counts"]
     assert all(count["precision"] != "exact" for count in counts)
     skipped = [each["code"] for each in (await ask("stuck", "--json", dsn=clerk)).json["skipped_findings"]]

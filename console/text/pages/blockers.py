@@ -13,12 +13,7 @@ MOST = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
-def end_command(session_id: str) -> str:
-    """Return the shell command that ends a session."""
-    return f'unstick do end_session {session_id} --reason "..."'
-
-
-def page(found: Blockers, cells: int, command: Callable[[str], str] = end_command) -> list[Spans]:
+def page(found: Blockers, cells: int, command: Callable[[str], str]) -> list[Spans]:
     """Return the chains of waits, and notes about what could not be seen.
 
     ``command`` returns how to end a session.

@@ -15,7 +15,7 @@ from console.tui.screens.base import PageScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions import signals
-from queries.model import Blockers, LockSession
+from queries.model import OPEN, Blockers, LockSession
 from queries.read.blockers import blockers
 
 
@@ -63,7 +63,9 @@ class BlockersScreen(PageScreen):
     def _lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
             return [heading(self._node_id), BLANK, *wrapped("Reading …", width)]
-        return pages.page(self._found, width)
+        return pages.page(
+            self._found, width, lambda session: self.session.command("do", "end_session", session, "--reason", OPEN)
+        )
 
     # keys
 

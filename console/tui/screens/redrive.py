@@ -193,8 +193,8 @@ class RedriveScreen(Dialog[None]):
     def _lines(self, width: int) -> list[Spans]:
         lines = pages.page(self._work.report, width)
         if self._work.ended and self._work.report.state in OPEN:
-            name = self._work.run.fence.run
-            lines += [BLANK, *wrapped(f"It is open. Continue: unstick redrive {name} --resume", width, "$warning")]
+            command = self.session.command("redrive", self._work.run.fence.run, "--resume")
+            lines += [BLANK, *wrapped(f"It is open. Continue: {command}", width, "$warning")]
         return lines
 
     @on(Button.Pressed, "#stop")

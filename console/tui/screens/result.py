@@ -22,7 +22,7 @@ from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
-from queries.model import Outcome
+from queries.model import OPEN, Outcome
 from queries.safe_text import safe_text
 
 READ = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
@@ -117,7 +117,8 @@ class ResultScreen(Dialog[str]):
     def _progress(self) -> Spans:
         work = self._work
         if work.ended and work.stopped and work.bulk:
-            return [*tally(work.results), (f"  ·  resume the rest: unstick do --resume {work.bulk}", "$faint")]
+            command = self.session.command("do", "--resume", work.bulk)
+            return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
         if work.ended:
             undo = f"  ·  {self.host.key_shown(keymap.RESULT[1])} undo" if self._undo_hint() else ""
             return [*tally(work.results), (undo, "$faint")]
@@ -161,7 +162,8 @@ class ResultScreen(Dialog[str]):
             return ""
         if len(entries) > 1 and not work.bulk:
             return f"the {len(entries)} entries {entries[0]} to {entries[-1]}, each from the audit log"
-        return f"{self.host.key_shown(keymap.RESULT[1])}, or: unstick undo {self._undone}"
+        command = self.session.command("undo", self._undone, "--reason", OPEN)
+        return f"{self.host.key_shown(keymap.RESULT[1])}, or: {command}"
 
     @property
     def _undone(self) -> str:
