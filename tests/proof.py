@@ -32,12 +32,12 @@ def most_in_proof(cases: Iterable[Any], tested: int = 1, *, unpacked: bool = Tru
     return [each if at < tested else _left(each, unpacked) for at, each in enumerate(cases)]
 
 
-def one_in(number: int, cases: Iterable[Any]) -> list[Any]:
+def one_in(number: int, cases: Iterable[Any], *, unpacked: bool = True) -> list[Any]:
     """Return cases; all but one in ``number`` have the mark ``proof``.
 
     A number that does not divide the choices of an argument keeps each of them, with some of the others.
     """
-    return [_left(each, True) if at % number else each for at, each in enumerate(cases)]
+    return [_left(each, unpacked) if at % number else each for at, each in enumerate(cases)]
 
 
 def _left(case: Any, unpacked: bool) -> Any:

@@ -73,6 +73,8 @@ class PostgresServer(Server):
     def __init__(self, version: str = "18", settings: Mapping[str, str] = {}) -> None:
         self._kept_port: socket.socket | None = None
         own = {"max_prepared_transactions": "10", **settings}
+        if version == "18":
+            own["scram_iterations"] = "1"  # a login with the default of 4096 takes three times as long
         super().__init__(binaries=BINARIES[version] or wheel_binaries(), settings=own, durable=True)
         self.version = int(version)
         self._numbers = itertools.count(1)
@@ -158,8 +160,11 @@ class PostgresServer(Server):
         self._keep_port()
 
     def start(self) -> None:
+        first = self._folder is None
         super().start()
         self._free_port()
+        if first:  # initdb has stored the password in the default way
+            self.sql(f"ALTER ROLE {self.user} PASSWORD '{self.password}'")
 
     def _keep_port(self) -> None:
         """Let no other process be given the port while the server is halted."""

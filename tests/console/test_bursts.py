@@ -206,7 +206,7 @@ def printable(key: str) -> bool:
 
 
 @pytest.mark.parametrize("part", most_in_proof(range(PARTS)))
-@pytest.mark.parametrize("page", most_in_proof(PAGES, 3))
+@pytest.mark.parametrize("page", most_in_proof(PAGES))
 async def test_every_key_followed_at_once_by_another(
     eternaltwin_demo: str, tmp_path: Path, page: str, part: int
 ) -> None:

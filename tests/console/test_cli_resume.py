@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,7 @@ def killed(home: Path, rng: random.Random, *words: str) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
-@pytest.mark.parametrize("seed", most_in_proof(range(4)))
+@pytest.mark.parametrize(("seed", "place"), most_in_proof(product(range(4), ["table", "file"])))
 def test_a_killed_bulk_is_continued(
     server: PostgresServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str, seed: int
 ) -> None:

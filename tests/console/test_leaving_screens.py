@@ -27,7 +27,7 @@ from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.model import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
-from tests.proof import most_in_proof
+from tests.proof import most_in_proof, one_in
 
 TURNS = 14  # turns of the event loop after which the screens are open
 
@@ -62,7 +62,7 @@ MODES = ("stuck", "dead", "audit", "changed", "help")
 
 
 @pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))
-@pytest.mark.parametrize("name", [*SCREENS, *MODES])
+@pytest.mark.parametrize("name", one_in(4, [*SCREENS, *MODES]))
 async def test_the_console_ends_while_a_screen_opens(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, name: str, turns: int
 ) -> None:

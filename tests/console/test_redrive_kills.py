@@ -281,7 +281,7 @@ def play(server: PostgresServer, engine: str, home: Path, rng: Random) -> dict[s
 
 
 @repeated(few=1, many=8)
-@pytest.mark.parametrize("engine", most_in_proof(CASES, 2))
+@pytest.mark.parametrize("engine", most_in_proof(CASES))
 def test_nothing_is_lost_or_revived_twice(server: PostgresServer, engine: str, tmp_path: Path, times: int) -> None:
     settings = tmp_path / "config" / "unstick" / "config.toml"
     settings.parent.mkdir(parents=True)

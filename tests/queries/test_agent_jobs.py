@@ -14,6 +14,7 @@ from queries.model import Finding, Node, Page, Phase, Precision, Proof
 from queries.read.reader import Reader
 from queries.workspace import Workspace
 from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
+from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
@@ -405,7 +406,7 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(
 
 
 @both_versions
-@pytest.mark.parametrize("seed", [0.1, 0.2, 0.3])
+@pytest.mark.parametrize("seed", most_in_proof([0.1, 0.2, 0.3]))
 @with_and_without
 async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, index: str, seed: float

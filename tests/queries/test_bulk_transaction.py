@@ -143,7 +143,7 @@ def texts(value: Any) -> Any:
 
 
 @both_versions
-@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 5))
+@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 2))
 async def test_the_log_and_the_images_are_those_of_the_other_way(
     server: PostgresServer,
     tmp_path: Path,
@@ -190,7 +190,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
 
 
 @both_versions
-@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 5))
+@pytest.mark.parametrize(("name", "action"), most_in_proof(INDEPENDENT, 2))
 async def test_the_undo_gives_back_every_byte(
     server: PostgresServer,
     tmp_path: Path,

@@ -17,6 +17,7 @@ from queries.read import changes
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.queries.builders import do, opened
 from tests.servers import PostgresServer, both_versions
 
@@ -86,7 +87,7 @@ async def filled(request: pytest.FixtureRequest, server: PostgresServer, tmp_pat
     server.drop(dsn)
 
 
-@pytest.mark.parametrize("filled", ENGINES, indirect=True)
+@pytest.mark.parametrize("filled", most_in_proof(ENGINES, 2), indirect=True)
 async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
     filled: Workspace, server: PostgresServer
 ) -> None:

@@ -15,6 +15,7 @@ from queries.contract.engine import BrokenEngineError
 from queries.model import Outcome
 from queries.workspace import Workspace
 from tests.outside import HOMEMADE, change, copied
+from tests.proof import proof
 from tests.queries.builders import do
 from tests.servers import PostgresServer
 
@@ -79,6 +80,7 @@ async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: P
         await workspace.close()
 
 
+@proof
 async def test_a_folder_with_roles_passes(server: PostgresServer, folder: Path, tmp_path: Path) -> None:
     loaded = Loaded(folder)
     assert loaded.engine is not None

@@ -11,6 +11,7 @@ import pytest
 from console.cli.find import NOT_FOUND
 from queries.contract.builtin import builtin
 from tests.command import unstick
+from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 
@@ -29,7 +30,7 @@ def test_each_engine_with_a_limit_is_tested() -> None:
     assert limited == VALUES.keys()
 
 
-@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize("name", most_in_proof(VALUES))
 async def test_values_that_are_too_large_to_search_are_counted(
     server: PostgresServer, tmp_path: Path, name: str
 ) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
+from tests.proof import proof
 from tests.queries.builders import do, outcomes_of, reader, undone, why
 from tests.servers import PostgresServer
 from tests.workers.catalog import structure
@@ -298,6 +299,7 @@ async def test_a_queue_whose_job_was_deleted_while_it_ran_is_released(genuine: G
     await genuine.consistent()
 
 
+@proof
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     await genuine.connection.close()
     await fixture_passes(LABEL, genuine.dsn, server, tmp_path, "SET search_path = graphile_worker;\n")

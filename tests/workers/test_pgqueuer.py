@@ -13,6 +13,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
+from tests.proof import proof
 from tests.queries.builders import do, opened, outcomes_of, reader, undone
 from tests.servers import PostgresServer
 from tests.workers.catalog import structure
@@ -288,6 +289,7 @@ async def test_an_installation_with_a_prefix_is_an_engine_of_its_own(
         await workspace.close()
 
 
+@proof
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
     await genuine.connection.close()
