@@ -35,7 +35,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(params=most_in_proof(VARIANTS, 2, unpacked=False), ids=lambda v: " ".join(v).strip())
+@pytest.fixture(params=most_in_proof(VARIANTS, unpacked=False), ids=lambda v: " ".join(v).strip())
 def engine(
     request: pytest.FixtureRequest, server: PostgresServer, tmp_path: Path
 ) -> Iterator[tuple[str, str, str, Path]]:

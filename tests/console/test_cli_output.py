@@ -183,11 +183,11 @@ def test_a_filter_comes_before_the_limit(
         assert answer.json["complete"] == (not answer.json["notes"]) == (answer.err == "")
         return [n["title"] for n in answer.json["nodes"] if n["kind"] == "task"], answer.json["complete"]
 
+    for words in (["kind:task", "Rare"], ["--filter", "kind:task Rare", "--live"]):
+        assert titles(*words) == (["Rare v1"] * 10, True)
+        assert titles(*words, "--limit", "11") == (["Rare v1"] * 10, True)
+        assert titles(*words, "--limit", "4") == (["Rare v1"] * 4, False)
     for live in ([], ["--live"]):
-        for words in (["kind:task", "Rare"], ["--filter", "kind:task Rare"]):
-            assert titles(*words, *live) == (["Rare v1"] * 10, True)
-            assert titles(*words, *live, "--limit", "11") == (["Rare v1"] * 10, True)
-            assert titles(*words, *live, "--limit", "4") == (["Rare v1"] * 4, False)
         assert titles("no-such-word", *live) == ([], True)
     assert titles("--limit", "4", "--live")[1] is False
     monkeypatch.setattr("console.cli.tree.LOOKED", 200)

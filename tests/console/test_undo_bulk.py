@@ -16,13 +16,14 @@ from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_resume import FILL, PACE, bulks, killed
 from tests.console.tui_driver import run_tui
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 NODES = 1100
 STATUSES = "SELECT status::text, count(*)::int FROM task GROUP BY 1 ORDER BY 1"
 
 
-@pytest.fixture(params=["table", "file"])
+@pytest.fixture(params=most_in_proof(["table", "file"]))
 def place(request: pytest.FixtureRequest, server: PostgresServer, eternaltwin: str) -> str:
     if request.param == "table":
         server.sql(audit_log.ddl(), eternaltwin)

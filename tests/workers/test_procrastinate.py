@@ -12,6 +12,7 @@ import pytest
 
 from queries.model import Outcome
 from queries.workspace import Workspace
+from tests.proof import proof
 from tests.queries.builders import do, outcomes_of, reader
 from tests.servers import PostgresServer
 from tests.workers.catalog import structure
@@ -238,6 +239,7 @@ async def test_workers_are_notified_of_jobs_that_are_queued_again(genuine: Genui
         await genuine.workers.until(genuine.dsn, events, {(channel, "job_inserted", job) for channel in channels})
 
 
+@proof
 async def test_its_folder_passes_on_its_own_schema(genuine: Genuine, server: PostgresServer, tmp_path: Path) -> None:
     """Rows that the engine's own triggers write are shown and undone."""
     await genuine.app.connector.close_async()
