@@ -39,6 +39,7 @@ from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.model import Finding, Outcome
 from queries.workspace import Workspace
+from queries.write.grants import grants
 from tests.command import ROOT, environment
 from tests.queries.builders import do, opened, outcomes_of, reader
 from tests.servers import FOLDERS, PostgresServer
@@ -206,6 +207,24 @@ class GenuineEngine:
             yield workspace
         finally:
             await workspace.close()
+
+    async def healthy(self, server: PostgresServer, folder: Path) -> None:
+        """Assert that nothing is reported of work that runs, before and after `unstick grants`."""
+        roles = [server.unique(role) for role in ("viewer", "operator")]
+        for name in roles:
+            server.sql(f"CREATE ROLE {name} LOGIN")
+        async with self.console(folder) as workspace:
+            await self._silent(workspace)
+            statements = await grants(workspace.database, reader(workspace, self.label), roles[:1], roles[1:])
+        server.sql(";".join(statements), self.dsn)
+        async with self.console(folder) as workspace:  # a new one, because the catalog is read every few seconds only
+            await self._silent(workspace)
+        for name in roles:
+            server.sql(f"DROP OWNED BY {name}; DROP ROLE {name}", self.dsn)
+
+    async def _silent(self, workspace: Workspace) -> None:
+        found = [await reader(workspace, self.label).findings(), await workspace.server_findings.findings()]
+        assert [(each.code, each.sentence) for findings in found for each in findings.found] == []
 
     async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
         """Wait for a finding about a node."""

@@ -180,11 +180,14 @@ async def test_a_job_keeps_an_attempt_when_its_worker_is_killed_in_the_last_one(
     await genuine.consistent()
 
 
-async def test_a_living_worker_keeps_its_job(genuine: Genuine, console: Opener) -> None:
+async def test_a_living_worker_keeps_its_job(
+    genuine: Genuine, console: Opener, server: PostgresServer, tmp_path: Path
+) -> None:
     workspace = await console(worker_lost=0.0)
     await genuine.worker("hold")
     job = await genuine.job(queue="mail")
     await genuine.until(job, "locked")
+    await genuine.healthy(server, tmp_path)
     for action in ("release", "retry", "wake", "cancel", "delete", "mark_failed"):
         done = await do(workspace, action, [f"{LABEL}/job:{job}"], label=LABEL)
         assert set(outcomes_of(done).values()) == {Outcome.REFUSED}, action

@@ -147,10 +147,13 @@ async def test_a_job_of_a_killed_worker_is_marked_failed_and_retried(genuine: Ge
     await genuine.consistent()
 
 
-async def test_a_living_worker_keeps_its_job_until_it_is_cancelled(genuine: Genuine, patient: Workspace) -> None:
+async def test_a_living_worker_keeps_its_job_until_it_is_cancelled(
+    genuine: Genuine, patient: Workspace, server: PostgresServer, tmp_path: Path
+) -> None:
     await genuine.worker("hold")
     job = await genuine.job()
     await genuine.until(job, "picked")
+    await genuine.healthy(server, tmp_path)
     for action in ("release", "mark_failed", "retry", "wake", "delete"):
         done = await do(patient, action, [f"{LABEL}/job:{job}"], label=LABEL)
         assert set(outcomes_of(done).values()) == {Outcome.REFUSED}, action

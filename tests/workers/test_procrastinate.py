@@ -144,10 +144,13 @@ async def test_a_job_of_a_removed_worker_is_marked_failed_and_retried(genuine: G
     await genuine.consistent()
 
 
-async def test_a_living_worker_keeps_its_job_until_it_aborts_it(genuine: Genuine, patient: Workspace) -> None:
+async def test_a_living_worker_keeps_its_job_until_it_aborts_it(
+    genuine: Genuine, patient: Workspace, server: PostgresServer, tmp_path: Path
+) -> None:
     job = await genuine.job()
     await genuine.listening()
     await genuine.until(job, "doing")
+    await genuine.healthy(server, tmp_path)
     for action in ("release", "mark_failed", "cancel", "retry", "wake", "restart", "delete"):
         done = await do(patient, action, [f"{LABEL}/job:{job}"], label=LABEL)
         assert set(outcomes_of(done).values()) == {Outcome.REFUSED}, action
