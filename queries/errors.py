@@ -77,6 +77,10 @@ class LostError(DatabaseError):
 NO_CONNECTION = (LostError, UnreachableError, RefusedError)  # a next statement would have to connect again
 
 
+class OutdatedError(DatabaseError):
+    """A statement was prepared before a table got other columns."""
+
+
 class SlowError(DatabaseError):
     """The server cancelled the statement because it took too long."""
 

@@ -14,7 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 
@@ -22,6 +22,7 @@ from queries import errors
 from queries.db import asyncpg_compat, blockers, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.batched_query import BatchedQuery, compose, decode
+from queries.db.prepared import Prepared
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
@@ -30,6 +31,7 @@ from queries.errors import (
     DeniedError,
     LockedError,
     LostError,
+    OutdatedError,
     ReadOnlyError,
     RefusedError,
     SlowError,
@@ -39,9 +41,6 @@ from queries.errors import (
 from queries.model import Record
 from queries.safe_text import has_bytes, shown_bytes
 from queries.statement import Statement, locate, with_parts
-
-if TYPE_CHECKING:
-    from asyncpg.prepared_stmt import PreparedStatement
 
 MINIMUM = 14
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -137,9 +136,10 @@ class Server(Record):
     ``lag`` is in seconds, on a standby only. ``now`` is the server's clock when it was read.
     ``encrypted`` and ``tls`` (its version, or "") describe the console's own connection, whose other end may be a
     pooler. ``local`` is True for a Unix socket. ``life`` differs after a crash, after a restart and on another server;
-    ``timeline`` differs after a promotion.
+    ``timeline`` differs after a promotion. ``pid`` is the backend's.
     """
 
+    pid: int
     version: int
     version_text: str
     database: str
@@ -170,9 +170,6 @@ class Server(Record):
 Table = tuple[str, str]
 """Schema and name."""
 
-Described = dict[tuple[str, str], "PreparedStatement[Any]"]
-"""Prepared descriptions by BEGIN command and SQL text. They are unnamed, so the server parses each run again."""
-
 
 class Description(Record):
     """Columns of a statement with their types, and the types of its parameters.
@@ -193,7 +190,7 @@ class Transaction:
         timeout: float,
         load: Load,
         begin: str,
-        described: Described,
+        prepared: Prepared,
         role: str = "",
     ) -> None:
         self._connection = connection
@@ -203,7 +200,7 @@ class Transaction:
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
         self._load = load
         self._begin = begin
-        self._described = described
+        self._prepared = prepared
         self._role = role
 
     def limit_time(self, seconds: float) -> None:
@@ -231,15 +228,16 @@ class Transaction:
         """Run one statement with the parameters that it names. Raises DatabaseError.
 
         A read that timed out waiting for a lock raises LockedError with the session that holds the lock. Its
-        transaction is rolled back and begun again.
+        transaction is rolled back and begun again, as is one in which a table has got other columns.
         """
         try:
-            if statement.schema:
-                await self.control(_search_path(statement.schema))
-                rows = await self._rows(statement, values)
-                await self.control(_search_path(*self._schemas))
-                return rows
-            return await self._rows(statement, values)
+            return await self._on_path(statement, values)
+        except OutdatedError:
+            if not self._begin.startswith(READ):
+                raise
+            self._load.ended(await self.control("ROLLBACK"))
+            await self.control(self._begin)
+            return await self._on_path(statement, values)
         except LockedError as error:
             if self._begin.startswith(READ):
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
@@ -248,6 +246,14 @@ class Transaction:
             if self._begin.startswith(READ) and (columns := await self._denied_columns(statement)):
                 raise DeniedError(error.line, columns, code=error.code) from error
             raise
+
+    async def _on_path(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        if not statement.schema:
+            return await self._rows(statement, values)
+        await self.control(_search_path(statement.schema))
+        rows = await self._rows(statement, values)
+        await self.control(_search_path(*self._schemas))
+        return rows
 
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.
@@ -283,16 +289,18 @@ class Transaction:
 
     async def _rows(self, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
         arguments = [values[name] for name in statement.parameters]
-        key = (self._begin, statement.text)
         await self._limit_statement()
         with driver_errors(statement=statement):
             async with asyncio.timeout(self._timeout + GRACE):
-                if key not in self._described:
-                    with self._load.measured():
-                        self._described[key] = await self._connection.prepare(statement.text, name="")
                 try:
                     with self._load.measured():
-                        rows: Sequence[Mapping[str, Any]] = await self._described[key].fetch(*arguments)
+                        prepared = await self._prepared.get(self._begin, statement.text)
+                        rows: Sequence[Mapping[str, Any]] = await prepared.fetch(*arguments)
+                except asyncpg.InvalidCachedStatementError as error:
+                    self._prepared.forget()
+                    raise OutdatedError(
+                        "A table has got other columns meanwhile.", "Nothing was changed. Try again."
+                    ) from error
                 except (ValueError, ArithmeticError) as error:
                     # Python cannot represent some values, such as the year 294276. The connection is still usable.
                     if self._connection.is_closed():
@@ -409,7 +417,7 @@ class Database:
         self._refused: RefusedError | None = None  # by the last login
         self._rest_until = 0.0  # on the event loop's clock
         self._connections: dict[str, asyncpg.Connection[Any]] = {}
-        self._described: dict[str, Described] = {}
+        self._prepared: dict[str, Prepared] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
         self._scripted: set[str] = set()  # statements that were run as a script once
 
@@ -562,7 +570,7 @@ class Database:
         """Begin a transaction. ``first`` is sent with BEGIN."""
         connection = await self._connected(purpose)
         role = self.server.role if self.server else ""
-        transaction = Transaction(connection, limit, self.load, begin, self._described[purpose], role)
+        transaction = Transaction(connection, limit, self.load, begin, self._prepared[purpose], role)
         try:
             with table_locks():
                 await transaction.control(f"{begin}; {first}" if first else begin)
@@ -620,7 +628,8 @@ class Database:
 
     def _register(self, purpose: str, connection: asyncpg.Connection[Any], server: Mapping[str, Any]) -> None:
         if self._connections.get(purpose) is not connection:
-            self._connections[purpose], self._described[purpose] = connection, {}
+            direct = server["pid"] == connection.get_server_pid()
+            self._connections[purpose], self._prepared[purpose] = connection, Prepared(connection, direct=direct)
             self._backoff.reset()
             self._refused = None
         self.server = Server(**server, **_link(connection))
@@ -742,6 +751,7 @@ def _search_path(*schemas: str) -> str:
 
 def _begin(mode: str, settings: Mapping[str, float], schema: str = "") -> str:
     commands = [mode, _search_path(schema), "SET LOCAL jit = off"]
+    commands += ["SET LOCAL plan_cache_mode = force_custom_plan"]  # one for any values may read a whole table
     # Cursors, copies and images of rows hold values as text.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]

@@ -5,7 +5,7 @@
 -- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With
 -- EXECUTE revoked the server refuses a direct call before it evaluates the CASE around it. In that case
 -- `system_identifier` is made from the address, and `timeline` is NULL.
-SELECT current_setting('server_version_num')::int / 10000 AS version,
+SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,
        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,

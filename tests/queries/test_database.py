@@ -19,7 +19,15 @@ from queries.db import database, dsn
 from queries.db.backoff import Backoff
 from queries.db.database import Database
 from queries.db.server_load import Load
-from queries.errors import ConflictError, DatabaseError, DeniedError, LostError, SlowError, UnreachableError
+from queries.errors import (
+    ConflictError,
+    DatabaseError,
+    DeniedError,
+    LostError,
+    OutdatedError,
+    SlowError,
+    UnreachableError,
+)
 from queries.model import Outcome
 from queries.statement import Statement
 from queries.workspace import Workspace
@@ -79,6 +87,38 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     )  # fmt: skip
     assert db.server is not None
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
+
+
+PREPARED = sql("SELECT name FROM pg_catalog.pg_prepared_statements ORDER BY name")
+
+
+async def test_a_statement_is_prepared_once_for_each_kind_of_transaction(db: Database) -> None:
+    for _ in range(2):
+        async with db.reading() as transaction:
+            rows = await transaction.rows(PREPARED, {})
+    assert [row["name"] for row in rows] == ["unstick_1"]
+    async with db.reading(in_order=True) as transaction:  # another setting, another plan
+        rows = await transaction.rows(PREPARED, {})
+    assert [row["name"] for row in rows] == ["unstick_1", "unstick_2"]
+
+
+async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwin_db: EternaltwinDb) -> None:
+    """A change fails once instead: what it has done would be lost."""
+    await eternaltwin_db.sql("INSERT INTO users VALUES (gen_random_uuid(), now())")
+    everything = sql("SELECT * FROM public.users")
+    for column in ("a", "b"):
+        async with db.reading() as transaction:
+            await transaction.rows(everything, {})
+        async with db.writing() as transaction:
+            await transaction.rows(everything, {})
+        await eternaltwin_db.sql(f"ALTER TABLE users ADD COLUMN {column} int DEFAULT 7")
+        with pytest.raises(OutdatedError, match="other columns"):
+            async with db.writing() as transaction:
+                await transaction.rows(everything, {})
+        for open_ in (db.reading, db.writing):
+            async with open_() as transaction:
+                (row,) = await transaction.rows(everything, {})
+                assert row[column] == 7
 
 
 @both_versions

@@ -209,7 +209,7 @@ class GenuineEngine:
             await workspace.close()
 
     async def healthy(self, server: PostgresServer, folder: Path) -> None:
-        """Assert that nothing is reported of work that runs, before and after `unstick grants`."""
+        """Assert that running work has no finding, before and after ``unstick grants``."""
         roles = [server.unique(role) for role in ("viewer", "operator")]
         for name in roles:
             server.sql(f"CREATE ROLE {name} LOGIN")
