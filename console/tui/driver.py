@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import io
+import termios
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
 from textual.drivers.linux_driver import LinuxDriver
+
+KITTY_OFF = "\x1b[<u"  # one level of the Kitty keyboard protocol
 
 
 class Terminal(LinuxDriver):
@@ -20,14 +25,30 @@ class Terminal(LinuxDriver):
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """Continue, and let the app repaint, also after SIGSTOP.
+        """Continue when the event loop is free.
 
-        SIGSTOP leaves the thread that reads keys alive: a second one would compete with it.
+        The signal may have come in the middle of a write.
+        """
+        if self._auto_restart:
+            asyncio.get_running_loop().call_soon_threadsafe(self._continue)
+
+    def _continue(self) -> None:
+        """Start again, and let the app repaint, also after SIGSTOP.
+
+        SIGSTOP leaves the thread that reads keys alive: a second one would compete with it. Textual's own way to end
+        it throws away the keys that were typed meanwhile.
         """
         self._must_signal_resume = True
         if self._key_thread is not None and self._key_thread.is_alive():
-            self.suspend_application_mode()
-        super()._sigcont_application(*arguments)
+            self.exit_event.set()
+            self._key_thread.join()
+            self.exit_event.clear()
+            if self.attrs_before is not None:
+                with contextlib.suppress(termios.error):
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+            self.write(KITTY_OFF)  # each start adds a level
+            self.close()
+        self.resume_application_mode()
 
 
 class Output(io.TextIOBase):

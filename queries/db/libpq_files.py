@@ -86,6 +86,8 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
     """
     found: dict[str, Setting] | None = None
     try:
+        if path.is_fifo():  # opening it would wait for its other end
+            raise ValueError(f"The service file {path} cannot be read: it is a named pipe, not a file.")
         lines = [*_lines(path)]
     except OSError as error:
         raise ValueError(f"{capital(_unreadable('service file', path, error))}.") from None

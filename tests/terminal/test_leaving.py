@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import termios
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.proof import most_in_proof, proof
+from tests.proof import most_in_proof, proof, repeated
 from tests.terminal.driver import Terminal
 
 READY = ("● live", "all jobs")
@@ -119,15 +120,37 @@ def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: 
         assert terminal.modes == set()
 
 
-def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path) -> None:
+def draws(terminal: Terminal, rows: int) -> bool:
+    """Return True if at least so many rows are not blank."""
+    return sum(map(bool, terminal.rows)) >= rows
+
+
+@repeated(1, 10)
+def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path, times: int) -> None:
+    """Everything is painted again, and a key that is typed at once is not lost."""
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.wait_for("● live").signal(signal.SIGTSTP)
-        # what it wrote before it stopped may still be on its way
-        terminal.wait_for(lambda: terminal.process.status() == psutil.STATUS_STOPPED, lambda: terminal.modes == set())
-        terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes)
-        terminal.press("2").wait_for("incident", "lost wakeup").press("1")
+        before = terminal.settings()
+        terminal.wait_for("● live", "C Cancel")
+        drawn = {}
+        for key, shown in (("2", "lost wakeup"), ("1", "all jobs")):
+            terminal.press(key).wait_for(shown).settled()
+            drawn[key] = sum(map(bool, terminal.rows))
+        for _ in range(times):
+            for number, key, shown in ((signal.SIGTSTP, "2", "lost wakeup"), (signal.SIGSTOP, "1", "all jobs")):
+                terminal.signal(number).wait_for(lambda: terminal.process.status() == psutil.STATUS_STOPPED)
+                # what it wrote before it stopped may still be on its way
+                if number == signal.SIGTSTP:
+                    terminal.wait_for(lambda: terminal.modes == set())
+                terminal.settled()
+                terminal.clear()  # the shell's own lines
+                terminal.signal(signal.SIGCONT).press(key).wait_for(
+                    shown, "● live", lambda: {25, 1049} <= terminal.modes
+                )
+                terminal.wait_for(partial(draws, terminal, drawn[key]))
         assert terminal.leave("q") == 0
         assert terminal.modes == set()
+        assert terminal.settings() == before
+        assert terminal.raw.count(b"\x1b[<u") == terminal.raw.count(b"\x1b[>")
 
 
 def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tmp_path: Path) -> None:
@@ -144,6 +167,6 @@ def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tm
             terminal.clear()  # the shell's own lines
             terminal.signal(signal.SIGCONT).wait_for(lambda: {25, 1049} <= terminal.modes, shown)
             # what the terminal cleared is painted again
-            terminal.wait_for(lambda drawn=drawn: sum(map(bool, terminal.rows)) >= drawn)
+            terminal.wait_for(partial(draws, terminal, drawn))
         terminal.press("escape").wait_for("Nothing was changed.")
         assert terminal.leave("q") == 0
