@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -136,6 +137,7 @@ def test_a_named_pipe_in_place_of_a_file_is_no_reason_to_wait(
         dsn, env = "service=x", {**env, "PGSERVICEFILE": str(pipe)}
     else:
         words = ["do", "edit", "eternaltwin/task:1", "--input", str(pipe), "--reason", "x", "--yes"]
+        Thread(target=pipe.write_text, args=("{}",), daemon=True).start()  # `--input` is read to its end, as by `cat`
     done = subprocess.run(
         [sys.executable, "-m", "console", *words, "-d", dsn], cwd=ROOT, env=env, capture_output=True, timeout=60
     )
