@@ -374,7 +374,8 @@ def report(run: Run, state: Redrive, step: Step | None, durability: Durability |
             )
             for number, ids in enumerate(state.cohorts)
         ),
-        answers=dict(Counter(state.answers.values())),
+        # What ended it has been recorded as numbers only.
+        answers=dict(ended.answers if ended else Counter(state.answers.values())),
         skipped=tuple(state.skipped.values()),
         durability=durability,
     )

@@ -132,6 +132,8 @@ def test_it_stops_by_itself_when_they_die_of_the_same(queue: Queue) -> None:
     report = answer.json
     assert (report["state"], report["revived"], report["answers"]["same_death"]) == ("budget", 6, 2)
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'failed'") == [(56,)]
+    again = queue.redrive(report["run"], "--resume", "--yes")
+    assert again.json["answers"] == report["answers"], "what ended it is known from its log"
 
 
 def test_the_same_error_within_the_budget_does_not_stop_it(queue: Queue) -> None:

@@ -175,9 +175,11 @@ async def test_no_action_spells_a_document_in_another_way(
                 kept = {place: texts for place, texts in before.items() if place[0] != whole}
                 compare(kept, await documents(connection), changed, [action.name] if action.document else [])
                 if action.undo is not Undo.NONE and outcomes.entries:
-                    await undone(workspace, outcomes)
-                    compare(before, await documents(connection), (), ())
-        assert done
+                    undo = await undone(workspace, outcomes)
+                    if {each.outcome for each in undo.results} == {Outcome.CHANGED}:  # a message that was sent stays
+                        compare(before, await documents(connection), (), ())
+                        done["undone"] += 1
+        assert done["undone"]
         print(name, dict(done))
         await workspace.close()
         await connection.close()
