@@ -32,6 +32,14 @@ SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '3 days',
        ARRAY['web@1', '6f1c1a3e-0000-4000-8000-000000000001'] FROM generate_series(1, 2100)
 """
 
+FINISHED = """
+WITH job AS (
+  INSERT INTO solid_queue_jobs (queue_name, class_name, finished_at, created_at, updated_at)
+  SELECT 'mail', 'Mail', now(), now(), now() FROM generate_series(1, 2100) RETURNING id
+)
+INSERT INTO solid_queue_failed_executions (job_id, error, created_at) SELECT id, 'boom', now() FROM job
+"""
+
 # Findings whose statement has a limit without the row that says "at least", and why that hides no node.
 WINDOW = "it reports one node, from a window of rows that its verdict is about"
 NEWEST = "it is about the newest rows: older ones do not count"
@@ -140,4 +148,14 @@ def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -
     assert len(unstick("do", "release", *words, "--limit", "2050", dsn=dsn).json["versions"]) == 2050
     found = re.findall(r'finding="executing_long",precision="(\w+)"} (\d+)', unstick("metrics", dsn=dsn).out)
     assert found == [("capped", "2000")]
+    server.drop(dsn)
+
+
+def test_an_action_on_an_incident_of_finished_nodes_says_that_there_may_be_more(server: PostgresServer) -> None:
+    dsn = server.fresh("solid_queue")
+    server.sql(FINISHED, dsn)
+    (incident,) = unstick("stuck", "--json", dsn=dsn).json["incidents"]
+    assert (incident["code"], incident["capped"]) == ("finished_and_failed", True)
+    done = unstick("do", "delete", "--incident", incident["key"], "-r", "test", "--json", "--dry-run", dsn=dsn)
+    assert "may have more nodes than the 2000 that are acted on: of nodes that have finished" in done.err
     server.drop(dsn)
