@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import random
 import signal
 from collections.abc import AsyncIterator, Iterator
@@ -23,6 +24,10 @@ from tests.servers import PostgresServer, Servers
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+
+# Nothing can be copied on such a terminal.
+if os.environ.get("TERM") == "dumb":
+    del os.environ["TERM"]
 
 # Thousands of tests and modules stay until the end: scanning them as often as usual takes a twentieth of the time.
 gc.set_threshold(20_000, 20, 20)

@@ -121,7 +121,7 @@ def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: 
 
 
 def draws(terminal: Terminal, rows: int) -> bool:
-    """Return True if at least so many rows are not blank."""
+    """Return True if at least that number of rows are not blank."""
     return sum(map(bool, terminal.rows)) >= rows
 
 
