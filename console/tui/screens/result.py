@@ -111,7 +111,8 @@ class ResultScreen(Dialog[str]):
         shown = Content.assemble(("Next: ", "bold $primary"), safe_text(said), (hint, "$faint"))
         if shown != self._next:
             self._next = shown
-            self.query_one("#next", Static).update(shown)
+            for line in self.query("#next").results(Static):  # none while the screen closes
+                line.update(shown)
             self.call_after_refresh(self.fit)
 
     def _progress(self) -> Spans:
