@@ -235,8 +235,7 @@ class Transaction:
         except OutdatedError:
             if not self._begin.startswith(READ):
                 raise
-            self._load.ended(await self.control("ROLLBACK"))
-            await self.control(self._begin)
+            await self._begin_again()
             return await self._on_path(statement, values)
         except LockedError as error:
             if self._begin.startswith(READ):
@@ -255,6 +254,10 @@ class Transaction:
         await self.control(_search_path(*self._schemas))
         return rows
 
+    async def _begin_again(self) -> None:
+        self._load.ended(await self.control("ROLLBACK"))
+        await self.control(self._begin)
+
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.
 
@@ -272,8 +275,7 @@ class Transaction:
         return [await self.rows(query.statement, query.values) for query in queries]
 
     async def _blockers(self, blocked: Statement) -> str:
-        self._load.ended(await self.control("ROLLBACK"))
-        await self.control(self._begin)
+        await self._begin_again()
         return blockers.describe(await self._rows(statement("blockers"), {"query": blocked.text}), self._role)
 
     async def _denied_columns(self, denied: Statement) -> str:
@@ -281,8 +283,7 @@ class Transaction:
 
         The server names only their table.
         """
-        self._load.ended(await self.control("ROLLBACK"))
-        await self.control(self._begin)
+        await self._begin_again()
         rows = await self._rows(statement("denied_columns"), {"query": denied.text})
         found = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
         return f"The role may not read these columns: {found}." if found else ""
@@ -750,8 +751,8 @@ def _search_path(*schemas: str) -> str:
 
 
 def _begin(mode: str, settings: Mapping[str, float], schema: str = "") -> str:
-    commands = [mode, _search_path(schema), "SET LOCAL jit = off"]
-    commands += ["SET LOCAL plan_cache_mode = force_custom_plan"]  # one for any values may read a whole table
+    # A plan that is made for any values may read a whole table.
+    commands = [mode, _search_path(schema), "SET LOCAL jit = off", "SET LOCAL plan_cache_mode = force_custom_plan"]
     # Cursors, copies and images of rows hold values as text.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in settings.items()]
