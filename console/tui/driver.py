@@ -24,11 +24,13 @@ class Terminal(LinuxDriver):
         super().__init__(*arguments, **settings)
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
 
-    def _sigcont_application(self, *arguments: Any) -> None:
-        """Continue when the event loop is free.
+    # Both signals may come in the middle of a write, whose lock a second write would wait for. So they are handled when
+    # the event loop is free.
 
-        The signal may have come in the middle of a write.
-        """
+    def _sigtstp_application(self, *arguments: Any) -> None:
+        asyncio.get_running_loop().call_soon_threadsafe(super()._sigtstp_application, *arguments)
+
+    def _sigcont_application(self, *arguments: Any) -> None:
         if self._auto_restart:
             asyncio.get_running_loop().call_soon_threadsafe(self._continue)
 
