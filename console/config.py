@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -18,7 +17,7 @@ import msgspec
 from queries import duration, user_dirs
 from queries.db.redaction import redact
 from queries.safe_text import safe_text
-from queries.state_file import insecure
+from queries.state_file import insecure, open_file
 from queries.suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
@@ -211,11 +210,8 @@ def load(given: str | None = None) -> Config:
     """
     path = path_of(given)
     try:
-        # O_NONBLOCK, because opening a named pipe blocks until its other end is opened.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open_file(path) as file:
             status = os.fstat(file.fileno())
-            if stat.S_ISFIFO(status.st_mode):
-                raise ConfigError(f"{shown(path)}: it cannot be read: it is a named pipe, not a file")
             text = file.read().decode("utf-8-sig")
     except FileNotFoundError:
         if given:

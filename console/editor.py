@@ -10,7 +10,6 @@ import os
 import shlex
 import shutil
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
+
+from queries.state_file import open_file
 
 FALLBACK = "vi"
 NAME = "document.json"  # editors recognise the language by it
@@ -142,10 +143,7 @@ def _terminal() -> Iterator[Streams]:
 
 def _read(path: Path, limit: int) -> str:
     try:
-        # O_NONBLOCK, because opening a named pipe blocks until its other end is opened.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise EditorError("The edited file could not be read: the editor left something that is not a file.")
+        with open_file(path) as file:
             data = file.read(limit + 1)
     except OSError as error:
         raise EditorError(f"The edited file could not be read: {error.strerror}.") from error

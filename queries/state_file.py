@@ -1,6 +1,6 @@
-"""Open regular files in the user's state and cache folders.
+"""Open files that the user names, and private ones.
 
-No other user can write them.
+No other user can write private ones. They are in the user's state and cache folders.
 """
 
 from __future__ import annotations
@@ -9,6 +9,19 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file for reading.
+
+    Raises OSError, also for a named pipe, because reading one waits for its other end.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EPERM, "It is a named pipe, not a file", str(path))
+    return file
 
 
 def open_private(path: Path, flags: int) -> int:

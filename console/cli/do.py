@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 import click
@@ -17,6 +16,7 @@ import msgspec
 from console.cli import prompts, tables
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.edited import edited_plan
+from console.cli.interrupts import signals_call
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
@@ -399,21 +399,6 @@ async def _standby_wait(workspace: Workspace) -> None:
         known = workspace.awaited_standbys
         await asyncio.sleep(STANDBY_LOOK_S)
     say(f"{STANDBY_WAIT.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
-
-
-@contextlib.contextmanager
-def signals_call(handler: Callable[[], None]) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
-    loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number in before:
-        loop.add_signal_handler(number, handler)
-    try:
-        yield
-    finally:
-        for number, action in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, action)
 
 
 def _left(dry_run: DryRun, done: Outcomes, end: CommitEnd) -> list[Result]:

@@ -10,6 +10,7 @@ import msgspec
 
 from console.cli import do, prompts, tables
 from console.cli.arguments import arguments_of
+from console.cli.interrupts import signals_call
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
 from console.cli.target import opened
@@ -182,7 +183,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
         console.leave()
         say("Interrupted: waiting for the outcome of the current cohort ...")
 
-    with do.signals_call(interrupted):
+    with signals_call(interrupted):
         async with contextlib.aclosing(runner.steps()) as steps:
             async for step in steps:
                 report = redrive_plan.report(run, runner.state, step, runner.durability)

@@ -11,6 +11,7 @@ from typing import Any
 from click import UsageError
 
 from console import garbage
+from console.cli.interrupts import ended_by_ctrl_c
 from console.cli.options import CliOptions
 from console.cli.output import say
 from console.config import Context, load
@@ -33,7 +34,10 @@ def run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int
     """Run a command on the target that the options name. Return its exit code."""
     target = resolve(options)
     garbage.resume()
-    return asyncio.run(command(target))
+    try:
+        return asyncio.run(ended_by_ctrl_c(command(target)))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
 
 
 def resolve(options: CliOptions) -> Target:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from queries.errors import Fault
 from queries.model import Record
-from queries.state_file import open_private
+from queries.state_file import open_file, open_private
 from queries.statement import EngineFileError, SqlText, expand
 
 TOML = "engine.toml"
@@ -87,11 +87,8 @@ def read(path: Path, *, private: bool = False) -> Folder:
     files = {}
     for name in _names(path):
         file = path / name
-        if private:
-            with os.fdopen(_private(file), "rb") as opened:
-                content = opened.read(LARGEST + 1)
-        else:
-            content = file.read_bytes()
+        with os.fdopen(_private(file), "rb") if private else open_file(file) as opened:
+            content = opened.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise EngineFileError(Fault(str(file), 1, 1, f"the file is larger than {LARGEST >> 20} MB"))
         try:

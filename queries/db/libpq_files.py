@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pwd
 import re
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from queries import user_dirs
 from queries.db.libpq_words import ALL
 from queries.errors import capital
+from queries.state_file import open_file
 from queries.suggest import did_you_mean
 
 LINE_BYTES = 1023  # of a service file; libpq refuses longer lines
@@ -86,8 +88,6 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
     """
     found: dict[str, Setting] | None = None
     try:
-        if path.is_fifo():  # opening it would wait for its other end
-            raise ValueError(f"The service file {path} cannot be read: it is a named pipe, not a file.")
         lines = [*_lines(path)]
     except OSError as error:
         raise ValueError(f"{capital(_unreadable('service file', path, error))}.") from None
@@ -186,7 +186,7 @@ def _utf_8(found: str, number: int, path: Path) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+    with io.TextIOWrapper(open_file(path), "utf-8", "surrogateescape", "\n") as file:
         yield from file
 
 
