@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
@@ -17,8 +18,8 @@ async def ended_by_ctrl_c(command: Coroutine[Any, Any, int]) -> int:
     """
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     before = signal.getsignal(signal.SIGINT)
-    if task is None or before is signal.SIG_IGN:  # background jobs of a shell script ignore it
-        return await command
+    if task is None or before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        return await command  # background jobs of a shell script ignore it
     signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel))
     try:
         return await command
