@@ -254,10 +254,20 @@ async def _build(dsn: str, engine: str, *, filled: bool = False) -> datetime:
     try:
         await (fill if filled else install)(connection, engine)
         filled_at: datetime = await connection.fetchval("SELECT now()")
-        await connection.execute("ANALYZE")
+        await analyze(connection)
         return filled_at
     finally:
         await connection.close()
+
+
+async def analyze(connection: asyncpg.Connection[Any]) -> None:
+    """Gather statistics of all tables but the server's own, which takes a fifth of the time."""
+    await connection.execute(
+        "DO $$ DECLARE names text; BEGIN "
+        "SELECT string_agg(c.oid::regclass::text, ', ') INTO names FROM pg_class c "
+        "WHERE c.relkind IN ('r', 'p') AND c.oid >= 16384 AND c.relpersistence <> 't'; "
+        "EXECUTE coalesce('ANALYZE ' || names, 'SELECT'); END $$"
+    )
 
 
 async def _move_to_now(dsn: str, filled_at: datetime) -> None:

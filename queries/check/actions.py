@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any
@@ -30,6 +31,7 @@ from queries.write.action_transaction import ActionTransaction, Request
 
 REASON = "unstick engine check"
 ALONE = 3  # nodes of an action that are changed one by one
+ALIKE = 3  # nodes of a kind and a status whose texts are edited
 FAILED = (Outcome.STALE, Outcome.GONE, Outcome.DENIED, Outcome.CONFLICT, Outcome.UNKNOWN)
 
 
@@ -201,7 +203,7 @@ class ActionCheck:
         """
         tried = Tried(action=action, changed={}, arguments={})
         flags = {a.name: True for a in action.arguments if a.type == "flag"}
-        for node in nodes:
+        for node in _alike(nodes):
             plan = await edit_plan(self.workspace, self.reader, action, node)
             for more in ({}, flags) if flags else ({},):
                 if plan is None:
@@ -227,7 +229,7 @@ class ActionCheck:
                 self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
 
     async def _edit_outside(self, action: Action, nodes: Collection[Node]) -> None:
-        for node in nodes:
+        for node in _alike(nodes):
             plan = await edit_plan(self.workspace, self.reader, action, node)
             if plan is not None:
                 self._none_changed(action, await perform.dry_run(self.workspace, plan, REASON, plan.arguments))
@@ -417,6 +419,15 @@ class ActionCheck:
         if changed:
             message = "it changes a node of another version than the one that was seen: the guard is missing"
             self.notes.fault(self._at(tried.action, "change"), f"{tried.action.name}: {message}")
+
+
+def _alike(nodes: Iterable[Node]) -> Iterable[Node]:
+    """Yield a few nodes of each kind and status."""
+    seen = Counter[tuple[str, str | None]]()
+    for node in nodes:
+        seen[node.kind, node.status] += 1
+        if seen[node.kind, node.status] <= ALIKE:
+            yield node
 
 
 async def edit_plan(workspace: Workspace, reader: Reader, action: Action, node: Node) -> Plan | None:

@@ -317,11 +317,11 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
 async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> None:
     """Check that a finding is the same if it is read for its node only."""
     at, local = _of(reader, f"findings/{finding.code}"), reader.local(finding.node_id)
-    alone = await reader.findings([finding.node_id])
-    same = [each for each in alone.found if each.code == finding.code]
-    if not same:
-        notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
-    elif any(each.node_id != finding.node_id for each in same):
+    async with reader.database.reading() as transaction:
+        alone, why = await reader.findings_of(transaction, reader.finding_specs[finding.code], [finding.node_id])
+    if why or not alone:
+        notes.fault(at, f"{local}: {why or 'the finding is not there if it is read for this node only ($ids)'}")
+    elif set(alone) != {finding.node_id}:
         notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
 
 

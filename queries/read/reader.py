@@ -327,7 +327,7 @@ class Reader:
         The reason is "" if all are known. In a transaction that has begun. Raises DatabaseError.
         """
         skipped: list[SkippedFinding] = []
-        found = await self._found(transaction, spec, [self.local(i) for i in ids], len(ids), skipped, [])
+        found = await self._found(transaction, spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
         return tuple(dict.fromkeys(finding.node_id for finding in found)), "; ".join(each.why for each in skipped)
 
     async def related(self, transaction: Transaction, ids: Sequence[str], most: int) -> Rows:

@@ -13,7 +13,7 @@ import asyncpg
 from console.demo.engine import CONNECTION_ERRORS
 from tests import ages
 from tests.drills import surroundings
-from tests.servers import PostgresServer
+from tests.servers import PostgresServer, analyze
 
 Connection: TypeAlias = "asyncpg.Connection[Any]"
 
@@ -96,7 +96,7 @@ class Scene:
         """Insert the healthy surroundings."""
         await self.engine.fill(self)
         self.worker = await self.role("worker")
-        await self.sql("ANALYZE")
+        await analyze(self.admin)
 
     # People and programs
 

@@ -79,7 +79,7 @@ def old_words() -> list[str]:
 def pattern(word: str) -> re.Pattern[str]:
     """Return a pattern for a word, its plural, and a phrase that a line break divides."""
     words = PATTERNS.get(word, re.escape(word).replace("\\ ", "~") + "s?").replace("~", r"\s+(?:(?:#|--) *)?")
-    return re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?:{words})(?!\w)")  # `starts` checks what is before it, which is ten times as fast
 
 
 def plain(text: str) -> str:
@@ -89,6 +89,12 @@ def plain(text: str) -> str:
 
 def allowed(path: str, word: str) -> bool:
     return any(Path(path).match(name) and (words is None or word in words) for name, words in FOREIGN.items())
+
+
+def starts(text: str, hit: re.Match[str]) -> bool:
+    """Return True if a hit begins where a word begins."""
+    before = text[hit.start() - 1 : hit.start()]
+    return not (before.isalnum() or before == "_")
 
 
 def old_words_in_use() -> list[Place]:
@@ -102,7 +108,7 @@ def old_words_in_use() -> list[Place]:
         for word, expression in patterns.items():
             may_be = word in PATTERNS or word.split()[0] in lower  # ten times as fast as the expression
             if may_be and not allowed(path, word):
-                hits = {text.count("\n", 0, hit.start()) for hit in expression.finditer(text)}
+                hits = {text.count("\n", 0, hit.start()) for hit in expression.finditer(lower) if starts(lower, hit)}
                 found += [Place(path, line, word) for line in sorted(hits)]
     return sorted(found)
 
