@@ -16,6 +16,7 @@ from queries.db import database
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 
@@ -55,7 +56,7 @@ def wake(dsn: str, node: str, home: Path) -> Answer:
     return answer
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 def test_a_change_that_a_failover_has_lost_is_said_by_audit(
     own_server: PostgresServer, tmp_path: Path, place: str
 ) -> None:

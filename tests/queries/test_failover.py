@@ -65,7 +65,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 # What a new primary does not have
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 async def test_chunks_that_a_failover_has_lost_are_reported(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:

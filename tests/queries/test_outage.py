@@ -274,7 +274,7 @@ async def test_a_list_is_private_locked_and_of_one_database(
     await workspace.close()
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 @pytest.mark.parametrize("lines", ["all", "torn", "head"])
 async def test_a_chunk_without_an_outcome_is_asked_for(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str, lines: str
@@ -335,7 +335,7 @@ async def test_a_list_that_cannot_be_written_begins_nothing(
     await workspace.close()
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_lost(
     own_server: PostgresServer, tmp_path: Path, place: str
 ) -> None:

@@ -184,7 +184,7 @@ async def test_stop_lets_both_end(
 
 
 @proof
-@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     eternaltwin_db: EternaltwinDb,
     eternaltwin: str,
