@@ -91,6 +91,8 @@ def parse(text: str) -> Target:
     for word, variable in libpq_words.VARIABLES.items():
         if word not in settings and variable in os.environ:
             settings[word] = Setting(os.environ[variable], f"the variable {variable}")
+    if "sslmode" not in settings and os.environ.get("PGREQUIRESSL", "").startswith("1"):
+        settings["sslmode"] = Setting("require", "the variable PGREQUIRESSL")
     for word, setting in settings.items():
         for value in (setting.value, *setting.parts):
             if fault := libpq_words.fault(word, value):

@@ -20,6 +20,7 @@ from queries.suggest import did_you_mean
 LINE_BYTES = 1023  # of a service file; libpq refuses longer lines
 # Folders of the machine's pg_service.conf. libpq knows the one that it was built with, which depends on the package.
 SYSTEM_FOLDERS = ("/etc/postgresql-common", "/etc/sysconfig/pgsql", "/usr/local/pgsql/etc", "/etc/postgresql")
+IN_SERVICES = ALL - {"requiressl"}  # libpq knows that one in strings only
 _BLANKS = " \t\n\v\f\r"
 
 
@@ -108,9 +109,9 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
                 raise ValueError(f"{capital(where)} has no '='. Each line of a service is a word, '=' and its value.")
             if word == "service":
                 raise ValueError(f"{capital(where)} names a service. A service cannot refer to another one.")
-            if word not in ALL:
-                spaced = word.rstrip(_BLANKS) in ALL
-                advice = ": write no blank before '='" if spaced else did_you_mean(word, ALL)
+            if word not in IN_SERVICES:
+                spaced = word.rstrip(_BLANKS) in IN_SERVICES
+                advice = ": write no blank before '='" if spaced else did_you_mean(word, IN_SERVICES)
                 raise ValueError(_ended(f"{capital(where)} has a word that psql does not know{advice}"))
             found.setdefault(word, Setting(value, where))
     return found
