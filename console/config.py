@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from queries import duration, user_dirs
 from queries.db.redaction import redact
-from queries.safe_text import safe_text
-from queries.state_file import insecure, open_file
-from queries.suggest import did_you_mean, quoted
+from queries.files import user_dirs
+from queries.files.state_file import insecure, open_file
+from queries.text import duration
+from queries.text.safe_text import safe_text
+from queries.text.suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from queries.strict_toml import TomlFile
+    from queries.files.strict_toml import TomlFile
 
 PAGES = ("stuck", "tree", "dead", "audit")
 """Pages that the console may start with."""
@@ -231,7 +232,7 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
     ``doubt``: why another user may have written it, or "". Raises ConfigError, also for a setting that runs code of
     others and is in doubt.
     """
-    from queries.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
+    from queries.files.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
 
     source = TomlFile(shown(path), text)
     try:

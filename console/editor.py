@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
-from queries.state_file import open_file
+from queries.files.state_file import open_file
 
 FALLBACK = "vi"
 NAME = "document.json"  # editors recognise the language by it

@@ -12,7 +12,7 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import NONE, OutsideEngines, outside_engines
 from queries.db.redaction import redact
-from queries.model import Record
+from queries.records.record import Record
 from queries.workspace import Workspace
 
 

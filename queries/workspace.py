@@ -28,26 +28,19 @@ from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
+from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
 from queries.db.shared_sql import statement
-from queries.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
-from queries.model import (
-    AuditLogEntry,
-    Changes,
-    ChangeSource,
-    Durability,
-    Finding,
-    Findings,
-    Incident,
-    Origin,
-    SkippedFinding,
-    split_id,
-)
 from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.suggest import did_you_mean
+from queries.records.action import Durability
+from queries.records.audit import AuditLogEntry, Origin
+from queries.records.change import Changes, ChangeSource
+from queries.records.finding import Finding, Findings, Incident, SkippedFinding
+from queries.records.node import split_id
+from queries.text.suggest import did_you_mean
 from queries.write import audit_chain, audit_log, bulk_list
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal

@@ -8,7 +8,7 @@ from console.cli.arguments import unknown_action
 from console.cli.options import CliOptions
 from console.cli.target import resolve
 from console.text.arguments import arguments, by_action
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 def lines(options: CliOptions, name: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from queries.contract.spec import Action, Argument
-from queries.suggest import suggest
+from queries.text.suggest import suggest
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 

@@ -12,7 +12,7 @@ from console.target import Target
 from console.text import formatting, spans
 from console.text.pages import changes as pages
 from console.text.spans import Spans
-from queries.model import Change, Changes
+from queries.records.change import Change, Changes
 
 
 async def changed(target: Target, *, since: str, limit: int, after: str | None) -> int:

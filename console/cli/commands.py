@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from console.cli.options import CliOptions
-from queries.suggest import suggest
+from queries.text.suggest import suggest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -121,7 +121,7 @@ def incidents(context: Context, incomplete: str) -> Iterator[CompletionItem[str]
 
 def terms(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield terms of a filter with a known value, such as ``finding:overdue``."""
-    from queries.model import Phase
+    from queries.records.node import Phase
 
     known = tuple(_engines(context))
     specs = [engine.spec for engine in known]

@@ -12,10 +12,11 @@ from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named
 from console.text.spans import Spans
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import DeadLetter, DeadLetterReport, Group, Record
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import dead_letters
 from queries.read.reader import Reader
+from queries.records.dead_letter import DeadLetter, DeadLetterReport, Group
+from queries.records.record import Record
 
 
 class DeadLettersByEngine(Record):

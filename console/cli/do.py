@@ -28,11 +28,13 @@ from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import count_nodes, plan_versions
 from queries.contract.spec import Action
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Record, Result, Risk, split_id
+from queries.db.errors import DatabaseError
 from queries.read import guard_token
 from queries.read.reader import Reader
-from queries.safe_text import lost_bytes
+from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
+from queries.records.node import split_id
+from queries.records.record import Record
+from queries.text.safe_text import lost_bytes
 from queries.workspace import Workspace
 from queries.write import bulk_list, undo
 from queries.write.audit_log import TABLE, operator

@@ -14,7 +14,7 @@ from console.cli.output import output_for
 from console.target import Target
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans, crop
-from queries.model import Incident
+from queries.records.finding import Incident
 
 # The console enters the alternate screen a second time and leaves it once. Terminals with one place for a saved
 # cursor save it again then: it has to be back where it was.

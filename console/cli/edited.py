@@ -13,10 +13,10 @@ from console.cli import prompts
 from console.cli.output import say
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
-from queries.errors import DatabaseError
-from queries.model import Node, a_kind
+from queries.db.errors import DatabaseError
 from queries.read import documents
 from queries.read.reader import Reader
+from queries.records.node import Node, a_kind
 from queries.workspace import Workspace
 
 UNCHANGED = "Nothing was changed."

@@ -18,7 +18,7 @@ from queries.check.report import Check, Report
 from queries.contract import proven
 from queries.contract.engine import Engine
 from queries.contract.outside import OutsideEngines
-from queries.errors import Fault
+from queries.records.fault import Fault
 from queries.workspace import Workspace
 
 SUPERUSER = (

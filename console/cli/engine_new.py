@@ -14,10 +14,10 @@ from console.text.spans import Spans
 from queries.contract.builtin import builtin
 from queries.contract.outside import standard_place, wrong_name
 from queries.db.database import Database
-from queries.model import Record
 from queries.propose.catalog import read_table
 from queries.propose.files import files, save
 from queries.propose.proposal import engine_name, propose
+from queries.records.record import Record
 
 
 class Asked(Record):

@@ -13,9 +13,9 @@ from queries.contract.builtin import builtin_folder
 from queries.contract.engine import BrokenEngineError
 from queries.contract.folder import TOML, Folder, read
 from queries.contract.loader import derived_files
-from queries.model import Record
-from queries.statement import EngineFileError
-from queries.suggest import did_you_mean
+from queries.files.statement import EngineFileError
+from queries.records.record import Record
+from queries.text.suggest import did_you_mean
 
 
 class DerivedFiles(Record):

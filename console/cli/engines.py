@@ -13,9 +13,10 @@ from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Count, Record
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
+from queries.records.node import Count
+from queries.records.record import Record
 
 
 class ActionSummary(Record):

@@ -17,8 +17,8 @@ import click
 
 from console.cli.output import say
 from queries.db.redaction import HIDDEN, redact, redact_message, secrets
-from queries.safe_text import safe_text
-from queries.state_file import open_private
+from queries.files.state_file import open_private
+from queries.text.safe_text import safe_text
 
 FAILED, USAGE, MISSING, INTERRUPTED = 1, 2, 3, 130
 
@@ -58,7 +58,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
 def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
     from queries.contract.engine import BrokenEngineError
-    from queries.errors import DatabaseError
+    from queries.db.errors import DatabaseError
     from queries.workspace import MissingError, UnknownIdError
 
     if isinstance(error, MissingError):

@@ -12,8 +12,8 @@ from console.cli.target import access_warnings, opened
 from console.target import Target
 from console.text.pages import search as pages
 from console.text.spans import Spans
-from queries.model import Hits, Search
 from queries.read.search import is_full, search, sought, sure
+from queries.records.node import Hits, Search
 from queries.workspace import Workspace
 
 NOT_FOUND = 3

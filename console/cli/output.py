@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from console.text.encodings import takes_unicode
-from queries.safe_text import safe_json, safe_text
+from queries.text.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
     from console.target import Target

@@ -17,6 +17,6 @@ def version(distribution: str = "unstick") -> str | None:
 
 def state_dir() -> Path:
     """Return the folder of crash files and of the local audit log."""
-    from queries.user_dirs import folder
+    from queries.files.user_dirs import folder
 
     return folder("state")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import click
 
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 def possible() -> bool:

@@ -24,8 +24,11 @@ from queries.actions.plan import count_nodes
 from queries.actions.redrive_plan import Run
 from queries.actions.redrive_rules import Ask, Ended, Reason, Revive, Settings, Step, parse_settings
 from queries.actions.redrive_world import Console
-from queries.errors import DatabaseError
-from queries.model import DeadLetter, Outcome, Record, RedriveReport, Redrives
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
+from queries.records.dead_letter import DeadLetter
+from queries.records.record import Record
+from queries.records.redrive import RedriveReport, Redrives
 from queries.workspace import Workspace
 
 STOPPED, ASKS = 7, 8  # exit codes

@@ -10,7 +10,7 @@ from click import UsageError
 from console.cli.output import Output, say
 from console.model.refresh_clock import SHARE, RefreshClock
 from queries.db.backoff import Backoff
-from queries.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.workspace import Workspace
 
 

@@ -10,18 +10,13 @@ import msgspec
 from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch
 from console.cli.output import FORMAT
 from queries.check.report import Report
-from queries.model import (
-    Blockers,
-    Changes,
-    Detail,
-    DryRun,
-    Outcomes,
-    RedrivePreview,
-    RedriveReport,
-    Redrives,
-    Search,
-    Stuck,
-)
+from queries.records.action import DryRun, Outcomes
+from queries.records.change import Changes
+from queries.records.detail import Detail
+from queries.records.finding import Stuck
+from queries.records.lock import Blockers
+from queries.records.node import Search
+from queries.records.redrive import RedrivePreview, RedriveReport, Redrives
 from queries.write.audit_chain import Verification
 
 ANSWERS: dict[str, tuple[type, ...]] = {

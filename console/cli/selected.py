@@ -18,9 +18,11 @@ from console.model.filter import Filter
 from console.model.selection import PAGE, may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
-from queries.errors import DatabaseError
-from queries.model import OPEN, DeadLetter, Incident, Record
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
+from queries.records.dead_letter import DeadLetter
+from queries.records.finding import OPEN, Incident
+from queries.records.record import Record
 from queries.workspace import Workspace
 
 MOST = 2000  # nodes of each finding that are read for --incident

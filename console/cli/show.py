@@ -11,9 +11,9 @@ from console.cli.target import opened
 from console.target import Target
 from console.text.arguments import arguments
 from console.text.pages import detail as pages
-from queries.model import Node
 from queries.read.reader import Reader
-from queries.safe_text import lost_bytes
+from queries.records.node import Node
+from queries.text.safe_text import lost_bytes
 
 
 async def show(target: Target, text: str, size: int) -> int:

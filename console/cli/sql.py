@@ -10,8 +10,8 @@ from console.cli.output import Output
 from console.cli.target import resolve
 from queries.actions import perform
 from queries.contract.spec import Action
-from queries.model import Record
-from queries.suggest import did_you_mean
+from queries.records.record import Record
+from queries.text.suggest import did_you_mean
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 

@@ -16,9 +16,9 @@ from console.target import Target
 from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Finding, Findings, SkippedFinding, Stuck
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
+from queries.records.finding import Finding, Findings, SkippedFinding, Stuck
 from queries.workspace import Workspace
 
 STUCK = 4  # exit code

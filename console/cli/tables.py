@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
-from queries.model import OPEN, Count, Finding, Incident, Node, Precision
-from queries.safe_text import safe_text
+from queries.records.finding import OPEN, Finding, Incident
+from queries.records.node import Count, Node, Precision
+from queries.text.safe_text import safe_text
 
 Cell = str | tuple[str, str]
 """A text, or a text with its style."""

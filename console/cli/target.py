@@ -16,13 +16,13 @@ from console.cli.options import CliOptions
 from console.cli.output import say
 from console.config import Context, load
 from console.target import Target, engine_words, outside
-from queries import duration
 from queries.contract.builtin import builtin
 from queries.contract.outside import PROPOSE, names
+from queries.db.errors import DatabaseError
 from queries.db.redaction import without_passwords
-from queries.errors import DatabaseError
-from queries.model import Node
 from queries.read.reader import Reader
+from queries.records.node import Node
+from queries.text import duration
 from queries.workspace import UnknownIdError, Workspace
 
 

@@ -17,9 +17,10 @@ from console.model.selection import LOOKED, finding_terms, may_match, select, us
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Node, Page, Record, ScanRequired
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
+from queries.records.node import Node, Page, ScanRequired
+from queries.records.record import Record
 
 PAGE = 100  # nodes read at a time
 LEVELS = 2  # of the tree that are shown without a filter

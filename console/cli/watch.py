@@ -20,7 +20,8 @@ from console.cli.repeat import repeat
 from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.spans import Make
-from queries.model import Incident, Record
+from queries.records.finding import Incident
+from queries.records.record import Record
 
 TRIES = 3  # of the command for one incident
 PATIENCE = 60.0  # seconds until a command is ended

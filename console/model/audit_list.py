@@ -6,7 +6,7 @@ from typing import Final
 
 from console.model.filter import Fields
 from console.model.row_list import Grouping
-from queries.model import AuditLogEntry
+from queries.records.audit import AuditLogEntry
 
 
 def who(entry: AuditLogEntry) -> str:

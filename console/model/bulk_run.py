@@ -11,8 +11,8 @@ import msgspec
 
 from queries.actions import wait
 from queries.actions.outcome_sum import OutcomeSum
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Result
+from queries.db.errors import DatabaseError
+from queries.records.action import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list
 

@@ -8,7 +8,7 @@ from typing import Final
 from console.model.audit_list import who
 from console.model.filter import Fields
 from console.model.row_list import Grouping
-from queries.model import Change, Changes
+from queries.records.change import Change, Changes
 
 SECONDS = 600.0  # age of the oldest change that is shown
 

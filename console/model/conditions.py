@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from console.model.filter import ANY, NONE, Filter, Term, Value, allows
-from queries.model import Phase
+from queries.records.node import Phase
 
 COLUMNS = {"status": "status", "owner": "owner", "attempts": "attempts", "age": "created_at", "idle": "changed_at"}
 TEXTS = ("status", "owner")

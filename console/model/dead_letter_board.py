@@ -11,10 +11,12 @@ from typing import Final
 
 from console.model.filter import Fields
 from console.model.row_list import Grouping
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import DeadLetter, Group, Record, ScanRequired
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import dead_letters
 from queries.read.reader import Reader
+from queries.records.dead_letter import DeadLetter, Group
+from queries.records.node import ScanRequired
+from queries.records.record import Record
 
 PAGE = 200  # dead letters per statement
 CAP = 2000  # dead letters of an engine that are read automatically

@@ -20,9 +20,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from queries import duration
-from queries.model import Node, Phase, Record
-from queries.suggest import suggest
+from queries.records.node import Node, Phase
+from queries.records.record import Record
+from queries.text import duration
+from queries.text.suggest import suggest
 
 T = TypeVar("T")
 Codes = Mapping[str, Collection[str]]

@@ -9,9 +9,9 @@ import msgspec
 
 from console.model.filter import Fields
 from console.model.row_list import Grouping
-from queries.model import Hit, Hits, Node
 from queries.read.reader import RANKS, Reader
 from queries.read.search import Sought, only, search, sought
+from queries.records.node import Hit, Hits, Node
 
 FIELDS: Final[Fields[Hit]] = Fields(
     lambda hit: (hit.node.title, hit.node.id, hit.node.status, hit.node.error, hit.node.owner),

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Iterable
 
 from queries.contract.spec import Flow as FlowSpec
-from queries.model import Count, Phase, Precision, Record
+from queries.records.node import Count, Phase, Precision
+from queries.records.record import Record
 
 SPAN = 60.0  # seconds over which a rate is measured
 LEAST = 5.0  # seconds between two samples that are enough for a rate

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from console.text import formatting
-from queries.model import Node, Phase, Record
+from queries.records.node import Node, Phase
+from queries.records.record import Record
 
 LIMIT = 120.0  # seconds after which the console stops watching
 MOST = 200  # nodes that are read again

@@ -28,7 +28,8 @@ from console.model.tree_entry import (
     tail_id,
 )
 from console.model.visible_rows import VisibleRows
-from queries.model import Node, Record
+from queries.records.node import Node
+from queries.records.record import Record
 
 __all__ = ["Change", "EdgeRow", "Forest", "Row", "tail_id"]
 

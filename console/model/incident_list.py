@@ -10,7 +10,9 @@ from typing import Final, TypeVar
 from console.model.filter import Fields
 from console.model.row_list import Grouping
 from queries.contract.server_spec import LABEL
-from queries.model import Finding, Incident, Node, Record, split_id
+from queries.records.finding import Finding, Incident
+from queries.records.node import Node, split_id
+from queries.records.record import Record
 
 T = TypeVar("T")
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from queries.model import Finding, Incident, Record
 from queries.read.reader import Reader
+from queries.records.finding import Finding, Incident
+from queries.records.record import Record
 from queries.workspace import Workspace
 
 PAGE = 500  # nodes read at a time

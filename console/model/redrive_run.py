@@ -10,7 +10,7 @@ from queries.actions import redrive_plan, redrive_world
 from queries.actions.redrive_plan import Run
 from queries.actions.redrive_rules import Ask, Step
 from queries.actions.redrive_world import Console
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 from queries.workspace import Workspace
 
 

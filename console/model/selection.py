@@ -13,8 +13,10 @@ import msgspec
 
 from console.model.conditions import compares_more, conditions
 from console.model.filter import ANY, Filter, Term, Value, allows, matches
-from queries.model import Finding, Findings, Node, Page, Record
 from queries.read.reader import Reader
+from queries.records.finding import Finding, Findings
+from queries.records.node import Node, Page
+from queries.records.record import Record
 
 PAGE = 500  # nodes read at a time
 LOOKED = 10_000  # nodes of an engine that are compared with a filter

@@ -21,9 +21,11 @@ from queries.actions import unfinished
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
-from queries.errors import NO_CONNECTION, DatabaseError, LostError
-from queries.model import Count, DryRun, Finding, Incident, Node, SkippedFinding
+from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
 from queries.read.reader import Reader
+from queries.records.action import DryRun
+from queries.records.finding import Finding, Incident, SkippedFinding
+from queries.records.node import Count, Node
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 
 from console.model.chunked_list import ListChunk
-from queries.model import Node, Record
+from queries.records.node import Node
+from queries.records.record import Record
 
 NEARBY = 64  # siblings compared at once
 MAX_GUIDES = 24  # levels for which a row lists its guides

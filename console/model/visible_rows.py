@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from console.model.chunked_list import ChunkedList
 from console.model.tree_entry import TreeEntry, rows_of
-from queries.model import Node
+from queries.records.node import Node
 
 
 class VisibleRows:

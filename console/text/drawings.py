@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console.text import formatting, graph, timeline
 from console.text.spans import Spans
-from queries.model import Section
+from queries.records.detail import Section
 
 
 def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tuple[str, list[Spans]]:

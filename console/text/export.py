@@ -14,8 +14,10 @@ from console.text import formatting
 from console.text.pages.audit_entry import target, who
 from console.text.pages.row_diff import tally
 from console.text.spans import text
-from queries.model import AuditLogEntry, Finding, Node
-from queries.safe_text import safe_text
+from queries.records.audit import AuditLogEntry
+from queries.records.finding import Finding
+from queries.records.node import Node
+from queries.text.safe_text import safe_text
 
 CSV = (
     "time",

@@ -14,9 +14,10 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from console.text.ascii import to_ascii
-from queries.duration import DAY, HOUR, MINUTE, spelled
-from queries.model import Count, Origin, Phase, Precision
-from queries.safe_text import safe_text
+from queries.records.audit import Origin
+from queries.records.node import Count, Phase, Precision
+from queries.text.duration import DAY, HOUR, MINUTE, spelled
+from queries.text.safe_text import safe_text
 
 NONE: Final = "–"
 

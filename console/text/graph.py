@@ -14,8 +14,9 @@ from typing import Any
 
 from console.text import formatting
 from console.text.spans import Spans
-from queries.model import Phase, Record
-from queries.safe_text import safe_text
+from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 MAX_STEPS = 500  # steps drawn
 RAILS = 24  # most columns for rails

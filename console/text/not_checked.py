@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from queries.model import SkippedFinding
+from queries.records.finding import SkippedFinding
 
 
 def by_reason(skipped: Iterable[SkippedFinding]) -> Iterator[tuple[str, str]]:

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import islice
 
 from console.text.formatting import crop
-from queries.json_text import NotJson, layout
-from queries.model import Payload
-from queries.safe_text import safe_text
+from queries.records.detail import Payload
+from queries.text.json_text import NotJson, layout
+from queries.text.safe_text import safe_text
 
 LINES = 5000
 

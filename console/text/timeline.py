@@ -12,8 +12,9 @@ from typing import Any
 
 from console.text import formatting
 from console.text.spans import Spans
-from queries.model import Phase, Record
-from queries.safe_text import safe_text
+from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 MAX_LANES = 60  # lanes drawn
 MAX_CHANGES = 300  # changes listed

@@ -36,9 +36,10 @@ from console.tui.screens.dialog import Dialog
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.actions.plan import Plan, plan_selection
-from queries.errors import DatabaseError
-from queries.model import DeadLetter, Node
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.dead_letter import DeadLetter
+from queries.records.node import Node
+from queries.text.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
 BETWEEN = "between"  # mode without a page, while all pages are replaced

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from queries import user_dirs
-from queries.state_file import open_private
+from queries.files import user_dirs
+from queries.files.state_file import open_private
 
 MAX_BYTES = 74_000  # base64 bytes that most terminals accept in one OSC 52
 UNSUPPORTED_TERMS = {"dumb", "linux", "vt100", "vt220", "ansi"}

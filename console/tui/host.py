@@ -11,7 +11,8 @@ from console.model.session import Session
 from console.text.formatting import Times
 from console.tui.keymap import Key
 from queries.actions.plan import Plan
-from queries.model import DeadLetter, Node
+from queries.records.dead_letter import DeadLetter
+from queries.records.node import Node
 
 
 class Host(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from queries.contract.spec import Action
-from queries.model import Record
+from queries.records.record import Record
 
 
 class Key(Record, kw_only=False):

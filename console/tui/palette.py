@@ -16,7 +16,7 @@ from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.screens.base import PageScreen
 from console.tui.textual_compat import ClosedGuard
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 class Palette(ClosedGuard[None], CommandPalette):

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 from console import garbage
 from console.model.session import Opener, in_front
 from console.target import Target
-from queries.errors import DatabaseError
-from queries.model import Findings, Incident
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
-from queries.safe_text import safe_text
+from queries.records.finding import Findings, Incident
+from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from textual.theme import Theme
 
-from queries.model import Phase
+from queries.records.node import Phase
 
 _DARK = {
     Phase.FAILED: "#f0716b",

@@ -13,8 +13,9 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 import msgspec
 
 from queries.db.backoff import Backoff
-from queries.errors import DatabaseError
-from queries.model import Outcome, Outcomes, Record, Result
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome, Outcomes, Result
+from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import commit_status
 from queries.write.action_transaction import Committed, Request

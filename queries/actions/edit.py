@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.actions.plan import Plan, plan_versions
-from queries.errors import DatabaseError
-from queries.json_text import ALIGNED, NotJson, Number, parse, pretty, respelled
-from queries.model import Edit, Mark, Node
+from queries.db.errors import DatabaseError
 from queries.read import documents, guard_token
 from queries.read.documents import Document
 from queries.read.reader import Reader
+from queries.records.action import Edit, Mark
+from queries.records.node import Node
+from queries.text.json_text import ALIGNED, NotJson, Number, parse, pretty, respelled
 from queries.workspace import Workspace
 
 PLACES = 20_000  # places of the successes that are learned

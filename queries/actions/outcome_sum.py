@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from queries.model import Durability, Outcomes, Result, RowChange
+from queries.records.action import Durability, Outcomes, Result, RowChange
 from queries.write.failover import Journal
 
 

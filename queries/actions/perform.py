@@ -35,8 +35,7 @@ from queries.contract.engine import Engine
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.database import Transaction
-from queries.db.shared_sql import statement
-from queries.errors import (
+from queries.db.errors import (
     NO_CONNECTION,
     ConflictError,
     DatabaseError,
@@ -48,10 +47,8 @@ from queries.errors import (
     TableLockedError,
     UnencodableError,
 )
-from queries.model import (
-    BULK,
-    OTHERS,
-    AuditLogEntry,
+from queries.db.shared_sql import statement
+from queries.records.action import (
     DryRun,
     Durability,
     OtherRows,
@@ -63,6 +60,7 @@ from queries.model import (
     Undo,
     titled,
 )
+from queries.records.audit import BULK, OTHERS, AuditLogEntry
 from queries.workspace import Workspace
 from queries.write import audit_log, blast_radius, commit_status, failover, gate, redrive_log, transaction_mark, undo
 from queries.write import bulk_list as bulk_lists

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import Action
-from queries.errors import DatabaseError
-from queries.model import Edit, Node, Outcome, Record, Result, a_kind, split_id
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
 from queries.read.sentence import plural
-from queries.safe_text import safe_text
+from queries.records.action import Edit, Outcome, Result
+from queries.records.node import Node, a_kind, split_id
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 from queries.write import undo
 

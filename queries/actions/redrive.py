@@ -26,8 +26,8 @@ from queries.actions.redrive_rules import (
     Watch,
 )
 from queries.db.backoff import Backoff
-from queries.errors import NO_CONNECTION
-from queries.model import Answer, Durability
+from queries.db.errors import NO_CONNECTION
+from queries.records.action import Answer, Durability
 
 LOOK = 0.5  # most seconds between two looks at the revived nodes
 PATIENCE = 900.0  # seconds to wait for a lost server

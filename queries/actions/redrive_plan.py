@@ -13,22 +13,15 @@ from queries.actions import perform
 from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.actions.redrive_rules import UNITS, Ask, Ended, Member, Pace, Redrive, Settings, Sign, Step, sizes
 from queries.contract.spec import Action, Revival
-from queries.errors import DatabaseError
-from queries.model import (
-    Answer,
-    AuditLogEntry,
-    CohortReport,
-    DeadLetter,
-    Durability,
-    Node,
-    Phase,
-    Record,
-    RedrivePreview,
-    RedriveReport,
-    Redrives,
-)
+from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.reader import Reader
+from queries.records.action import Answer, Durability
+from queries.records.audit import AuditLogEntry
+from queries.records.dead_letter import DeadLetter
+from queries.records.node import Node, Phase
+from queries.records.record import Record
+from queries.records.redrive import CohortReport, RedrivePreview, RedriveReport, Redrives
 from queries.workspace import MissingError, Workspace
 from queries.write import audit_log, redrive_log, undo_rights
 from queries.write.redrive_log import Fence

@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from queries import duration
-from queries.model import Answer, Durability, Outcome, Phase, Record, Result
+from queries.records.action import Answer, Durability, Outcome, Result
+from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text import duration
 
 COHORTS = (1, 5, 25)
 MOST = 500  # nodes of a cohort: one transaction, so that each has one audit log entry

@@ -15,9 +15,9 @@ from queries.actions.plan import current_reader
 from queries.actions.redrive import Decisions, Runner
 from queries.actions.redrive_plan import Run, event_entry, first_part, named, read_signs
 from queries.actions.redrive_rules import Ask, Ended, Event, Extended, Judged, Revive, Revived, judge
-from queries.errors import DatabaseError, LostError
-from queries.model import Answer, Outcome, Result
+from queries.db.errors import DatabaseError, LostError
 from queries.read.reader import Reader
+from queries.records.action import Answer, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, redrive_log
 

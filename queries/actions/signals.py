@@ -15,21 +15,12 @@ import msgspec
 from queries.actions.plan import Plan
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
+from queries.db.errors import DatabaseError, DeniedError, LostError
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, DeniedError, LostError
-from queries.model import (
-    AuditLogEntry,
-    DryRun,
-    Node,
-    Outcome,
-    Outcomes,
-    Phase,
-    Result,
-    Risk,
-    RowChange,
-    Support,
-    titled,
-)
+from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk, RowChange, titled
+from queries.records.audit import AuditLogEntry
+from queries.records.finding import Support
+from queries.records.node import Node, Phase
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 

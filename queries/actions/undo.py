@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from queries.actions.plan import Plan, plan_versions
-from queries.errors import DatabaseError
-from queries.model import BULK, AuditLogEntry
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
+from queries.records.audit import BULK, AuditLogEntry
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import undo
 

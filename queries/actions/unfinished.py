@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import bulk_list
 

@@ -17,7 +17,7 @@ import msgspec
 
 from queries.actions import perform
 from queries.actions.bulk import Progress
-from queries.model import DryRun, Outcome, Outcomes, Result
+from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.action_transaction import CHANGED_MEANWHILE

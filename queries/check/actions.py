@@ -18,13 +18,15 @@ from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.database import Transaction
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import OPEN, DryRun, Node, Outcome, Phase, Result, RowChange
-from queries.psql_text import array
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.files.statement import Statement
+from queries.files.strict_toml import TomlFile
 from queries.read import documents
 from queries.read.reader import Reader
-from queries.statement import Statement
-from queries.strict_toml import TomlFile
+from queries.records.action import DryRun, Outcome, Result, RowChange
+from queries.records.finding import OPEN
+from queries.records.node import Node, Phase
+from queries.text.psql_text import array
 from queries.workspace import Workspace
 from queries.write import audit_log, gate
 from queries.write.action_transaction import ActionTransaction, Request

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from queries.check.report import Check, Notebook
 from queries.contract.rows import SHAPES, columns, required
 from queries.db.database import Description, Transaction
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import DRAWN, Record
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.files.statement import PARAMETERS, Statement
+from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
-from queries.statement import PARAMETERS, Statement
-from queries.strict_toml import TomlFile
+from queries.records.detail import DRAWN
+from queries.records.record import Record
 
 PAYLOAD = {"payload", "size"}
 _SAME = {"text": "text", "varchar": "text", "jsonb": "text", "json": "text", "int4": "int", "int8": "int"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from queries.check.report import Notebook
 from queries.contract.engine import Engine
 from queries.contract.sql_calls import Token, tokens_of
-from queries.statement import Statement
+from queries.files.statement import Statement
 
 _STRENGTHS = (("update",), ("no", "key", "update"), ("share",), ("key", "share"))
 

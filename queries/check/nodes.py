@@ -12,12 +12,13 @@ from queries.contract.defaults import ENDED
 from queries.contract.id_forms import why_malformed
 from queries.contract.phases import phases_of
 from queries.contract.references import evidence_names
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Finding, Node, Page, Phase
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.files.statement import Statement
+from queries.files.strict_toml import TomlFile
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
-from queries.statement import Statement
-from queries.strict_toml import TomlFile
+from queries.records.finding import Finding
+from queries.records.node import Node, Page, Phase
 
 MOST = 400  # nodes that are looked at
 FEW = 40  # rows that are read one by one

@@ -17,11 +17,11 @@ from queries.check.scripts import query, script
 from queries.contract.defaults import OF_EXPRESSION
 from queries.contract.engine import Engine
 from queries.db.database import Transaction
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.psql_text import array
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.files.statement import Statement
+from queries.files.strict_toml import TomlFile
 from queries.read.reader import PAGE, Reader
-from queries.statement import Statement
-from queries.strict_toml import TomlFile
+from queries.text.psql_text import array
 from queries.write.action_transaction import ActionTransaction, Request
 
 ROWS = 1_000_000  # of each table

@@ -16,10 +16,11 @@ from queries.check.nodes import known_nodes
 from queries.check.report import Check, Notebook, first
 from queries.check.scripts import script
 from queries.contract.engine import Engine
-from queries.errors import DatabaseError
-from queries.model import Node, Outcome
+from queries.db.errors import DatabaseError
+from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
-from queries.strict_toml import TomlFile
+from queries.records.action import Outcome
+from queries.records.node import Node
 from queries.write.grants import grants
 
 MOST = 5  # nodes of an action

@@ -32,11 +32,12 @@ from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
 from queries.contract.short_forms import EngineToml
 from queries.contract.sql_calls import engine_faults
-from queries.errors import DatabaseError, Fault
-from queries.model import Node
+from queries.db.errors import DatabaseError
+from queries.files.statement import EngineFileError
+from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
-from queries.statement import EngineFileError
-from queries.strict_toml import TomlFile
+from queries.records.fault import Fault
+from queries.records.node import Node
 from queries.workspace import Workspace
 
 SCHEMA, FIXTURE = "schema.sql", "fixture.sql"

@@ -10,8 +10,8 @@ from queries.check.scripts import script
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
-from queries.errors import DatabaseError
-from queries.strict_toml import TomlFile
+from queries.db.errors import DatabaseError
+from queries.files.strict_toml import TomlFile
 from queries.workspace import Workspace
 
 HERE = "_here"  # end of the names of schemas of other engines

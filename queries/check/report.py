@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from queries.errors import DatabaseError, Fault
-from queries.model import Record
-from queries.statement import Statement, locate
-from queries.strict_toml import TomlFile
-from queries.toml_lines import Path
+from queries.db.errors import DatabaseError
+from queries.files.statement import Statement, locate
+from queries.files.strict_toml import TomlFile
+from queries.files.toml_lines import Path
+from queries.records.fault import Fault
+from queries.records.record import Record
 
 
 class Check(Record):

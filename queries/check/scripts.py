@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from queries.psql_text import bound
-from queries.statement import Statement, parse_statement, sql_text
+from queries.files.statement import Statement, parse_statement, sql_text
+from queries.text.psql_text import bound
 
 FOLDER = Path(__file__).parent / "sql"
 

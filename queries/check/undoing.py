@@ -15,11 +15,11 @@ from queries.check.lab import Lab
 from queries.check.report import Check, Notebook, first
 from queries.check.scripts import filled
 from queries.contract.engine import Engine
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Outcomes, Undo
+from queries.db.errors import DatabaseError
+from queries.files.statement import Statement
+from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
-from queries.statement import Statement
-from queries.strict_toml import TomlFile
+from queries.records.action import DryRun, Outcome, Outcomes, Undo
 from queries.workspace import Workspace
 from queries.write import audit_log
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from queries.statement import Statement
+from queries.files.statement import Statement
 
 # A count or the newest row of some is also about the rows that are not there.
 _ABSENT = re.compile(

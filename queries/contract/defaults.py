@@ -13,9 +13,10 @@ from queries.contract.references import keys_of
 from queries.contract.rows import NodeRow, required
 from queries.contract.spec import GONE, Action, Argument, EngineSpec, Kind, Need, RedriveSpec, Revival, Status
 from queries.contract.sql_templates import one_line
-from queries.model import Phase, Undo
-from queries.psql_text import sql_name
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.action import Undo
+from queries.records.node import Phase
+from queries.text.psql_text import sql_name
 
 OF_EXPRESSION = "_is_small"  # end of the name of a need: a status that is no column has no index
 ENDED = (Phase.DONE, Phase.CANCELLED)

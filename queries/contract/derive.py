@@ -14,12 +14,13 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
-from queries.errors import Fault
-from queries.model import Phase, Record
-from queries.psql_text import literal, sql_name
-from queries.statement import NAME, PARAMETERS, SqlText
-from queries.suggest import did_you_mean
-from queries.toml_lines import Path as Setting
+from queries.files.statement import NAME, PARAMETERS, SqlText
+from queries.files.toml_lines import Path as Setting
+from queries.records.fault import Fault
+from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text.psql_text import literal, sql_name
+from queries.text.suggest import did_you_mean
 
 SECTIONS = ("lock", "refused", "rows", "change")
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)

@@ -13,8 +13,8 @@ from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.shared_sql import statement
-from queries.model import Record
-from queries.safe_text import percent
+from queries.records.record import Record
+from queries.text.safe_text import percent
 
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
 SMALL = 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from queries.model import Record
-from queries.psql_text import named
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.record import Record
+from queries.text.psql_text import named
 
 _TEXT = re.compile(
     r"""(?P<text>'(?:[^']|'')*')|(?P<comment>--[^\n]*|/\*.*?\*/)|:"(?P<variable>\w+)"|(?P<quoted>(?:U&)?"[^"]*")""",

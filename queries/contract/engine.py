@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import Action, EngineSpec, Kind
-from queries.errors import Fault
-from queries.model import Record
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.fault import Fault
+from queries.records.record import Record
 
 
 class BrokenEngineError(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from queries.contract.engine import Engine
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 
 
 def check(engine: Engine, label: str, option: str, value: object) -> None:

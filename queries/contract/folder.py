@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from queries.errors import Fault
-from queries.model import Record
-from queries.state_file import open_file, open_private
-from queries.statement import EngineFileError, SqlText, expand
+from queries.files.state_file import open_file, open_private
+from queries.files.statement import EngineFileError, SqlText, expand
+from queries.records.fault import Fault
+from queries.records.record import Record
 
 TOML = "engine.toml"
 CATALOG = "catalog.toml"

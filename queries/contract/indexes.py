@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from queries.model import Record
+from queries.records.record import Record
 
 _MADE = re.compile(
     r"(?:CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(?:\S+ )?ON (?P<table>\S+) ?(?:USING btree ?)?"

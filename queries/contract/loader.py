@@ -18,9 +18,9 @@ from queries.contract.references import names_in_sql, reference_faults
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import Action, EngineSpec, Own
 from queries.contract.spec_faults import SHARED, ParsedFiles, key_of, setting, spec_faults
-from queries.errors import Fault
-from queries.statement import EngineFileError, Statement, parse_sections, parse_statement
-from queries.strict_toml import TomlError, TomlFile
+from queries.files.statement import EngineFileError, Statement, parse_sections, parse_statement
+from queries.files.strict_toml import TomlError, TomlFile
+from queries.records.fault import Fault
 
 
 def load(path: Path, name: str) -> Engine:

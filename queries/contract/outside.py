@@ -11,17 +11,17 @@ from pathlib import Path
 
 import msgspec
 
-from queries import user_dirs
 from queries.contract import proven
 from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import NAME, TOML, read
 from queries.contract.server_spec import LABEL
 from queries.contract.sql_calls import engine_faults
-from queries.errors import Fault
-from queries.model import Record
-from queries.safe_text import safe_text
-from queries.statement import EngineFileError
+from queries.files import user_dirs
+from queries.files.statement import EngineFileError
+from queries.records.fault import Fault
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 UNPROVEN = "the engine is not of unstick, and has not passed `unstick engine check {path}` as it is now"
 OPEN = (

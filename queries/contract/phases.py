@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from queries.contract.spec import Status
-from queries.errors import UnreadableError
-from queries.model import Count, Phase, Precision
+from queries.db.errors import UnreadableError
+from queries.records.node import Count, Phase, Precision
 
 Row = Mapping[str, Any]
 Phases = Mapping[str, tuple[Phase, ...]]

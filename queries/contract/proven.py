@@ -10,8 +10,8 @@ import os
 import time
 from pathlib import Path
 
-from queries import user_dirs
-from queries.state_file import open_private
+from queries.files import user_dirs
+from queries.files.state_file import open_private
 
 
 def path() -> Path:

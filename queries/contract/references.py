@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator
 
 from queries.contract.spec import EngineSpec, FindingSpec
 from queries.contract.spec_faults import ParsedFiles, key_of
-from queries.errors import Fault
-from queries.statement import Statement, locate
-from queries.strict_toml import TomlFile
-from queries.suggest import did_you_mean
+from queries.files.statement import Statement, locate
+from queries.files.strict_toml import TomlFile
+from queries.records.fault import Fault
+from queries.text.suggest import did_you_mean
 
 OF_SAMPLES = frozenset(
     {"changes", "first", "grown", "per_minute", "span", "timeline"}

@@ -16,7 +16,7 @@ import msgspec
 
 from queries.contract.engine import Engine
 from queries.contract.spec import EngineSpec
-from queries.statement import Statement
+from queries.files.statement import Statement
 
 T = TypeVar("T")
 Named = Callable[[str], str]

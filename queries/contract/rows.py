@@ -17,9 +17,12 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from queries.contract.folder import SUBFOLDERS
-from queries.errors import UnreadableError
-from queries.json_text import decoded
-from queries.model import DRAWN, Match, Phase, Precision, Record, Verdict
+from queries.db.errors import UnreadableError
+from queries.records.action import Verdict
+from queries.records.detail import DRAWN
+from queries.records.node import Match, Phase, Precision
+from queries.records.record import Record
+from queries.text.json_text import decoded
 
 Json = Annotated[Any, "json"]
 JsonText = Annotated[Any, "json as text"]

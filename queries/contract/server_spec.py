@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from queries import duration
 from queries.contract.spec import FindingSpec
 from queries.contract.spec_cache import cached
-from queries.model import Record
-from queries.statement import Statement, parse_statement, sql_text
+from queries.files.statement import Statement, parse_statement, sql_text
+from queries.records.record import Record
+from queries.text import duration
 
 LABEL = "server"  # for the server, where a finding names its engine
 FOLDER = Path(__file__).parents[1] / LABEL
@@ -42,7 +42,7 @@ def server_spec() -> ServerSpec:
 
 
 def _parsed() -> ServerSpec:
-    from queries import strict_toml
+    from queries.files import strict_toml
 
     path = FOLDER / "server.toml"
     spec = strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)

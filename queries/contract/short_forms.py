@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from queries.contract.folder import TOML, Folder
-from queries.model import Risk, Support
-from queries.strict_toml import TomlError, TomlFile
-from queries.suggest import did_you_mean
-from queries.toml_lines import Path
+from queries.files.strict_toml import TomlError, TomlFile
+from queries.files.toml_lines import Path
+from queries.records.action import Risk
+from queries.records.finding import Support
+from queries.text.suggest import did_you_mean
 
 Table = dict[str, Any]
 

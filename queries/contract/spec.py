@@ -7,7 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from queries.model import Phase, Proof, Record, Risk, Support, Undo, split_id
+from queries.records.action import Proof, Risk, Undo
+from queries.records.finding import Support
+from queries.records.node import Phase, split_id
+from queries.records.record import Record
 
 
 class Decline(Record, forbid_unknown_fields=True):

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import msgspec
 
-from queries import user_dirs
-from queries.state_file import open_private
+from queries.files import user_dirs
+from queries.files.state_file import open_private
 
 T = TypeVar("T")
 
@@ -40,10 +40,14 @@ PARSERS = (
     "contract/sql_templates.py",
     "contract/spec.py",
     "contract/spec_faults.py",
-    "duration.py",
-    "model.py",
-    "statement.py",
-    "strict_toml.py",
+    "files/statement.py",
+    "files/strict_toml.py",
+    "records/action.py",
+    "records/detail.py",
+    "records/finding.py",
+    "records/node.py",
+    "records/record.py",
+    "text/duration.py",
 )
 
 

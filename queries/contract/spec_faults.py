@@ -9,16 +9,19 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from queries import duration
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action, EngineSpec
-from queries.errors import Fault
-from queries.model import DRAWN, Record, Support, Undo
-from queries.statement import Statement
-from queries.strict_toml import TomlFile
-from queries.suggest import did_you_mean
+from queries.files.statement import Statement
+from queries.files.strict_toml import TomlFile
+from queries.records.action import Undo
+from queries.records.detail import DRAWN
+from queries.records.fault import Fault
+from queries.records.finding import Support
+from queries.records.record import Record
+from queries.text import duration
+from queries.text.suggest import did_you_mean
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 OPTIONAL = ("matching", "dead", "changed", "options", "progress", "search", "related", "rows")

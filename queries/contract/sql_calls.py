@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from queries.contract.engine import Engine
-from queries.errors import Fault
-from queries.model import Record
-from queries.psql_text import named
-from queries.statement import Statement, locate
+from queries.files.statement import Statement, locate
+from queries.records.fault import Fault
+from queries.records.record import Record
+from queries.text.psql_text import named
 
 SERVER = "pg_catalog"
 _TOKEN = re.compile(
@@ -57,7 +57,7 @@ class Token(Record):
 @cache
 def allowed() -> Allowed:
     """Return the functions that a folder may call."""
-    from queries.strict_toml import TomlFile  # a command that reads no folder of its own does not need it
+    from queries.files.strict_toml import TomlFile  # a command that reads no folder of its own does not need it
 
     path = Path(__file__).parent / "allowed_functions.toml"
     return TomlFile(str(path), path.read_text("utf-8")).decode(Allowed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queries.model import Record
+from queries.records.record import Record
 
 Rows = Iterable[Mapping[str, Any]]
 

@@ -11,8 +11,8 @@ from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
-from queries.errors import NO_CONNECTION, DatabaseError, readable
-from queries.statement import Statement
+from queries.db.errors import NO_CONNECTION, DatabaseError, readable
+from queries.files.statement import Statement
 
 Rows = Sequence[Mapping[str, Any]]
 

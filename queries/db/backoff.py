@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from queries.errors import RefusedError
+from queries.db.errors import RefusedError
 
 REFUSED = (30.0, 300.0)  # seconds after the first refused login, at most: a few attempts may lock an account
 

@@ -12,10 +12,10 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queries.json_text import decoded
-from queries.model import Record
-from queries.psql_text import array
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.record import Record
+from queries.text.json_text import decoded
+from queries.text.psql_text import array
 
 # Skipped: strings (also dollar-quoted), quoted identifiers and comments. Captured: the numbers of parameters, and
 # strings without the prefix E.

@@ -19,11 +19,10 @@ from typing import Any
 
 import asyncpg
 
-from queries import errors
-from queries.db import asyncpg_compat, libpq_words, tls
+from queries.db import asyncpg_compat, errors, libpq_words, tls
 from queries.db.dsn import Host, Target
+from queries.db.errors import DatabaseError, UnreachableError
 from queries.db.login_methods import LoginGuard
-from queries.errors import DatabaseError, UnreachableError
 
 _STARTING = "57P03"
 _READ_ONLY = {"primary": False, "read-write": False, "read-only": True, "standby": True}

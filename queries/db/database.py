@@ -18,15 +18,10 @@ from typing import Any
 
 import asyncpg
 
-from queries import errors
-from queries.db import asyncpg_compat, blockers, connecting, dsn
+from queries.db import asyncpg_compat, blockers, connecting, dsn, errors
 from queries.db.backoff import Backoff
 from queries.db.batched_query import BatchedQuery, compose, decode
-from queries.db.prepared import Prepared
-from queries.db.redaction import redact
-from queries.db.server_load import Load
-from queries.db.shared_sql import statement
-from queries.errors import (
+from queries.db.errors import (
     DatabaseError,
     DeniedError,
     LockedError,
@@ -38,9 +33,13 @@ from queries.errors import (
     UnreadableError,
     table_locks,
 )
-from queries.model import Record
-from queries.safe_text import has_bytes, shown_bytes
-from queries.statement import Statement, locate, with_parts
+from queries.db.prepared import Prepared
+from queries.db.redaction import redact
+from queries.db.server_load import Load
+from queries.db.shared_sql import statement
+from queries.files.statement import Statement, locate, with_parts
+from queries.records.record import Record
+from queries.text.safe_text import has_bytes, shown_bytes
 
 MINIMUM = 14
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"

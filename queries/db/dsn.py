@@ -16,8 +16,8 @@ from urllib.parse import unquote_to_bytes
 from queries.db import libpq_files, libpq_words
 from queries.db.libpq_files import Setting
 from queries.db.redaction import redact
-from queries.model import Record
-from queries.suggest import did_you_mean
+from queries.records.record import Record
+from queries.text.suggest import did_you_mean
 
 DEFAULT_PORT = 5432
 CONNECT_SECONDS = 10.0  # for each address, if nothing else is said; libpq waits for ever

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from queries.db.database import Transaction
-from queries.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 
 T = TypeVar("T")
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from queries import user_dirs
+from queries.db.errors import capital
 from queries.db.libpq_words import ALL
-from queries.errors import capital
-from queries.state_file import open_file
-from queries.suggest import did_you_mean
+from queries.files import user_dirs
+from queries.files.state_file import open_file
+from queries.text.suggest import did_you_mean
 
 LINE_BYTES = 1023  # of a service file; libpq refuses longer lines
 # Folders of the machine's pg_service.conf. libpq knows the one that it was built with, which depends on the package.

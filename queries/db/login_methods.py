@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 
 METHODS = ("password", "md5", "gss", "sspi", "scram-sha-256", "oauth", "none")
 _LONGEST = 30_000  # bytes of a message before the login is done, as in libpq

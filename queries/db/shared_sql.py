@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from queries.statement import Statement, parse_statement, sql_text
+from queries.files.statement import Statement, parse_statement, sql_text
 
 FOLDER = Path(__file__).parents[1] / "sql"
 

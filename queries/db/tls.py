@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from queries import user_dirs
+from queries.files import user_dirs
 
 _VERSIONS = {
     "tlsv1": ssl.TLSVersion.TLSv1,

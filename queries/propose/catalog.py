@@ -14,11 +14,11 @@ from queries.contract.allowed_words import MOST_WORDS, allowed_words
 from queries.contract.trust import Trust
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database
+from queries.db.errors import DatabaseError, SlowError
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, SlowError
-from queries.model import Record
-from queries.psql_text import bound, sql_name
-from queries.statement import parse_statement, sql_text
+from queries.files.statement import parse_statement, sql_text
+from queries.records.record import Record
+from queries.text.psql_text import bound, sql_name
 
 FOLDER = Path(__file__).parent / "sql"
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}

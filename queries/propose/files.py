@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from queries.contract.folder import TOML
-from queries.model import Phase
+from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
 from queries.propose.proposal import HELD, WAITING, Change, Proposal, State, names
 from queries.propose.toml_text import Inline, written
-from queries.psql_text import bound, identifier, literal
-from queries.safe_text import safe_text
-from queries.state_file import make_private, open_private
+from queries.records.node import Phase
+from queries.text.psql_text import bound, identifier, literal
+from queries.text.safe_text import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
 PROPOSED = (

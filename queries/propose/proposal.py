@@ -15,10 +15,11 @@ import msgspec
 
 from queries.contract.folder import NAME
 from queries.db.database import Database
-from queries.model import Phase, Record
+from queries.files.strict_toml import TomlFile
 from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_words
-from queries.psql_text import literal
-from queries.strict_toml import TomlFile
+from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text.psql_text import literal
 
 HELD = ("owner", "taken", "heartbeat", "lease")  # roles of the columns that a worker sets when it takes a task
 SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that tell when a worker last did something

@@ -14,14 +14,17 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
 from queries.contract.variant import Rows
 from queries.db.database import Database, Transaction
+from queries.db.errors import NO_CONNECTION, DatabaseError, readable
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import NO_CONNECTION, DatabaseError, readable
-from queries.model import Blockers, Finding, Findings, LockSession, Proof, Record, RowHolder, SkippedFinding
+from queries.files.statement import Statement, with_parts
 from queries.read import sentence
 from queries.read.incidents import rank
 from queries.read.reader import Reader
-from queries.statement import Statement, with_parts
+from queries.records.action import Proof
+from queries.records.finding import Finding, Findings, SkippedFinding
+from queries.records.lock import Blockers, LockSession, RowHolder
+from queries.records.record import Record
 
 CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
 SYMPTOMS = {"late", "locked", "dead_owner"}

@@ -9,7 +9,10 @@ from typing import Any
 
 import msgspec
 
-from queries.model import AuditLogEntry, Change, Node, Record
+from queries.records.audit import AuditLogEntry
+from queries.records.change import Change
+from queries.records.node import Node
+from queries.records.record import Record
 
 AUDIT_LOG = "audit log"  # name of the operators' source
 

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from queries.model import DeadLetter, DeadLetters, Fate, Group, Node, Page
+from queries.records.dead_letter import DeadLetter, DeadLetters, Fate, Group
+from queries.records.node import Node, Page
 
 LONGEST = 300  # characters of an error that are compared
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from queries.contract.phases import Phases, drawn_phase
-from queries.model import DRAWN, Payload, ScanRequired, Section
+from queries.records.detail import DRAWN, Payload, Section
+from queries.records.node import ScanRequired
 
 
 def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str, phases: Phases) -> Section | None:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from queries.contract.spec import Action
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Record
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
+from queries.records.record import Record
 
 LIMIT = 256 * 1024  # bytes of a text; a comparison takes about a second
 SUCCESSES = 50

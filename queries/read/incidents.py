@@ -9,10 +9,12 @@ from math import inf
 
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Explains, FindingSpec
-from queries.model import Finding, Incident, Record, Symptom, split_id
 from queries.read import sentence
 from queries.read.dead_letters import fold
 from queries.read.sentence import plural
+from queries.records.finding import Finding, Incident, Symptom
+from queries.records.node import split_id
+from queries.records.record import Record
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
 

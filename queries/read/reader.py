@@ -21,19 +21,22 @@ from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, Transaction
+from queries.db.errors import NO_CONNECTION, DatabaseError, UnreadableError, readable
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import NO_CONNECTION, DatabaseError, UnreadableError, readable
-from queries.json_text import decoded
-from queries.model import (
-    OPEN,
+from queries.files.statement import Statement
+from queries.read import changes, dead_letters, detail_section, guard_token, sentence
+from queries.read.changes import Placed
+from queries.read.ctid_cache import CtidCache
+from queries.read.incidents import REFUSED, Cause, cause_of
+from queries.read.samples import History, Renewals, Watcher, timeline
+from queries.records.change import ChangeSource
+from queries.records.dead_letter import DeadLetters
+from queries.records.detail import Detail, Section
+from queries.records.finding import OPEN, Finding, Findings, SkippedFinding
+from queries.records.node import (
     Availability,
-    ChangeSource,
     Count,
-    DeadLetters,
-    Detail,
-    Finding,
-    Findings,
     Hit,
     Hits,
     Match,
@@ -42,17 +45,10 @@ from queries.model import (
     Phase,
     Precision,
     ScanRequired,
-    Section,
-    SkippedFinding,
     a_kind,
     split_id,
 )
-from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.changes import Placed
-from queries.read.ctid_cache import CtidCache
-from queries.read.incidents import REFUSED, Cause, cause_of
-from queries.read.samples import History, Renewals, Watcher, timeline
-from queries.statement import Statement
+from queries.text.json_text import decoded
 
 PAGE = 100
 FINDINGS = 200

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import FindingSpec, Renewed
-from queries.model import Record, Section
+from queries.records.detail import Section
+from queries.records.record import Record
 
 KEPT = 48  # samples of a node that are kept, and times of changes
 MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows

@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import Hit, Hits, Match, Node, Record
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import FOUND, RANKS, Reader
+from queries.records.node import Hit, Hits, Match, Node
+from queries.records.record import Record
 
 MOST_IDS = 8  # ids of one text that are looked up
 LONGEST = 200  # characters of a text that is searched for in titles, errors and payloads

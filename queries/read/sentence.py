@@ -7,7 +7,7 @@ import string
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from queries import duration
+from queries.text import duration
 
 
 class _Formatter(string.Formatter):

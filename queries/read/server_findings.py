@@ -17,12 +17,13 @@ from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import FindingSpec, Worker
 from queries.db.database import APPLICATION, Database, Transaction
+from queries.db.errors import readable
 from queries.db.in_turn import in_turn
 from queries.db.shared_sql import statement
-from queries.errors import readable
-from queries.json_text import decoded
-from queries.model import Finding, Findings, Record, SkippedFinding
 from queries.read import incidents, sentence
+from queries.records.finding import Finding, Findings, SkippedFinding
+from queries.records.record import Record
+from queries.text.json_text import decoded
 
 # Seconds for which the findings of a part are kept.
 KEPT = {"catalog": 5.0}

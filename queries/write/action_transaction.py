@@ -17,32 +17,15 @@ import msgspec
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import GONE, Action
 from queries.db.database import FIRE, Transaction
+from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
 from queries.db.shared_sql import statement
-from queries.errors import (
-    ConflictError,
-    DatabaseError,
-    DeniedError,
-    LockedError,
-    LostError,
-    SlowError,
-    table_locks,
-)
-from queries.json_text import decoded, paired
-from queries.model import (
-    AuditLogEntry,
-    Durability,
-    OtherRows,
-    Outcome,
-    Owner,
-    Record,
-    Result,
-    RowChange,
-    Verdict,
-    titled,
-)
+from queries.files.statement import Statement
 from queries.read import blockers, guard_token
 from queries.read.reader import Reader
-from queries.statement import Statement
+from queries.records.action import Durability, OtherRows, Outcome, Owner, Result, RowChange, Verdict, titled
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
+from queries.text.json_text import decoded, paired
 from queries.write import audit_log, gate, images, row_copies, witnesses
 from queries.write.blast_radius import Measured, Measurement
 from queries.write.bulk_list import BulkList

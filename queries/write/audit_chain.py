@@ -14,7 +14,7 @@ from collections.abc import AsyncIterable, Iterable
 
 import msgspec
 
-from queries.model import Record
+from queries.records.record import Record
 
 FOLLOWED = 50  # newest entries that an entry must follow; the writer looks at 100
 KEPT = 1000  # newest entries that are kept in memory; no entry follows an older one

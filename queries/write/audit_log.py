@@ -19,15 +19,17 @@ from typing import Any
 
 import msgspec
 
-from queries import user_dirs
 from queries.db.database import APPLICATION, Database, Transaction
+from queries.db.errors import DatabaseError
 from queries.db.shared_sql import FOLDER, statement
-from queries.errors import DatabaseError
-from queries.json_text import decoded
-from queries.model import AuditLogEntry, Origin, Outcome, Record, Result, RowChange
-from queries.safe_text import safe_sql
-from queries.state_file import open_private
-from queries.statement import sql_text
+from queries.files import user_dirs
+from queries.files.state_file import open_private
+from queries.files.statement import sql_text
+from queries.records.action import Outcome, Result, RowChange
+from queries.records.audit import AuditLogEntry, Origin
+from queries.records.record import Record
+from queries.text.json_text import decoded
+from queries.text.safe_text import safe_sql
 from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
 from queries.write.images import Images, StoredImages
 

@@ -14,9 +14,11 @@ import time
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
 
 from queries.db.database import Transaction
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import BlastRadius, Phase, Precision, Reach, Record, split_id
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import RELATIONS, Reader
+from queries.records.action import BlastRadius, Reach
+from queries.records.node import Phase, Precision, split_id
+from queries.records.record import Record
 
 ACTED = 100  # changed nodes that are measured; the others change in the same way
 RELATED = 100  # related nodes of each relation

@@ -23,9 +23,11 @@ from typing import Any
 import msgspec
 
 from queries.db.database import Server
-from queries.errors import DatabaseError
-from queries.model import AuditLogEntry, DryRun, Outcome, Record, Result
-from queries.state_file import open_private
+from queries.db.errors import DatabaseError
+from queries.files.state_file import open_private
+from queries.records.action import DryRun, Outcome, Result
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
 from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"

@@ -17,12 +17,13 @@ import msgspec
 
 from queries.contract.spec import Action
 from queries.db.database import Table, Transaction
+from queries.db.errors import DatabaseError, table_locks
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, table_locks
-from queries.model import NOT_KEPT, SET, AuditLogEntry
-from queries.psql_text import literal
+from queries.files.statement import Statement, with_parts
 from queries.read.reader import Reader
-from queries.statement import Statement, with_parts
+from queries.records.action import NOT_KEPT, SET
+from queries.records.audit import AuditLogEntry
+from queries.text.psql_text import literal
 from queries.write import audit_log, gate, images
 from queries.write.action_transaction import ActionTransaction, Request
 from queries.write.images import Layout

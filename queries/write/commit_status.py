@@ -11,9 +11,10 @@ import asyncio
 import time
 
 from queries.db.database import Database, Transaction
+from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.shared_sql import statement
-from queries.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
-from queries.model import AuditLogEntry, Record
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
 from queries.write import audit_log
 from queries.write.action_transaction import ActionTransaction
 from queries.write.transaction_mark import TransactionMark

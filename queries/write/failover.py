@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import msgspec
 
 from queries.db.database import Database
-from queries.errors import DatabaseError
-from queries.model import Outcome, Result, titled
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome, Result, titled
 from queries.write import audit_log, commit_status
 from queries.write.action_transaction import Committed
 

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.db.database import Table, Transaction
+from queries.db.errors import ConflictError, DeniedError
 from queries.db.shared_sql import statement
-from queries.errors import ConflictError, DeniedError
-from queries.model import OtherRows, Record, RowChange
+from queries.records.action import OtherRows, RowChange
+from queries.records.record import Record
 
 WORDS = ("inserted", "updated", "deleted")
 EPOCH = 1_000_000_000  # a number from here on may be a time or an id, which differs between dry run and commit

@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from queries.db.database import Database, Transaction
+from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError
-from queries.model import Record, RowChange
-from queries.statement import Statement, with_parts
+from queries.files.statement import Statement, with_parts
+from queries.records.action import RowChange
+from queries.records.record import Record
 
 ROW_LIMIT = 1 << 20  # bytes of text in the image of one row
 ENTRY_LIMIT = 16 << 20  # ... in the images of one audit log entry

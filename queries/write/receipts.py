@@ -16,9 +16,11 @@ from pathlib import Path
 import msgspec
 
 from queries.db.database import Database, Server
-from queries.errors import DatabaseError
-from queries.model import AuditLogEntry, Durability, Record
-from queries.state_file import open_private
+from queries.db.errors import DatabaseError
+from queries.files.state_file import open_private
+from queries.records.action import Durability
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
 from queries.write import commit_status
 from queries.write.transaction_mark import TransactionMark
 

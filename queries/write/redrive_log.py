@@ -18,9 +18,11 @@ from typing import Any
 import msgspec
 
 from queries.db.database import Database, Transaction
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LockedError, OvertakenError
-from queries.model import AuditLogEntry, Record, Result
+from queries.records.action import Result
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
 from queries.write import audit_log
 
 NAME = "redrive"  # action of the entries of events, and the argument that names the redrive

@@ -14,7 +14,7 @@ import msgspec
 from queries.contract.detect import DetectedEngine
 from queries.db.database import quoted
 from queries.db.shared_sql import statement
-from queries.statement import Statement, with_parts
+from queries.files.statement import Statement, with_parts
 
 VALUE_LIMIT = 1 << 20  # bytes of a value in a copy
 STORED = 300  # compression makes a value at most this many times as small in the table

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
-from queries.model import Durability, Record
+from queries.records.action import Durability
+from queries.records.record import Record
 
 
 class TransactionMark(Record):

@@ -14,10 +14,13 @@ import msgspec
 
 from queries.contract.spec import Action
 from queries.db.database import Transaction, lock_tables
+from queries.db.errors import DatabaseError, LostError, table_locks
 from queries.db.shared_sql import statement
-from queries.errors import DatabaseError, LostError, table_locks
-from queries.model import Outcome, Phase, Record, Result, Risk, Support, Undo
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.action import Outcome, Result, Risk, Undo
+from queries.records.finding import Support
+from queries.records.node import Phase
+from queries.records.record import Record
 from queries.write import audit_log, images, undo_rights
 from queries.write.action_transaction import HELD, ActionTransaction, GuardMissedError, Request, Rows
 from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from queries.db.errors import readable
 from queries.db.shared_sql import statement
-from queries.errors import readable
-from queries.model import Owner, Verdict, Witness
-from queries.statement import Statement, with_parts
+from queries.files.statement import Statement, with_parts
+from queries.records.action import Owner, Verdict, Witness
 
 SHOWN = 50  # of more nodes, the witnesses are counted, not listed
 

@@ -26,8 +26,8 @@ from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.builtin import builtin
 from queries.db.database import Transaction
-from queries.model import Outcome
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.bench.bench_load import backends, spent

@@ -41,8 +41,10 @@ from console.demo.uni2work.data import FAILING
 from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.errors import DatabaseError
-from queries.model import OPEN, BlastRadius, DryRun, Node, Outcome, Phase, Precision, split_id
+from queries.db.errors import DatabaseError
+from queries.records.action import BlastRadius, DryRun, Outcome
+from queries.records.finding import OPEN
+from queries.records.node import Node, Phase, Precision, split_id
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer

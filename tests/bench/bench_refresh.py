@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from queries.db.database import Transaction
-from queries.statement import Statement
+from queries.files.statement import Statement
 from queries.workspace import Workspace
 from tests.bench.figure import Figure
 

@@ -28,7 +28,7 @@ from textual.widgets import DataTable, Tree
 from console.model.forest import Forest
 from console.tui import theme
 from console.tui.widgets.tree_table import TreeTable
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 
 SIZE = (140, 50)
 NOW = 1_000_000_000.0

@@ -36,7 +36,7 @@ from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.result import ResultScreen
 from console.tui.screens.tree import TreeScreen
-from queries.model import ScanRequired
+from queries.records.node import ScanRequired
 from queries.write import audit_log
 from tests.console.test_redrive_keys import begin
 from tests.console.test_redrive_kills import CASES, executing, fill_tasker

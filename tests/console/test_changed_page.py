@@ -11,7 +11,7 @@ from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.changed import ChangedScreen
 from console.tui.screens.detail import DetailScreen
 from queries.contract import detect
-from queries.model import Change, Changes
+from queries.records.change import Change, Changes
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened

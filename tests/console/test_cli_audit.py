@@ -18,7 +18,8 @@ import pytest
 from console.cli.audit import Entries
 from console.cli.output import Output
 from console.text import export
-from queries.model import AuditLogEntry, Origin, Outcome, Result, RowChange
+from queries.records.action import Outcome, Result, RowChange
+from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.audit_log import Filter

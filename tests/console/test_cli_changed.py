@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries.model import Changes
+from queries.records.change import Changes
 from tests.command import unstick
 
 

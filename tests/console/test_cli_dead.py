@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from console.cli import output
-from queries.model import DeadLetterReport
+from queries.records.dead_letter import DeadLetterReport
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer
 

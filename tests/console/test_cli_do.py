@@ -20,7 +20,8 @@ import pexpect
 import pytest
 
 from console.cli import do as command
-from queries.model import AuditLogEntry, DryRun, Outcome, Outcomes, Result
+from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.records.audit import AuditLogEntry
 from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, unstick
 from tests.servers import PostgresServer

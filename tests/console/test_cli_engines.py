@@ -12,8 +12,9 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.model import Node, Outcome
 from queries.read.reader import Reader
+from queries.records.action import Outcome
+from queries.records.node import Node
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.db.estuary import digest

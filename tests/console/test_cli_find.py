@@ -12,7 +12,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.model import Match, Search
+from queries.records.node import Match, Search
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer, all_engines_database

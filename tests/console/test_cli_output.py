@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from console.cli import output, tables
 from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
-from queries.model import Count, Detail, Phase, Precision, Stuck
+from queries.records.detail import Detail
+from queries.records.finding import Stuck
+from queries.records.node import Count, Phase, Precision
 from tests.command import ROOT, environment, unstick
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
@@ -424,5 +426,5 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
     assert not loaded & {
         "console.model.filter",
         "queries.actions.perform",
-        "queries.strict_toml",
+        "queries.files.strict_toml",
     }

@@ -19,7 +19,8 @@ from jsonschema import Draft202012Validator
 
 from console.cli.schema import schema
 from console.cli.watch import AGAIN, TRIES, Seen
-from queries.model import Incident, Proof
+from queries.records.action import Proof
+from queries.records.finding import Incident
 from tests.command import ROOT, environment, unstick
 from tests.servers import PostgresServer
 

@@ -11,7 +11,7 @@ from textual.widgets import Button
 from console.demo.tasker.data import Data
 from console.demo.tasker.step_history import complete, failed
 from console.model import dead_letter_board
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb

@@ -12,7 +12,7 @@ from console.text import spans
 from console.text.pages import detail as pages
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
-from queries.model import Node
+from queries.records.node import Node
 from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer

@@ -13,7 +13,7 @@ from console.demo.tasker.step_history import complete, failed
 from console.demo.tasker.templates import Step, Template
 from console.text import formatting
 from console.tui.widgets.line_view import LineView
-from queries.model import DRAWN
+from queries.records.detail import DRAWN
 from tests.command import unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.estuary import EstuaryDb

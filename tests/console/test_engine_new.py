@@ -15,8 +15,9 @@ from queries.check.prove import Loaded, prove_on
 from queries.check.report import Check
 from queries.contract.loader import load
 from queries.contract.outside import OutsideEngines
-from queries.model import Phase, Proof
-from queries.psql_text import identifier, literal
+from queries.records.action import Proof
+from queries.records.node import Phase
+from queries.text.psql_text import identifier, literal
 from queries.workspace import Workspace
 from tests.command import Answer, fetch, unstick
 from tests.proof import proof

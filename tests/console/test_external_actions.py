@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from queries.contract.builtin import builtin
-from queries.model import Outcome, Support
+from queries.records.action import Outcome
+from queries.records.finding import Support
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.servers import PostgresServer

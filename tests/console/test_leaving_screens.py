@@ -24,7 +24,7 @@ from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.tree import TreeScreen
 from queries.actions.plan import ActionInput, Plan, plan_selection
-from queries.model import Node
+from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof, one_in

@@ -15,7 +15,7 @@ from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import FilterScreen, ListScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.tree_table import TreeTable
-from queries.model import Node
+from queries.records.node import Node
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -13,7 +13,8 @@ from console.cli.repeat import repeat
 from console.cli.stuck import of_engines, read
 from console.cli.target import select_readers
 from queries import workspace as workspaces
-from queries.model import Finding, Findings, Proof, Stuck
+from queries.records.action import Proof
+from queries.records.finding import Finding, Findings, Stuck
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.queries.builders import opened

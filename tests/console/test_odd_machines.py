@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from queries import user_dirs
+from queries.files import user_dirs
 from tests.command import ROOT, environment, unstick
 from tests.proof import most_in_proof
 

@@ -15,7 +15,7 @@ from queries.contract import proven
 from queries.contract.builtin import builtin_folder
 from queries.contract.folder import read
 from queries.contract.outside import OutsideEngines, outside_engines
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
 from tests.outside import change, copied, schema

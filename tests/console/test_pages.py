@@ -15,21 +15,11 @@ from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.text_bar import spread, squeeze
 from queries.actions import signals
 from queries.db import database
-from queries.model import (
-    AuditLogEntry,
-    Detail,
-    DryRun,
-    Finding,
-    Node,
-    Outcome,
-    Payload,
-    Phase,
-    Proof,
-    Result,
-    RowChange,
-    ScanRequired,
-    Section,
-)
+from queries.records.action import DryRun, Outcome, Proof, Result, RowChange
+from queries.records.audit import AuditLogEntry
+from queries.records.detail import Detail, Payload, Section
+from queries.records.finding import Finding
+from queries.records.node import Node, Phase, ScanRequired
 from tests.command import hidden
 
 NASTY = st.text(max_size=60) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 20, "\x9b31m", ""])

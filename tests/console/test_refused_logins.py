@@ -18,8 +18,8 @@ from queries.actions import perform, redrive_plan, redrive_world
 from queries.actions.redrive_rules import Budget, Settings
 from queries.actions.redrive_world import Console
 from queries.db import connecting, database
+from queries.db.errors import DatabaseError, RefusedError
 from queries.db.in_turn import in_turn
-from queries.errors import DatabaseError, RefusedError
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb

@@ -17,8 +17,9 @@ from console.model.node_list import ListKind, NodeList
 from console.model.session import Link, Session
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.errors import DatabaseError, SlowError, connection_error
-from queries.model import Outcome, Page
+from queries.db.errors import DatabaseError, SlowError, connection_error
+from queries.records.action import Outcome
+from queries.records.node import Page
 from queries.workspace import Workspace
 from tests.console.tui_driver import DEADLINE, run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -24,7 +24,7 @@ from console.tui.bindings import bindings
 from console.tui.widgets.columns import TASKS, TreeColumn, layout, recorded
 from console.tui.widgets.table import Column, Table
 from console.tui.widgets.tree_table import TreeTable
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 
 NOW = 1_000_000_000.0
 MESSAGES = (TreeTable.Cursor, TreeTable.Open, TreeTable.Expand, TreeTable.More, TreeTable.Marked)

@@ -11,7 +11,7 @@ import pytest
 
 from console.text.pages.action import result_page
 from console.text.spans import Spans
-from queries.model import Outcome, Result, RowChange
+from queries.records.action import Outcome, Result, RowChange
 from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_resume import FILL, PACE, bulks, killed

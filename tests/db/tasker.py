@@ -15,8 +15,9 @@ from uuid import UUID
 import asyncpg
 
 from console.demo.tasker.data import CreatedTask, Data
-from queries.model import DryRun, Findings, Outcomes
 from queries.read.reader import Reader
+from queries.records.action import DryRun, Outcomes
+from queries.records.finding import Findings
 from queries.workspace import Workspace
 from tests.queries.builders import do, dry_run_of, opened
 

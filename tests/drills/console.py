@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from queries.model import Incident
+from queries.records.finding import Incident
 from queries.workspace import Workspace
 
 COUNTED = 1.2  # seconds in which each busy session reports its counters

@@ -19,9 +19,9 @@ from console.cli import tables
 from console.config import Config
 from console.target import Target
 from queries.contract.server_spec import server_spec
-from queries.errors import SlowError
-from queries.model import Incident
+from queries.db.errors import SlowError
 from queries.read import server_findings
+from queries.records.finding import Incident
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.drills.console import shown

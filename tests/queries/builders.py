@@ -10,10 +10,11 @@ from typing import Any
 from queries.actions import edit, perform
 from queries.actions.plan import Plan, plan_versions
 from queries.actions.undo import plan_entry
-from queries.errors import DatabaseError
-from queries.model import DryRun, Node, Outcome, Outcomes, Result
+from queries.db.errors import DatabaseError
 from queries.read import documents
 from queries.read.reader import Reader
+from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.records.node import Node
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queries.model import Incident
 from queries.read.incidents import incidents
+from queries.records.finding import Incident
 from queries.workspace import Workspace
 from tests.queries.builders import reader
 

@@ -27,10 +27,10 @@ from queries.contract.spec import Action
 from queries.db import shared_sql
 from queries.db.batched_query import BatchedQuery
 from queries.db.database import Script, Transaction
+from queries.files.statement import Statement
 from queries.read import documents
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
-from queries.statement import Statement
 from tests.servers import FOLDERS
 
 FILLS = Path(__file__).parent / "large"

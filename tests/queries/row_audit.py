@@ -20,7 +20,7 @@ from typing import Any
 
 import asyncpg
 
-from queries.model import Outcomes, RowChange
+from queries.records.action import Outcomes, RowChange
 
 Row = Mapping[str, Any]
 Key = Callable[[str, Row], str]

@@ -14,8 +14,8 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb

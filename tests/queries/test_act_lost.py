@@ -16,9 +16,9 @@ import pytest
 
 from queries.actions import perform
 from queries.db import database
-from queries.errors import DatabaseError
-from queries.model import Outcome
-from queries.statement import Statement
+from queries.db.errors import DatabaseError
+from queries.files.statement import Statement
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 from queries.write.images import Images

@@ -9,9 +9,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from console.demo.agent_jobs.data import make
-from queries.errors import DatabaseError
-from queries.model import Finding, Node, Page, Phase, Precision, Proof
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
+from queries.records.action import Proof
+from queries.records.finding import Finding
+from queries.records.node import Node, Page, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
 from tests.proof import most_in_proof

@@ -12,7 +12,8 @@ import pytest
 
 from console.demo.agent_jobs.executor import Poller
 from queries.actions import perform
-from queries.model import Outcome, Support
+from queries.records.action import Outcome
+from queries.records.finding import Support
 from queries.workspace import Workspace
 from tests.db.agent_jobs import LABEL, STATUSES, AgentJobsDb
 from tests.proof import one_in

@@ -14,7 +14,7 @@ from console.demo.agent_jobs.executor import Claim, Poller, RedisQueue
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb

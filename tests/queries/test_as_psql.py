@@ -17,7 +17,7 @@ import pytest
 
 from queries.db import libpq_words
 from queries.db.database import connect
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 from tests.proof import most_in_proof
 from tests.queries.psql_server import AVAILABLE, FACTS, PASSWORD, ConnectingServer, Outcome, newest_libpq
 

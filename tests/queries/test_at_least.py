@@ -14,8 +14,8 @@ import pytest
 from console.text.pages.incidents import incidents as lines_of
 from queries.contract.builtin import builtin_folder
 from queries.contract.loader import load
-from queries.model import Finding
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.finding import Finding
 from tests.command import unstick
 from tests.queries.builders import opened
 from tests.servers import PostgresServer

@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.model import AuditLogEntry, Origin
+from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_chain, audit_log
 from queries.write.audit_chain import Snapshot, Verification

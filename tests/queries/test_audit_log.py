@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from queries.actions import perform
-from queries.model import AuditLogEntry, Outcome
+from queries.records.action import Outcome
+from queries.records.audit import AuditLogEntry
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb

@@ -11,8 +11,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.errors import DatabaseError
-from queries.model import AuditLogEntry, Origin, Outcome, Result, RowChange
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome, Result, RowChange
+from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_chain, audit_log
 from queries.write.audit_chain import Verification

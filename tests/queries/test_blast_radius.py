@@ -14,9 +14,10 @@ from console.text.spans import text
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.database import Transaction
-from queries.errors import LostError
-from queries.model import BlastRadius, DryRun, Outcome, Precision, Reach
+from queries.db.errors import LostError
 from queries.read.reader import Reader
+from queries.records.action import BlastRadius, DryRun, Outcome, Reach
+from queries.records.node import Precision
 from queries.workspace import Workspace
 from queries.write import blast_radius
 from queries.write.blast_radius import Measurement

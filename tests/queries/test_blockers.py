@@ -14,10 +14,13 @@ import pytest
 
 from queries.actions import perform
 from queries.contract.server_spec import LABEL, server_spec
-from queries.model import Blockers, Finding, LockSession, Outcome, Proof, split_id
 from queries.read.blockers import ENDED, STANDBY, blockers, row_locked
 from queries.read.incidents import incidents
 from queries.read.reader import Reader
+from queries.records.action import Outcome, Proof
+from queries.records.finding import Finding
+from queries.records.lock import Blockers, LockSession
+from queries.records.node import split_id
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb

@@ -17,8 +17,9 @@ from queries.actions import perform
 from queries.actions.undo import plan_entry
 from queries.contract.builtin import builtin
 from queries.db.database import Transaction
-from queries.model import NOT_KEPT, SET, AuditLogEntry, DryRun, Outcome, Outcomes, RowChange
-from queries.statement import Statement, with_parts
+from queries.files.statement import Statement, with_parts
+from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, RowChange
+from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_transaction
 from queries.write.action_transaction import ActionTransaction

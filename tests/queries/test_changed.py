@@ -11,9 +11,9 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
-from queries.errors import DatabaseError
-from queries.model import Changes, ChangeSource
+from queries.db.errors import DatabaseError
 from queries.read import changes
+from queries.records.change import Changes, ChangeSource
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb

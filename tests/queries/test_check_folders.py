@@ -17,7 +17,7 @@ from queries.check.prove import Loaded
 from queries.check.report import Check
 from queries.check.scripts import script
 from queries.contract.builtin import builtin_folder
-from queries.psql_text import array
+from queries.text.psql_text import array
 from tests.outside import HOMEMADE, MORE, change, copied
 from tests.servers import PostgresServer
 

@@ -11,7 +11,7 @@ import pytest
 from queries.check.lab import Lab
 from queries.check.prove import NAMES, Loaded, prove
 from queries.check.report import Check
-from queries.errors import Fault
+from queries.records.fault import Fault
 from tests.outside import change, copied
 from tests.proof import one_in
 from tests.servers import PostgresServer

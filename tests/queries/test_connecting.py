@@ -15,7 +15,7 @@ import pytest
 
 from queries.db import asyncpg_compat, connecting, dsn, libpq_files
 from queries.db.database import connect
-from queries.errors import DatabaseError, NoPasswordError
+from queries.db.errors import DatabaseError, NoPasswordError
 from tests.command import unstick
 from tests.servers import PostgresServer
 

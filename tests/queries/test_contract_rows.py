@@ -11,7 +11,7 @@ from queries.contract import detect
 from queries.contract.detect import bare
 from queries.contract.outside import OutsideEngines, outside_engines
 from queries.contract.rows import SHAPES, columns, required
-from queries.errors import DatabaseError, UnreadableError
+from queries.db.errors import DatabaseError, UnreadableError
 from queries.read.reader import Reader
 from queries.write.grants import grants
 from tests.command import unstick

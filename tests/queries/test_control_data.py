@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.actions import perform
-from queries.model import Durability, Outcome
+from queries.records.action import Durability, Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of

@@ -18,8 +18,7 @@ from queries.actions import perform
 from queries.db import database, dsn
 from queries.db.backoff import Backoff
 from queries.db.database import Database
-from queries.db.server_load import Load
-from queries.errors import (
+from queries.db.errors import (
     ConflictError,
     DatabaseError,
     DeniedError,
@@ -28,8 +27,9 @@ from queries.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.model import Outcome
-from queries.statement import Statement
+from queries.db.server_load import Load
+from queries.files.statement import Statement
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why

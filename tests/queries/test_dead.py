@@ -10,8 +10,8 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.step_history import complete, failed
-from queries.model import DeadLetter
 from queries.read.reader import Reader
+from queries.records.dead_letter import DeadLetter
 from queries.workspace import Workspace
 from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
 from tests.db.estuary import ZERO, EstuaryDb

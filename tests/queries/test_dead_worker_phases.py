@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.check.nodes import known_nodes
-from queries.model import Phase
+from queries.records.node import Phase
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
 

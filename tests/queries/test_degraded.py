@@ -13,8 +13,8 @@ import pytest
 from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
-from queries.errors import DatabaseError
-from queries.model import Node, Phase
+from queries.db.errors import DatabaseError
+from queries.records.node import Node, Phase
 from tests.command import Answer, unstick
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb

@@ -11,7 +11,7 @@ import pytest
 
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
-from queries.model import split_id
+from queries.records.node import split_id
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import one_in

@@ -10,7 +10,7 @@ import pytest
 
 from queries.db.batched_query import BatchedQuery, compose
 from queries.db.server_load import Load
-from queries.statement import Statement
+from queries.files.statement import Statement
 from queries.workspace import Workspace
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions

@@ -21,8 +21,8 @@ from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions import wait as waiting
 from queries.actions.plan import Plan, plan_selection, plan_versions
-from queries.errors import DatabaseError
-from queries.model import NOT_KEPT, SET, Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import NOT_KEPT, SET, Outcome
 from queries.workspace import NO_IMAGES, Workspace
 from queries.write import audit_log
 from tests.db import uni2work

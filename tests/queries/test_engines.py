@@ -18,8 +18,8 @@ from queries.contract.engine import Engine
 from queries.contract.folder import OF_CHECK
 from queries.contract.references import names_in_sql
 from queries.db import shared_sql
-from queries.psql_text import bound
-from queries.statement import NAME, PARAMETERS, sql_text
+from queries.files.statement import NAME, PARAMETERS, sql_text
+from queries.text.psql_text import bound
 from queries.write import audit_log
 from tests.servers import PostgresServer, both_versions
 

@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from queries.db.database import Database, driver_errors
-from queries.errors import DatabaseError, DeniedError, LostError, UnreachableError, connection_error, statement_error
-from queries.model import Outcome
+from queries.db.errors import DatabaseError, DeniedError, LostError, UnreachableError, connection_error, statement_error
+from queries.records.action import Outcome
 from queries.write.action_transaction import ActionTransaction
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import dry_run_of, opened, outcomes_of, reader, why

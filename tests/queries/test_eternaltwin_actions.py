@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queries.model import Outcome, RowChange
+from queries.records.action import Outcome, RowChange
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why

@@ -18,7 +18,7 @@ from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Polled, Runner, Tick
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.model import Outcome, Outcomes
+from queries.records.action import Outcome, Outcomes
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb

@@ -11,7 +11,7 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
-from queries.model import Finding
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queries.contract import detect
-from queries.model import Finding
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader

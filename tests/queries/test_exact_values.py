@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from queries.db.database import SPELLING
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.write import audit_log
 from queries.write.images import ImageReader
 from tests.db.eternaltwin import EternaltwinDb

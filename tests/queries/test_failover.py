@@ -13,7 +13,7 @@ import pytest
 from queries.actions import perform
 from queries.actions.outcome_sum import OutcomeSum
 from queries.db import database
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, failover
 from tests.db.eternaltwin import EternaltwinDb

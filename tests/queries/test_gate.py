@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer

@@ -18,8 +18,10 @@ from queries.actions.plan import plan_versions
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action, Argument
-from queries.model import OPEN, Node, Outcome
 from queries.read.reader import Reader
+from queries.records.action import Outcome
+from queries.records.finding import OPEN
+from queries.records.node import Node
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.proof import most_in_proof

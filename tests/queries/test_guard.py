@@ -23,8 +23,9 @@ from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Runner, Tick
 from queries.actions import perform
 from queries.db.redaction import without_passwords
-from queries.model import DryRun, Finding, Outcome, Outcomes
 from queries.read import guard_token
+from queries.records.action import DryRun, Outcome, Outcomes
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb

@@ -16,8 +16,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.model import Outcome, split_id
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.action import Outcome
+from queries.records.node import split_id
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.action_transaction import ActionTransaction, Request

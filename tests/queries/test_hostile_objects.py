@@ -23,9 +23,9 @@ from queries.check.nodes import known_nodes
 from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.db import database
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.proof import most_in_proof

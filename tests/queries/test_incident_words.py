@@ -10,8 +10,9 @@ import pytest
 from console.text.pages.blast_radius import blast_radius as page
 from console.text.spans import text
 from queries.actions.plan import count_nodes
-from queries.model import BlastRadius, Precision, Reach
 from queries.read.reader import NO_RELATED, RELATIONS
+from queries.records.action import BlastRadius, Reach
+from queries.records.node import Precision
 from tests.queries.builders import opened, reader
 from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer

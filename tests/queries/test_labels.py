@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.config import load
-from queries.model import split_id
+from queries.records.node import split_id
 from queries.workspace import UnknownIdError
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick

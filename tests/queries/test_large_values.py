@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, images, row_copies
 from tests.db.agent_jobs import AgentJobsDb

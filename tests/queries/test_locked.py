@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from queries.db.database import READ_TIMEOUT
-from queries.errors import LockedError
+from queries.db.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb

@@ -15,8 +15,8 @@ import pytest
 from queries.actions import bulk, perform, unfinished
 from queries.actions.bulk import Progress
 from queries.db.database import Transaction
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Result
+from queries.db.errors import DatabaseError
+from queries.records.action import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from queries.write import audit_log, bulk_list, commit_status
 from queries.write.bulk_list import BulkList

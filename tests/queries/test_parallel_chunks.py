@@ -14,7 +14,7 @@ import pytest
 from queries.actions import perform
 from queries.contract.builtin import builtin
 from queries.db.database import Database, Transaction
-from queries.model import DryRun, Outcome
+from queries.records.action import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
 from tests.db.estuary import digest

@@ -23,8 +23,9 @@ from queries.check.lab import PATIENCE
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action
-from queries.model import Node, Outcome, Outcomes, Undo
 from queries.read.reader import Reader
+from queries.records.action import Outcome, Outcomes, Undo
+from queries.records.node import Node
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.proof import most_in_proof, repeated

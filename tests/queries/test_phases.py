@@ -16,8 +16,9 @@ from queries.contract.engine import Engine, in_schema
 from queries.contract.folder import TOML, read
 from queries.contract.phases import phases_of
 from queries.contract.roles import bound
-from queries.model import Phase, Record
 from queries.read.reader import Reader
+from queries.records.node import Phase
+from queries.records.record import Record
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from queries.model import Precision
+from queries.records.node import Precision
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.console.tui_driver import run_tui

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from queries.contract import detect
-from queries.errors import DatabaseError
-from queries.model import Match, Page, Phase, Precision
+from queries.db.errors import DatabaseError
+from queries.records.node import Match, Page, Phase, Precision
 from queries.workspace import UnknownIdError, Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from queries.db import database
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer, both_versions

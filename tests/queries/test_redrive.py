@@ -19,9 +19,10 @@ from queries.actions.redrive_plan import Run
 from queries.actions.redrive_rules import Budget, Close, Ended, Revive, Settings, Step, Watch
 from queries.actions.redrive_world import Console, EngineWorld
 from queries.contract.builtin import builtin
-from queries.errors import DatabaseError, LockedError, OvertakenError
-from queries.model import Answer, DeadLetter
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.read.reader import Reader
+from queries.records.action import Answer
+from queries.records.dead_letter import DeadLetter
 from queries.workspace import Workspace
 from queries.write import audit_log, redrive_log
 from tests.db.agent_jobs import AgentJobsDb

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from queries.actions.redrive_plan import redrives
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 from queries.workspace import NO_REDRIVE
 from tests.queries.builders import opened
 

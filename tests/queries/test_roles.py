@@ -12,7 +12,7 @@ from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.contract import loader, outside, roles
 from queries.contract.engine import BrokenEngineError
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.outside import HOMEMADE, change, copied
 from tests.proof import proof

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, outcomes_of

@@ -11,8 +11,8 @@ import pytest
 from queries.actions import perform
 from queries.db import database
 from queries.db.database import Database, Transaction
-from queries.model import Outcome
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of

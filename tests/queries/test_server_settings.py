@@ -19,9 +19,10 @@ from console.demo.still import still_engines
 from queries.actions import perform
 from queries.db.batched_query import BatchedQuery, compose
 from queries.db.database import SPELLING, Database
-from queries.errors import DatabaseError
-from queries.model import DryRun, Node, Outcome
-from queries.statement import Statement
+from queries.db.errors import DatabaseError
+from queries.files.statement import Statement
+from queries.records.action import DryRun, Outcome
+from queries.records.node import Node
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from queries.db.database import Database
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 from tests.proof import proof
 from tests.queries.psql_server import AVAILABLE, PSQL
 from tests.servers import PostgresServer

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from queries.actions import perform, signals
-from queries.model import DryRun, Outcome, Outcomes
+from queries.records.action import DryRun, Outcome, Outcomes
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.queries.builders import OPERATOR, opened

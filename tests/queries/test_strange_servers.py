@@ -13,7 +13,7 @@ import pytest
 
 from queries.db import dsn
 from queries.db.database import connect
-from queries.errors import DatabaseError, RefusedError, UnreachableError
+from queries.db.errors import DatabaseError, RefusedError, UnreachableError
 
 
 def message(kind: bytes, body: bytes) -> bytes:

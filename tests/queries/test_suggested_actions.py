@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from queries.contract.builtin import builtin
-from queries.model import OPEN, Outcome
 from queries.read.incidents import REFUSED, cause_of
+from queries.records.action import Outcome
+from queries.records.finding import OPEN
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, outcomes_of
 from tests.servers import PostgresServer

@@ -22,7 +22,7 @@ from console.demo.tasker.step_history import (
     waiting,
 )
 from queries.actions import perform
-from queries.model import Outcome, Outcomes, RowChange
+from queries.records.action import Outcome, Outcomes, RowChange
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of, why
 from tests.servers import both_versions

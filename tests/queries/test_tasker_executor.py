@@ -20,7 +20,7 @@ from console.demo.tasker.scenarios import make
 from console.demo.tasker.step_history import complete, enqueued, failed, pending, waiting
 from console.demo.tasker.worker import Worker
 from queries.actions import perform
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, proof
 from tests.queries.builders import OPERATOR, outcomes_of

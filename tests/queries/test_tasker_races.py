@@ -17,7 +17,7 @@ from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import SQL, Protocol
 from console.demo.tasker.step_history import StepHistory, claimed, complete, failed, pending, waiting
 from queries.actions import perform
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.write import transaction_mark
 from queries.write.action_transaction import ActionTransaction
 from tests.db.tasker import TaskerDb

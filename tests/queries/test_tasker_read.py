@@ -29,7 +29,8 @@ from console.demo.tasker.templates import Step, Template
 from console.text import graph
 from queries.check.lab import PATIENCE
 from queries.contract import loader
-from queries.model import Outcome, Phase, Precision
+from queries.records.action import Outcome
+from queries.records.node import Phase, Precision
 from queries.workspace import Workspace
 from tests.db.tasker import TaskerDb
 from tests.proof import most_in_proof, one_in, proof

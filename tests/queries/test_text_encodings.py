@@ -10,8 +10,8 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
 from queries.write import audit_log
 from tests.command import unstick
 from tests.console.tui_driver import run_tui

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries.errors import DatabaseError
+from queries.db.errors import DatabaseError
 from queries.workspace import Workspace
 from tests.servers import PostgresServer
 

@@ -12,8 +12,8 @@ import pytest
 from console.demo.engine import connect
 from console.demo.run import ENGINES
 from console.demo.run import SQL as SETUP
-from queries.model import Node, split_id
 from queries.read.reader import Reader
+from queries.records.node import Node, split_id
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.queries.builders import opened

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of
 from tests.servers import both_versions

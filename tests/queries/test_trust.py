@@ -11,7 +11,7 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.undo import plan_entry
-from queries.model import Outcome, Result
+from queries.records.action import Outcome, Result
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick

@@ -17,9 +17,9 @@ from console.demo.tasker.step_history import complete, failed
 from queries.actions import perform
 from queries.actions.undo import plan_entry
 from queries.db.database import Transaction
-from queries.errors import DatabaseError
-from queries.model import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
-from queries.statement import Statement
+from queries.db.errors import DatabaseError
+from queries.files.statement import Statement
+from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
 from queries.workspace import NO_IMAGES, NO_TABLE, Workspace
 from queries.write import audit_log
 from queries.write.grants import grants

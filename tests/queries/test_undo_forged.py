@@ -13,7 +13,7 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.undo import plan_entry
-from queries.model import DryRun, Outcome
+from queries.records.action import DryRun, Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb

@@ -29,10 +29,11 @@ from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
 from queries.contract.spec import Action
 from queries.db.database import Transaction
-from queries.errors import LostError, SlowError
-from queries.model import DryRun, Node, Outcome, Outcomes, Result, Undo
+from queries.db.errors import LostError, SlowError
+from queries.files.statement import Statement
 from queries.read.reader import Reader
-from queries.statement import Statement
+from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo
+from queries.records.node import Node
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.undo import SHOWN

@@ -11,8 +11,10 @@ import pytest
 
 from console.demo.uni2work.data import make
 from queries.actions import perform
-from queries.model import Finding, Node, Outcome, Page, Phase, Precision
 from queries.read.reader import Reader
+from queries.records.action import Outcome
+from queries.records.finding import Finding
+from queries.records.node import Node, Page, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from queries.actions import perform
-from queries.model import DryRun, Outcome, Outcomes
+from queries.records.action import DryRun, Outcome, Outcomes
 from queries.workspace import Workspace
 from tests.db.uni2work import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why

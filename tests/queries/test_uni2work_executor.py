@@ -18,7 +18,9 @@ from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.database import Transaction
-from queries.model import AuditLogEntry, Node, Outcome
+from queries.records.action import Outcome
+from queries.records.audit import AuditLogEntry
+from queries.records.node import Node
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.images import Images

@@ -20,7 +20,8 @@ from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
-from queries.model import DryRun, Outcome, Outcomes, Owner, Phase, Verdict
+from queries.records.action import DryRun, Outcome, Outcomes, Owner, Verdict
+from queries.records.node import Phase
 from queries.workspace import Workspace
 from queries.write import audit_log, witnesses
 from tests.command import unstick

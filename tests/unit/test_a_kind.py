@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queries.model import a_kind
+from queries.records.node import a_kind
 
 
 @pytest.mark.parametrize("written", ["a task", "a dead letter", "an agent", "an entrypoint", "an Oban job"])

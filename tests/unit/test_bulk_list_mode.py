@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Result
+from queries.db.errors import DatabaseError
+from queries.records.action import DryRun, Outcome, Result
 from queries.write import bulk_list
 
 

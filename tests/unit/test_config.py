@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from console import config
 from console.config import Config, ConfigError, Context
-from queries import duration, toml_lines
 from queries.db.redaction import redact, redact_message
+from queries.files import toml_lines
+from queries.text import duration
 
 FILE = Path("/etc/unstick.toml")
 SETTINGS = """\

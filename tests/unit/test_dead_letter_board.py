@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from queries.model import DeadLetter, Fate, Node, Phase
 from queries.read.dead_letters import fold, grouped
+from queries.records.dead_letter import DeadLetter, Fate
+from queries.records.node import Node, Phase
 
 
 @pytest.mark.parametrize(

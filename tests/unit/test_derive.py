@@ -13,8 +13,9 @@ from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import OF_CHECK, read
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import EngineSpec
-from queries.model import Phase, Undo
-from queries.statement import NAME, PARAMETERS, locate
+from queries.files.statement import NAME, PARAMETERS, locate
+from queries.records.action import Undo
+from queries.records.node import Phase
 from tests.outside import HOMEMADE, IN_FULL, change, copied
 
 TOML = "engine.toml"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from queries.db import dsn, libpq_files
 from queries.db.database import Database
+from queries.db.errors import DatabaseError
 from queries.db.redaction import HIDDEN, redact
-from queries.errors import DatabaseError
 
 
 @pytest.fixture(autouse=True)

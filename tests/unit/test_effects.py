@@ -10,8 +10,8 @@ from queries.contract import loader
 from queries.contract.effects import effects_of
 from queries.contract.engine import BrokenEngineError
 from queries.contract.folder import TOML
-from queries.psql_text import identifier
-from queries.statement import Statement
+from queries.files.statement import Statement
+from queries.text.psql_text import identifier
 from tests.outside import HOMEMADE, change, copied
 
 Names = tuple[str, ...]

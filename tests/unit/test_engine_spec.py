@@ -17,7 +17,7 @@ from queries.contract.folder import OF_CHECK
 from queries.contract.spec import Need
 from queries.contract.spec_faults import REQUIRED, SHARED
 from queries.db import shared_sql
-from queries.statement import EngineFileError, Statement, sql_text
+from queries.files.statement import EngineFileError, Statement, sql_text
 
 HOME = Path(loader.__file__).parents[1]
 SHIPPED = sorted(p for p in (HOME / "engines").rglob("*.sql") if p.parent.name != "parts")

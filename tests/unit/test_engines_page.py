@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from queries.contract.rows import SHAPES, columns, required
-from queries.model import Phase
+from queries.files.statement import PARAMETERS
 from queries.propose.proposal import names
-from queries.statement import PARAMETERS
+from queries.records.node import Phase
 from tests.command import ROOT
 from tests.generated import is_as_made
 from tests.outside import HOMEMADE

@@ -12,7 +12,7 @@ from textual.theme import Theme
 
 from console.tui import theme
 from console.tui.widgets.few_colors import CUBE, LEAST, ratio, readability, reduced, reduced_256
-from queries.model import Phase
+from queries.records.node import Phase
 
 TEXTS = ("foreground", "primary", "accent", "warning", "error", "success", "faint", "added", "removed")
 INKS = [*TEXTS, *(f"phase-{phase}" for phase in Phase)]

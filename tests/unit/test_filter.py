@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 
 from console.model.filter import NODES, Filter, FilterError, Term, Value, matches, parse
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 
 NOW = 1_000_000.0
 MAIL = Node(

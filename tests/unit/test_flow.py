@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.model.flow import Flow, Rates, Sample, unfinished
 from console.text import formatting
 from queries.contract.spec import Flow as FlowSpec
-from queries.model import Count, Phase, Precision
+from queries.records.node import Count, Phase, Precision
 
 KEPT, DELETED = FlowSpec(table="task"), FlowSpec(table="task", deletes=True)
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from console.model.follow_up import FollowUp
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 
 
 def node(phase: Phase = Phase.READY, version: str = "1", **rest: object) -> Node:

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from console.model.chunked_list import SIZE, ChunkedList, ListChunk
 from console.model.forest import EdgeRow, Forest, tail_id
 from console.model.order import Order
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 from tests.profiles import stateful
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from console.text import formatting
-from queries.model import Count, Phase, Precision
-from queries.safe_text import safe_text
+from queries.records.node import Count, Phase, Precision
+from queries.text.safe_text import safe_text
 
 HOUR, DAY, YEAR = 3600, 86_400, 365 * 86_400
 SECONDS = st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1e10, 1e10) | st.none()

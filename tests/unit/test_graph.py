@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from console.text import graph
 from console.text.graph import HEAVY, Row, Step
-from queries.model import Phase
+from queries.records.node import Phase
 from tests.command import hidden
 
 Edges = set[tuple[str, str]]

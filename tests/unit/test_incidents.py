@@ -7,8 +7,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from queries.contract.spec import Explains, FindingSpec
-from queries.model import Finding, Proof
 from queries.read.incidents import incidents
+from queries.records.action import Proof
+from queries.records.finding import Finding
 
 
 def spec(code: str, **fields: Any) -> FindingSpec:

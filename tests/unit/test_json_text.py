@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.actions.edit import TextError, edited, shown
-from queries.json_text import NotJson, decoded, parse, pretty, respelled
-from queries.model import Edit
 from queries.read.documents import Document
+from queries.records.action import Edit
+from queries.text.json_text import NotJson, decoded, parse, pretty, respelled
 
 NUMBERS = st.sampled_from(["0", "-0", "1.50", "12345678901234567890123", "1e999", "1E-5", "0.1000"])
 VALUES: st.SearchStrategy[str] = st.recursive(

@@ -13,7 +13,7 @@ from console.model import node_list
 from console.model.forest import EdgeRow, tail_id
 from console.model.node_list import ListKind, NodeList
 from console.model.page_window import MAX_PAGES, PageWindow
-from queries.model import Node, Page, Phase
+from queries.records.node import Node, Page, Phase
 from tests.profiles import stateful
 
 SIZE = 3  # rows a page

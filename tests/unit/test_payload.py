@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.text.payload import describe, render, size
-from queries.model import Payload
+from queries.records.detail import Payload
 
 
 def whole(data: bytes | str) -> Payload:

@@ -8,8 +8,8 @@ import pytest
 
 from queries.contract.phases import counts_of, drawn_phase, phase_of, phases_of
 from queries.contract.spec import Status
-from queries.errors import UnreadableError
-from queries.model import Phase, Precision
+from queries.db.errors import UnreadableError
+from queries.records.node import Phase, Precision
 
 PHASES = phases_of(
     Status(native=native, phase=phase)

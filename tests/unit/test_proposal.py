@@ -9,10 +9,10 @@ from queries.contract.defaults import statuses_of
 from queries.contract.engine import Engine
 from queries.contract.folder import Folder
 from queries.contract.loader import parsed
-from queries.model import Phase
 from queries.propose.catalog import Column, Table, Trigger
 from queries.propose.files import files
 from queries.propose.proposal import Proposal, engine_name, names, proposal_of
+from queries.records.node import Phase
 
 HOSTILE = [
     '"',

@@ -23,7 +23,8 @@ from queries.actions.redrive_rules import (
     judge,
     sizes,
 )
-from queries.model import Answer, Outcome, Phase, Result
+from queries.records.action import Answer, Outcome, Result
+from queries.records.node import Phase
 
 TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = Member(id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom"))

@@ -28,8 +28,9 @@ from queries.actions.redrive_rules import (
     Sign,
     judge,
 )
-from queries.errors import LostError
-from queries.model import Answer, Outcome, Phase, Result
+from queries.db.errors import LostError
+from queries.records.action import Answer, Outcome, Result
+from queries.records.node import Phase
 from tests.proof import repeated
 
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))

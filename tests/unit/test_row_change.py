@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from queries.model import NOT_KEPT, SET, RowChange
+from queries.records.action import NOT_KEPT, SET, RowChange
 
 ROW = '{"id":1,"n":%s,"same":[1,{"a":null}],"state":%s}'
 

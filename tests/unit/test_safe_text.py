@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.safe_text import percent, safe_json, safe_sql, safe_text
+from queries.text.safe_text import percent, safe_json, safe_sql, safe_text
 from tests.command import hidden
 
 EVERYTHING = "".join(map(chr, range(sys.maxunicode + 1)))

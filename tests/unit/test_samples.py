@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.contract.spec import FindingSpec
-from queries.model import Proof
 from queries.read.samples import Watcher
+from queries.records.action import Proof
 
 SETTINGS = {"polls": 3, "silence": 10.0}
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from queries.model import Hit, Hits, Match, Node, Phase
 from queries.read.reader import Reader
 from queries.read.search import LONGEST, MOST_IDS, only, sought
+from queries.records.node import Hit, Hits, Match, Node, Phase
 
 UUID = "019b7591-1100-7000-8000-00000000000a"
 MAC = "16:ba:2a:e3:8c:00:04:0f"

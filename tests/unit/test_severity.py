@@ -10,7 +10,7 @@ from console.text.formatting import width
 from console.text.pages.action import RISKS
 from console.text.severity import BANDS
 from console.text.spans import text
-from queries.model import Risk
+from queries.records.action import Risk
 
 
 @pytest.mark.parametrize("ascii", [False, True])

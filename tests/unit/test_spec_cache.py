@@ -55,7 +55,7 @@ def test_every_parser_is_part_of_the_key() -> None:
     """
     package = Path(spec_cache.__file__).parents[1]
     assert all((package / name).is_file() for name in spec_cache.PARSERS)
-    assert {"duration.py", "strict_toml.py"} <= set(spec_cache.PARSERS)
+    assert {"text/duration.py", "files/strict_toml.py"} <= set(spec_cache.PARSERS)
 
 
 def test_a_file_that_other_users_can_write_is_not_read(folder: Path, parse: Callable[[], list[str]]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from queries.contract.engine import BrokenEngineError
 from queries.contract.outside import load
 from queries.contract.sql_calls import call_faults
-from queries.statement import SqlText, parse_statement
+from queries.files.statement import SqlText, parse_statement
 from tests.outside import HOMEMADE, IN_FULL, copied
 
 REFUSED = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.state_file import open_private
+from queries.files.state_file import open_private
 
 WRITE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
 FLAGS = [os.O_RDONLY, WRITE, os.O_APPEND | os.O_CREAT | os.O_RDWR]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queries.contract.engine import choose
-from queries.statement import EngineFileError, SqlText, expand, locate, parse_sections, parse_statement
+from queries.files.statement import EngineFileError, SqlText, expand, locate, parse_sections, parse_statement
 
 
 def sql(text: str, source: str = "x.sql") -> SqlText:

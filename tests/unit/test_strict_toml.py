@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 import pytest
 
-from queries.strict_toml import TomlError, TomlFile
+from queries.files.strict_toml import TomlError, TomlFile
 
 
 class Level(StrEnum):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from console.text import formatting, timeline
 from console.text.timeline import Change
-from queries.model import Phase
+from queries.records.node import Phase
 from tests.command import hidden
 
 T = 1_700_000_000.0  # 22:13:20 UTC

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from queries import user_dirs
+from queries.files import user_dirs
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG base directories are for Linux")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from queries.errors import UnreadableError
-from queries.model import Verdict
+from queries.db.errors import UnreadableError
+from queries.records.action import Verdict
 from queries.write import witnesses
 
 OTHERS = {"n": 3, "starts": [50.0, 150.0, 160.0]}

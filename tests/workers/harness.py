@@ -37,7 +37,8 @@ import asyncpg
 from queries.check import prove
 from queries.check.lab import Lab
 from queries.check.prove import Loaded
-from queries.model import Finding, Outcome
+from queries.records.action import Outcome
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.command import ROOT, environment

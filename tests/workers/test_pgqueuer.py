@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.proof import proof
 from tests.queries.builders import do, opened, outcomes_of, reader, undone

@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.proof import proof
 from tests.queries.builders import do, outcomes_of, reader

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.queries.builders import do, opened, outcomes_of, undone, why
 from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, python
 

@@ -20,7 +20,7 @@ from uuid import UUID
 import asyncpg
 
 from console.demo.engine import Connection, Statements
-from queries.model import Record
+from queries.records.record import Record
 
 SQL: Final = Statements(files("console.demo.agent_jobs").joinpath("statements.sql"))
 CONCURRENCY: Final = 2

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
 
-from queries.model import Record
+from queries.records.record import Record
 
 ZERO: Final = "00:00:00:00:00:00:00:00"
 DATA_PLANE, LIVE_SPEC, PUBLICATIONS, DISCOVERS, EVOLUTIONS = 1, 2, 3, 4, 5

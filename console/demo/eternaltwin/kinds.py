@@ -13,7 +13,7 @@ from uuid import UUID
 
 import msgspec
 
-from queries.model import Record
+from queries.records.record import Record
 
 State = dict[str, Any]
 

@@ -20,7 +20,7 @@ from console.demo.tasker.protocol import SQL
 from console.demo.tasker.step_history import Past, StepHistory, pending
 from console.demo.tasker.templates import TEMPLATES, Template
 from console.demo.tasker.worker import envelope
-from queries.model import Record
+from queries.records.record import Record
 
 YEAR: Final = 365 * 86400.0
 DEAD_AFTER: Final = 300.0  # seconds: an older claim is that of a dead worker

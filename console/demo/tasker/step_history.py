@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queries.model import Record
+from queries.records.record import Record
 
 Past = tuple[tuple[str, float], ...]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from queries.model import Record
+from queries.records.record import Record
 
 
 class Step(Record):

@@ -20,7 +20,7 @@ import asyncpg
 import msgspec
 
 from console.demo.engine import Connection, Statements
-from queries.model import Record
+from queries.records.record import Record
 
 SQL: Final = Statements(files("console.demo.uni2work").joinpath("statements.sql"))
 CONTENTION: Final = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError)

@@ -13,7 +13,8 @@ from console.text.pages.row_diff import ROWS, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-from queries.model import DryRun, Durability, Node, Outcome, Proof, Result, Risk, RowChange, Undo
+from queries.records.action import DryRun, Durability, Outcome, Proof, Result, Risk, RowChange, Undo
+from queries.records.node import Node
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
 

@@ -7,8 +7,8 @@ from console.text.pages.lines import BLANK, heading, pairs, plain
 from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS, STYLES, differences, outcomes, tally
 from console.text.spans import Spans
-from queries.model import AuditLogEntry
-from queries.safe_text import safe_text
+from queries.records.audit import AuditLogEntry
+from queries.text.safe_text import safe_text
 
 
 def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:

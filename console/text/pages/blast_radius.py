@@ -5,8 +5,9 @@ from __future__ import annotations
 from console.text.pages.lines import pairs
 from console.text.spans import Spans, link
 from queries.actions.plan import count_nodes
-from queries.model import BlastRadius, Precision, Reach
-from queries.safe_text import safe_text
+from queries.records.action import BlastRadius, Reach
+from queries.records.node import Precision
+from queries.text.safe_text import safe_text
 
 IDS = 3  # ids that a line shows
 NAMES = {

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from console.text import formatting
 from console.text.pages.lines import BLANK, heading, plain, wrapped
 from console.text.spans import Spans
-from queries.model import Blockers, LockSession, RowHolder
+from queries.records.lock import Blockers, LockSession, RowHolder
 
 MOST = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."

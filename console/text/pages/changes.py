@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from console.text.pages.audit_entry import target, who
 from console.text.pages.row_diff import tally
 from console.text.spans import Spans
-from queries.model import Change, Changes
-from queries.safe_text import safe_text
+from queries.records.change import Change, Changes
+from queries.text.safe_text import safe_text
 
 
 def subject(change: Change) -> str:

@@ -11,8 +11,11 @@ from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
 from console.text.spans import UNLIMITED, Link, Spans, link, wrap
 from queries.contract.engine import Engine
-from queries.model import AuditLogEntry, Detail, Finding, Node, Page, Phase, ScanRequired, Section
-from queries.safe_text import safe_text
+from queries.records.audit import AuditLogEntry
+from queries.records.detail import Detail, Section
+from queries.records.finding import Finding
+from queries.records.node import Node, Page, Phase, ScanRequired
+from queries.text.safe_text import safe_text
 
 MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
 VALUES = 100  # cells of drawings and stored values where lines have no limit

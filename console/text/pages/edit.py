@@ -5,8 +5,8 @@ from __future__ import annotations
 from console.text import formatting
 from console.text.pages.lines import heading, plain, wrapped
 from console.text.spans import Spans
-from queries.model import Edit, Mark
-from queries.safe_text import safe_text
+from queries.records.action import Edit, Mark
+from queries.text.safe_text import safe_text
 
 STYLES = {"-": "$removed", "+": "$added"}
 WORDS = {

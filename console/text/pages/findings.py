@@ -8,8 +8,9 @@ from console.text import formatting
 from console.text.pages.lines import BLANK, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
-from queries.model import Finding, Proof
-from queries.safe_text import safe_text
+from queries.records.action import Proof
+from queries.records.finding import Finding
+from queries.text.safe_text import safe_text
 
 
 def findings(

@@ -9,9 +9,10 @@ from console.text.pages.findings import finding_lines
 from console.text.pages.lines import BLANK, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
-from queries.model import Finding, Incident, Proof
 from queries.read.sentence import plural
-from queries.safe_text import safe_text
+from queries.records.action import Proof
+from queries.records.finding import Finding, Incident
+from queries.text.safe_text import safe_text
 
 SHOWN = 5  # nodes of an incident that are listed
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from console.text import formatting
 from console.text.spans import Spans, link, width, wrap
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 BLANK: Spans = []
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from console.text.pages.lines import pairs, plain
 from console.text.spans import Spans
-from queries.model import Owner, Result, Verdict
-from queries.safe_text import safe_text
+from queries.records.action import Owner, Result, Verdict
+from queries.text.safe_text import safe_text
 
 WORDS = {
     Verdict.ALIVE: ("may live", "bold $warning"),

@@ -11,7 +11,8 @@ from console.text.pages.row_diff import outcomes
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes
 from queries.actions.redrive_rules import Question, Reason
-from queries.model import Answer, RedrivePreview, RedriveReport
+from queries.records.action import Answer
+from queries.records.redrive import RedrivePreview, RedriveReport
 
 COLUMNS: dict[Answer, str] = {
     Answer.FINISHED: "finished",

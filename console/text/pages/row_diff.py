@@ -12,8 +12,8 @@ from typing import Any
 from console.text import formatting
 from console.text.pages.lines import command_lines, plain, wrapped
 from console.text.spans import UNLIMITED, Spans, width
-from queries.model import Outcome, Result, RowChange
-from queries.safe_text import safe_text
+from queries.records.action import Outcome, Result, RowChange
+from queries.text.safe_text import safe_text
 
 STYLES = {
     Outcome.CHANGED: "$success",

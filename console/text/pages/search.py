@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from queries.contract.detect import Declined
-from queries.model import Hits
 from queries.read.search import MOST_IDS, Sought
-from queries.safe_text import lost_bytes
+from queries.records.node import Hits
+from queries.text.safe_text import lost_bytes
 
 
 def notes(

@@ -14,8 +14,10 @@ from console.tui.keymap import Key
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action, FindingSpec
-from queries.model import Phase, Proof, SkippedFinding
 from queries.read.reader import FINDINGS, Reader
+from queries.records.action import Proof
+from queries.records.finding import SkippedFinding
+from queries.records.node import Phase
 
 OPENING = (
     "Lower-case keys only read, upper-case keys change the database. Every change starts with a dry run: the action's "

@@ -10,8 +10,9 @@ from console.tui.screens.edited import edited_plan
 from console.tui.screens.result import ResultScreen
 from queries.actions.plan import ActionInput, Plan
 from queries.actions.undo import plan_entry
-from queries.errors import DatabaseError
-from queries.model import OPEN, DryRun, Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import DryRun, Outcome
+from queries.records.finding import OPEN
 
 
 async def perform(page: PageScreen, plan: Plan) -> None:

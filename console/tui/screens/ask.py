@@ -20,7 +20,7 @@ from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import ActionInput, Plan
 from queries.contract.spec import Argument
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 class AskScreen(Dialog[ActionInput]):

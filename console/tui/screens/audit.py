@@ -20,9 +20,9 @@ from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_bulk
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
-from queries.errors import DatabaseError
-from queries.model import AuditLogEntry
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.audit import AuditLogEntry
+from queries.text.safe_text import safe_text
 from queries.write import audit_log
 
 WITHOUT_ROWS = audit_log.Filter(changes=False)

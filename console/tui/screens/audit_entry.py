@@ -13,8 +13,8 @@ from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions.undo import plan_entry, plan_undo
-from queries.errors import DatabaseError
-from queries.model import AuditLogEntry
+from queries.db.errors import DatabaseError
+from queries.records.audit import AuditLogEntry
 from queries.workspace import UnknownIdError
 
 

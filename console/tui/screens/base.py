@@ -26,7 +26,7 @@ from console.tui.widgets.tabs import TabsBar
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.database import Server
-from queries.model import Node
+from queries.records.node import Node
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from console.tui.screens.base import PageScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions import signals
-from queries.model import OPEN, Blockers, LockSession
 from queries.read.blockers import blockers
+from queries.records.finding import OPEN
+from queries.records.lock import Blockers, LockSession
 
 
 class BlockersScreen(PageScreen):

@@ -20,9 +20,10 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from console.tui.widgets.text_bar import TextBar
-from queries.errors import DatabaseError
-from queries.model import Change, Node
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.change import Change
+from queries.records.node import Node
+from queries.text.safe_text import safe_text
 
 
 class Unsearched(TextBar):

@@ -16,7 +16,7 @@ from console.tui.bindings import bindings
 from console.tui.screens.copy import CopyChoice, CopyScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
-from queries.model import ScanRequired
+from queries.records.node import ScanRequired
 
 
 class ConfirmScanScreen(Dialog[bool]):

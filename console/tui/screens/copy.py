@@ -17,8 +17,10 @@ from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.table import Column, Table
 from queries.actions import perform
-from queries.model import AuditLogEntry, Node, Record
-from queries.safe_text import safe_json, safe_text
+from queries.records.audit import AuditLogEntry
+from queries.records.node import Node
+from queries.records.record import Record
+from queries.text.safe_text import safe_json, safe_text
 
 
 class CopyChoice(Record):

@@ -22,8 +22,10 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
-from queries.model import DeadLetter, Group, Node, Record, split_id
-from queries.safe_text import safe_text
+from queries.records.dead_letter import DeadLetter, Group
+from queries.records.node import Node, split_id
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 FATES = 3  # current states of a group shown in the preview
 

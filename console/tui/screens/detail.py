@@ -17,8 +17,10 @@ from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.contract.server_spec import LABEL
-from queries.model import AuditLogEntry, Detail, Node
 from queries.read.reader import HEAD
+from queries.records.audit import AuditLogEntry
+from queries.records.detail import Detail
+from queries.records.node import Node
 
 
 class DetailScreen(PageScreen):

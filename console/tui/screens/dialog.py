@@ -21,7 +21,7 @@ from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 SCROLL = {  # by key
     "up": (LineView.action_by, -1),

@@ -23,10 +23,11 @@ from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
 from queries.actions.plan import ActionInput, Plan, count_nodes
-from queries.errors import DatabaseError
-from queries.model import DryRun, Outcome, Risk, split_id
+from queries.db.errors import DatabaseError
 from queries.read import guard_token
-from queries.safe_text import safe_text
+from queries.records.action import DryRun, Outcome, Risk
+from queries.records.node import split_id
+from queries.text.safe_text import safe_text
 
 WAIT = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
 IDS = 200  # ids of skipped nodes that are listed

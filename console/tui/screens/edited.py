@@ -16,7 +16,7 @@ from console.tui.screens.refused import RefusedScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
-from queries.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import documents
 
 NO_TERMINAL = (

@@ -24,9 +24,9 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
-from queries.errors import DatabaseError
-from queries.model import Hit, Node, split_id
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.node import Hit, Node, split_id
+from queries.text.safe_text import safe_text
 
 
 class FindScreen(ListScreen[Hit]):

@@ -14,7 +14,7 @@ from console.model.order import Order
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.row_view import RowView
 from console.tui.widgets.table import Column, Table
-from queries.model import Node
+from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter

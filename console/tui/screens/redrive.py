@@ -26,10 +26,11 @@ from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.actions.redrive_plan import RedrivePlan
 from queries.actions.redrive_rules import Reason, parse_settings, sizes
 from queries.contract.spec import Action, Argument
-from queries.errors import NO_CONNECTION, DatabaseError
-from queries.model import DeadLetter, Node
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
-from queries.safe_text import safe_text
+from queries.records.dead_letter import DeadLetter
+from queries.records.node import Node
+from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 
 OPEN = ("running", "asking")  # states of a redrive that has not ended

@@ -22,8 +22,9 @@ from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
-from queries.model import OPEN, Outcome
-from queries.safe_text import safe_text
+from queries.records.action import Outcome
+from queries.records.finding import OPEN
+from queries.text.safe_text import safe_text
 
 READ = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 

@@ -26,9 +26,11 @@ from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.actions.plan import count_nodes
-from queries.errors import DatabaseError
-from queries.model import Incident, Node, Proof, split_id
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.action import Proof
+from queries.records.finding import Incident
+from queries.records.node import Node, split_id
+from queries.text.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 MOST = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter

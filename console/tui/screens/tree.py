@@ -22,9 +22,9 @@ from console.tui.widgets.columns import TASKS, RenderContext, TreeColumn, record
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import engine_options
-from queries.errors import DatabaseError
-from queries.model import Node
-from queries.safe_text import safe_text
+from queries.db.errors import DatabaseError
+from queries.records.node import Node
+from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from console.model.filter import Fields, Filter

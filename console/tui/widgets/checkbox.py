@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from console.tui import keymap
 from console.tui.bindings import bindings
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 class Checkbox(Static, can_focus=True):

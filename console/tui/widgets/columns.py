@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from console.text import formatting
-from queries.model import Node, Record
+from queries.records.node import Node
+from queries.records.record import Record
 
 GAP = 1
 GLYPH = 2  # cells of a phase's glyph, before a status

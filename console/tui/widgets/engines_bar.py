@@ -10,8 +10,9 @@ from console.model.flow import Rates
 from console.text import formatting
 from console.text.severity import BANDS, band
 from console.tui.widgets.text_bar import TextBar, clickable, spread, squeeze
-from queries.model import Count, Phase, Precision, Record
-from queries.safe_text import safe_text
+from queries.records.node import Count, Phase, Precision
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 # Phases in the order in which work passes through them. On a narrow screen, RANK decides which are kept.
 ORDER = (

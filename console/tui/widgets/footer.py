@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console.tui.widgets.text_bar import TextBar, clickable, squeeze
-from queries.model import Record
+from queries.records.record import Record
 
 
 class Hint(Record):

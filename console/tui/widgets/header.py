@@ -6,8 +6,8 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui.widgets.text_bar import Part, TextBar, spread
-from queries.model import Record
-from queries.safe_text import safe_text
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 STALE = 3.0  # intervals after which the data counts as old
 NARROW = 60  # cells below which the age of fresh data is omitted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from console.tui.widgets.text_bar import TextBar
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 
 class Placeholder(TextBar):

@@ -6,7 +6,7 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui.widgets.text_bar import TextBar
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold $error", "faint": "$faint"}
 

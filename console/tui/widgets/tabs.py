@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console.text import formatting
 from console.tui.widgets.text_bar import Part, TextBar, clickable, spread
-from queries.safe_text import safe_text
+from queries.text.safe_text import safe_text
 
 NARROW = 64  # cells below which only the chosen tab is shown
 

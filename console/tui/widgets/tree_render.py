@@ -16,8 +16,9 @@ from console.model.order import Order
 from console.text import formatting
 from console.text.ascii import TABLE
 from console.tui.widgets.columns import GAP, Layout, RenderContext, TreeColumn
-from queries.model import Node, Record
-from queries.safe_text import safe_text
+from queries.records.node import Node
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 GUTTER = 2
 STEP = 2  # cells per level

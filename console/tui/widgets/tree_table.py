@@ -23,7 +23,7 @@ from console.model.order import Order
 from console.tui.widgets import tree_render
 from console.tui.widgets.columns import TASKS, Layout, RenderContext, TreeColumn, layout
 from console.tui.widgets.row_view import RowView
-from queries.model import Node, Phase
+from queries.records.node import Node, Phase
 
 # Component classes by the names that `tree_render` and the columns use.
 CLASSES = {

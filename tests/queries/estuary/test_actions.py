@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, opened, outcomes_of, seen

@@ -8,7 +8,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why

@@ -11,8 +11,8 @@ import pytest
 
 from console.demo.estuary.executor import Executor
 from queries.actions import perform
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import committed, dry_run_edit, instead, outcomes_of, planned_edit, undone, why

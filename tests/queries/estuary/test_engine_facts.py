@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest

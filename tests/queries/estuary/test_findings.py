@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from queries.model import DRAWN, Finding
 from queries.read import samples
+from queries.records.detail import DRAWN
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import opened, reader

@@ -12,7 +12,8 @@ import asyncpg
 import pytest
 
 from queries.actions import perform
-from queries.model import DryRun, Finding, Outcome
+from queries.records.action import DryRun, Outcome
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import repeated

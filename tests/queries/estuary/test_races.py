@@ -14,7 +14,7 @@ import pytest
 
 from console.demo.estuary.executor import Executor, HeldTask
 from queries.actions import perform
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen

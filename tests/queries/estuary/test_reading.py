@@ -11,8 +11,8 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
-from queries.model import Node, Page, Phase, Precision
 from queries.read.reader import Reader
+from queries.records.node import Node, Page, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import opened, reader

@@ -16,8 +16,8 @@ from queries.contract.builtin import builtin
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import in_schema
 from queries.db.shared_sql import statement
-from queries.model import Outcome
 from queries.read.reader import Reader
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why

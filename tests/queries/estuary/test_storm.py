@@ -18,7 +18,8 @@ import asyncpg
 from console.demo.estuary import kinds
 from console.demo.estuary.executor import Executor, HeldTask
 from queries.actions import perform
-from queries.model import DryRun, Node, Outcome, Phase
+from queries.records.action import DryRun, Outcome
+from queries.records.node import Node, Phase
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import repeated

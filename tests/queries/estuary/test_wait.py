@@ -15,7 +15,7 @@ import pytest
 
 from console.demo.estuary.executor import Executor
 from queries.actions import wait
-from queries.model import DryRun, Outcome, Result
+from queries.records.action import DryRun, Outcome, Result
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of

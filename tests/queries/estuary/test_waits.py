@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queries.model import Finding
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import reader

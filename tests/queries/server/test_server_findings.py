@@ -14,9 +14,9 @@ import pytest
 
 from console.demo.engine import run_worker
 from console.demo.run import ENGINES
-from queries.errors import UnreachableError, connection_error
-from queries.model import Finding
+from queries.db.errors import UnreachableError, connection_error
 from queries.read.server_findings import ServerFindings
+from queries.records.finding import Finding
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb

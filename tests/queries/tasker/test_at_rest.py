@@ -18,7 +18,7 @@ from console.demo.tasker.step_history import (
     pending,
     waiting,
 )
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.proof import most_in_proof
 from tests.queries.builders import outcomes_of, why

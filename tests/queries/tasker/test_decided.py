@@ -9,7 +9,7 @@ import pytest
 from console.demo.tasker.data import Data
 from console.demo.tasker.scenarios import make
 from console.demo.tasker.step_history import cancelled, claimed, complete, failed, pending, reset, waiting
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_blast_radius import measured, reached

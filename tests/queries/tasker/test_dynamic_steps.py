@@ -9,7 +9,8 @@ import pytest
 from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import REQUESTS, RESULTS
 from console.demo.tasker.step_history import StepHistory, cancelled, claimed, complete, failed, unwritten
-from queries.model import Outcome, Phase
+from queries.records.action import Outcome
+from queries.records.node import Phase
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_tasker_executor import Engine

@@ -10,8 +10,8 @@ import pytest
 from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.step_history import complete
 from queries.actions import perform
-from queries.errors import DatabaseError
-from queries.model import Outcome
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import committed, dry_run_edit, instead, marks, outcomes_of, planned_edit, undone, why
 from tests.queries.test_tasker_executor import Engine

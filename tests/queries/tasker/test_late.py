@@ -20,7 +20,8 @@ from console.demo.tasker.step_history import (
     unwritten,
     waiting,
 )
-from queries.model import Finding, Outcome
+from queries.records.action import Outcome
+from queries.records.finding import Finding
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened, outcomes_of
 from tests.queries.test_tasker_executor import Engine

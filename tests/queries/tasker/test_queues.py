@@ -13,7 +13,7 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.protocol import RESULTS
 from console.demo.tasker.step_history import cancelled, claimed, enqueued, handed_in
 from console.demo.tasker.templates import TEMPLATES, Step, Template
-from queries.model import Outcome
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.db.tasker import TaskerDb

@@ -10,7 +10,7 @@ from console.demo.tasker.data import Data
 from console.demo.tasker.orchestrator import parses
 from console.demo.tasker.protocol import REQUESTS
 from console.demo.tasker.step_history import failed
-from queries.model import Outcome
+from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker.test_dynamic_steps import request

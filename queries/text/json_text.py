@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from queries.safe_text import shown_bytes
+from queries.text.safe_text import shown_bytes
 
 _SPACE = r"[ \t\r\n]*+"
 _TOKEN = re.compile(

@@ -8,21 +8,8 @@ import re
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
-
-
-class Fault(NamedTuple):
-    """A place in a file, and what is wrong there. Lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
 class DatabaseError(Exception):

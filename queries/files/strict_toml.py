@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from queries import toml_lines
-from queries.errors import Fault
-from queries.safe_text import safe_text
-from queries.suggest import did_you_mean, quoted
-from queries.toml_lines import Path
+from queries.files import toml_lines
+from queries.files.toml_lines import Path
+from queries.records.fault import Fault
+from queries.text.safe_text import safe_text
+from queries.text.suggest import did_you_mean, quoted
 
 T = TypeVar("T")
 

@@ -1,0 +1,1 @@
+"""Files: settings in TOML, statements, and those in the user's folders."""

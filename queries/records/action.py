@@ -1,0 +1,330 @@
+"""Dry runs and outcomes of actions, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from queries.records.node import Precision
+from queries.records.record import Record
+from queries.text.json_text import decoded
+
+
+class Undo(StrEnum):
+    """Way to undo an action."""
+
+    ROWS = "rows"  # its rows get their images again
+    TRANSITION = "transition"  # and append-only tables get a compensating row
+    NONE = "none"
+
+
+class Outcome(StrEnum):
+    """Result of an action for one node."""
+
+    CHANGED = "changed"
+    STALE = "stale"  # changed since the operator saw it
+    GONE = "gone"
+    LOCKED = "locked"  # another transaction holds a lock on it
+    REFUSED = "refused"
+    DENIED = "denied"  # the role lacks a privilege
+    CONFLICT = "conflict"  # the server aborted the transaction (unique key, deadlock, serialization)
+    UNSENT = "unsent"  # the connection was lost before COMMIT reached the server
+    LOST = "lost"  # it was committed, but a failover has undone it
+    UNKNOWN = "unknown"  # the server cannot report whether the commit happened
+
+
+class Answer(StrEnum):
+    """Progress of a dead letter since a redrive revived it."""
+
+    FINISHED = "finished"
+    MOVED_ON = "moved_on"  # past the place where it had died
+    ALIVE = "alive"  # taken by an executor, which may still fail
+    SAME_DEATH = "same_death"  # it died again, of the same error
+    OTHER_DEATH = "other_death"
+    NO_ANSWER = "no_answer"  # not taken yet
+    UNKNOWN = "unknown"  # its row is gone, or it was cancelled: nothing tells whether it succeeded
+
+
+class Risk(StrEnum):
+    """Cost of a wrong decision. Determines how an action is confirmed."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Proof(StrEnum):
+    """Source of the engine behaviour behind an action or finding: checked or inferred."""
+
+    VERIFIED = "verified"
+    ASSUMED = "assumed"
+
+
+class Verdict(StrEnum):
+    """Conclusion from a witness, or from all of them, about a node's owner."""
+
+    DEAD = "dead"
+    ALIVE = "alive"
+    UNKNOWN = "unknown"  # also if the engine does not record it; never counts as dead
+
+
+class Witness(Record, gc=False):
+    """Sign of life or death of a node's owner: name, conclusion, value."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+
+
+class Owner(Record, gc=False):
+    """Witnesses about the owner of a node: a worker, an executor or an instance.
+
+    ``summary`` counts them in words. ``witnesses`` is empty if the action has many nodes.
+    """
+
+    verdict: Verdict
+    summary: str
+    witnesses: tuple[Witness, ...] = ()
+
+
+class Result(Record, gc=False):
+    """Outcome of an action for one node.
+
+    ``why`` is a sentence unless the outcome is ``changed``; nodes with equal ones are listed together. ``detail`` is
+    what differs between them: values, the transaction that wrote the row. ``owner`` is set for actions that take work
+    from an owner. ``title`` is the node's title when the operator selected it. ``commands`` do outside of unstick what
+    the action cannot do, by the place where they are run.
+    """
+
+    id: str
+    outcome: Outcome
+    why: str = ""
+    detail: str | msgspec.UnsetType = msgspec.UNSET
+    owner: Owner | msgspec.UnsetType = msgspec.UNSET
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    commands: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def sentence(self) -> str:
+        """Reason and detail in one text."""
+        return f"{self.why}: {self.detail}" if isinstance(self.detail, str) else self.why
+
+
+def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result, ...]:
+    """Return the results with the titles of their nodes, as far as they are known."""
+    if not titles:
+        return tuple(results)
+    return tuple(msgspec.structs.replace(r, title=titles[r.id]) if r.id in titles else r for r in results)
+
+
+NOT_KEPT, SET = "(not kept)", "(another value)"  # in the log of a context that keeps no values: from, to
+
+
+class RowChange(Record, gc=False):
+    """Row that an action touched for node ``id``.
+
+    ``before`` None: inserted; ``after`` None: deleted.
+    """
+
+    id: str
+    table: str
+    key: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+    def read(self) -> RowChange:
+        """Return the change with both rows decoded from the server's JSON."""
+        return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
+
+    def differing(self) -> RowChange:
+        """Return the change with only the columns that differ.
+
+        An inserted or deleted row keeps all columns. Values of the server's JSON are not decoded, so that they keep all
+        their digits.
+        """
+        if self.before is None or self.after is None:
+            return self
+        was, now = _columns(self.before), _columns(self.after)
+        names = [n for n in was | now if was.get(n, ...) != now.get(n, ...)]
+        before, after = {n: was[n] for n in names if n in was}, {n: now[n] for n in names if n in now}
+        return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
+
+    def without_values(self) -> RowChange:
+        """Return the change with the names of the columns, and no value of them."""
+        before = None if self.before is None else dict.fromkeys(_columns(self.before), NOT_KEPT)
+        after = None if self.after is None else dict.fromkeys(_columns(self.after), NOT_KEPT if before is None else SET)
+        return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
+
+
+_ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _read(row: Any) -> Any:
+    return decoded(bytes(row)) if isinstance(row, msgspec.Raw) else row
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    return _ROW.decode(row) if isinstance(row, msgspec.Raw) else row
+
+
+class Reach(Record):
+    """Nodes that an action reaches in one way.
+
+    ``code``: ``becomes`` (``what`` is the phase), ``appears``, ``disappears``, ``begins`` and ``ends`` (``what`` is the
+    code of a finding), ``follows`` (ready nodes of a job that changes), or how they are related: ``parent``,
+    ``descendant``, ``waiter``, ``sibling``. ``number`` None: unknown, and ``note`` says why. CAPPED: at least that
+    number, and ``note`` says why.
+    """
+
+    code: str
+    what: str = ""
+    number: int | None = None
+    precision: Precision = Precision.EXACT
+    ids: tuple[str, ...] = ()
+    note: str = ""
+
+
+class BlastRadius(Record):
+    """Nodes that an action reaches, measured in its dry run.
+
+    ``seconds``: of the dry run's transaction that the measurement took, while rows were locked. ``beyond``: effects
+    outside of this database.
+    """
+
+    reached: tuple[Reach, ...]
+    seconds: float
+    beyond: str = "not known"
+
+
+class Mark(Record):
+    """Place of an edited text that differs from the texts it was compared with.
+
+    ``code``: ``unknown_key``, ``missing_key``, ``type_change`` or ``out_of_range``. ``new``: the edit causes it; else
+    it was there before.
+    """
+
+    path: str  # $.items[2].price
+    code: str
+    what: str
+    new: bool = True
+
+
+class Edit(Record):
+    """An edited text: its difference to the stored one, and what is unusual about it.
+
+    ``compared``: number of successes of the same kind; 0: it was compared with the stored text only. ``scope`` says
+    which successes were read, or why none. ``notes``: what the column does to the text.
+    """
+
+    diff: tuple[str, ...]  # lines that begin with "-", "+" or " ", and "@@" between distant ones
+    marks: tuple[Mark, ...] = ()
+    compared: int = 0
+    scope: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class OtherRows(Record):
+    """Rows of one table that an action wrote and does not show.
+
+    The server counts them. ``table`` with its schema; a schema alone is that of the server's catalogs.
+    ``own``: it is a table of the engine. ``cause``: the foreign keys, triggers or rules that may have written them.
+    """
+
+    table: str
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    own: bool = False
+    cause: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of inserted, updated and deleted rows."""
+        return self.inserted, self.updated, self.deleted
+
+    @property
+    def words(self) -> str:
+        """The numbers in words: ``deleted 2 rows, inserted 1 row``."""
+        named = (("deleted", self.deleted), ("updated", self.updated), ("inserted", self.inserted))
+        return ", ".join(f"{word} {n:,} {'row' if n == 1 else 'rows'}" for word, n in named if n) or "written no row"
+
+
+class DryRun(Record):
+    """Result of an action's real SQL, run and rolled back.
+
+    ``versions`` and ``row_digests`` guard the commit.
+    ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
+    ``steady``: for each node, the state that must not change during the wait.
+    ``titles``: of the nodes, for the audit log.
+    ``blast_radius``: None if it was not asked for, or nothing will change.
+    """
+
+    engine: str
+    action: str
+    reason: str
+    arguments: dict[str, Any]
+    results: tuple[Result, ...]  # `changed` means that the commit will change it
+    changes: tuple[RowChange, ...]
+    versions: dict[str, str]
+    row_digests: dict[str, str]
+    at: float
+    audit_log: str  # destination of the entry: "table" or a file's path
+    for_now: tuple[str, ...] = ()
+    steady: dict[str, str | None] = {}
+    titles: dict[str, str] = {}
+    blast_radius: BlastRadius | None = None
+    wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
+    irreversible: dict[str, str] = {}  # nodes whose change cannot be undone, with the reason
+    # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
+    waited: bool = False
+    edit: Edit | None = None  # of an action with an edited text
+    undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
+    others: tuple[OtherRows, ...] = ()  # rows beyond ``changes``: by foreign keys, triggers, rules
+    uncounted: bool = False  # the server does not count rows, so there may be others
+    operator: str = ""  # whose dry run it is; actions write the name into rows
+    held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
+
+    @property
+    def removed(self) -> tuple[OtherRows, ...]:
+        """Tables of which rows are deleted that are not shown, and that do not come back."""
+        return tuple(other for other in self.others if other.deleted)
+
+
+class Durability(StrEnum):
+    """Risk that a failover loses a committed change.
+
+    ``local``: the server has no standby. ``synchronous``: a standby confirmed it. ``asynchronous``: standbys receive it
+    after COMMIT. ``unconfirmed``: COMMIT should have waited for a standby, which did not confirm it.
+    """
+
+    LOCAL = "local"
+    SYNCHRONOUS = "synchronous"
+    ASYNCHRONOUS = "asynchronous"
+    UNCONFIRMED = "unconfirmed"
+
+    @property
+    def losable(self) -> bool:
+        """Return True if a failover may lose the change."""
+        return self in (Durability.ASYNCHRONOUS, Durability.UNCONFIRMED)
+
+
+class Outcomes(Record):
+    """Outcomes of a commit.
+
+    ``xid`` is the transaction's id as text; None if nothing was written. ``logged``: number of changed nodes whose rows
+    are in the audit log, but not in ``changes``. ``durability``: of the least certain transaction, None if nothing was
+    committed.
+    """
+
+    results: tuple[Result, ...]
+    changes: tuple[RowChange, ...] = ()
+    xid: str | None = None
+    audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing changed)
+    for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
+    entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
+    bulk: str = ""  # id of the bulk, which its entries have
+    logged: int = 0
+    durability: Durability | None = None

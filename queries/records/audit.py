@@ -1,0 +1,74 @@
+"""Entries of the audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from queries.records.action import Outcome, Result, RowChange
+from queries.records.record import Record
+
+
+class Origin(Record):
+    """Database that an entry of the local audit file is about.
+
+    ``system_identifier`` comes from pg_control_system(); "" if unknown.
+    """
+
+    database: str
+    host: str
+    port: int | None
+    system_identifier: str = ""
+    context: str = ""
+
+    def same(self, other: Origin) -> bool:
+        """Return True for the same database.
+
+        Databases are compared by the server's identifier, or else by host and port.
+        """
+        if self.system_identifier and other.system_identifier:
+            server = self.system_identifier == other.system_identifier
+        else:
+            server = (self.host, self.port) == (other.host, other.port)
+        return server and self.database == other.database
+
+
+BULK = "bulk"  # among the arguments of an entry: the id of its bulk
+
+OTHERS = "other_rows"  # ... the rows of other tables that were written, in words
+
+
+class AuditLogEntry(Record):
+    """Record of an action: who changed which rows, when, why, with which outcome.
+
+    ``origin`` is set only in the local file.
+    """
+
+    id: str
+    at: float
+    role: str
+    os_user: str
+    host: str
+    engine: str
+    schema: str
+    action: str
+    reason: str
+    arguments: dict[str, Any] = {}
+    xid: str | None = None
+    results: tuple[Result, ...] = ()
+    changes: tuple[RowChange, ...] = ()
+    origin: Origin | None = None
+
+    @property
+    def bulk(self) -> str:
+        """Id of the bulk that it is a part of, or ""."""
+        return str(self.arguments.get(BULK, ""))
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Titles of the nodes that were recorded."""
+        return {r.id: r.title for r in self.results if isinstance(r.title, str)}
+
+    @property
+    def target(self) -> Result | None:
+        """The first node that was changed, or else the first node."""
+        return next((r for r in self.results if r.outcome is Outcome.CHANGED), next(iter(self.results), None))

@@ -1,0 +1,122 @@
+"""Findings and incidents: what is stuck, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from queries.records.action import Proof
+from queries.records.record import Record
+
+
+class Support(StrEnum):
+    """Support of an engine for an action."""
+
+    NATIVE = "native"
+    EMULATED = "emulated"
+    EXTERNAL = "external"  # only the engine's own API can do it
+    UNSUPPORTED = "unsupported"
+
+
+OPEN = "..."  # value of a suggested action's argument that the operator must choose
+
+
+class Finding(Record):
+    """One detected problem of one node."""
+
+    engine: str
+    node_id: str
+    code: str
+    title: str
+    sentence: str
+    severity: int  # 1 (minor) .. 9 (nothing makes progress)
+    proof: Proof
+    since: float | None = None
+    action: str | None = None  # the suggested action, if there is one
+    arguments: dict[str, str] = {}  # of the suggested action, from the evidence; `OPEN`: the operator decides
+    guard: str = ""  # opaque token that guards the suggested action instead of the node's version
+    evidence: dict[str, Any] = {}
+    affects: tuple[str, ...] = ()  # labels of the engines that a finding about the server concerns
+    suspected: bool = False  # shown only as the cause of symptoms that nothing else explains
+
+
+class Symptom(Record):
+    """Findings of one code that an incident explains.
+
+    ``n`` counts their nodes; ``capped``: at least.
+    """
+
+    engine: str
+    code: str
+    title: str
+    n: int
+    capped: bool = False
+
+
+class Incident(Record):
+    """Findings with one cause, and the findings that this cause explains.
+
+    ``n`` counts distinct nodes, symptoms included; ``capped``: at least. ``action`` is set if it applies to every node
+    in ``node_ids`` with the same ``arguments``; it removes the cause. ``remedy`` says what to do outside of unstick.
+    """
+
+    key: str  # stable while the cause lasts
+    engine: str
+    code: str
+    title: str
+    sentence: str
+    severity: int
+    proof: Proof
+    n: int
+    capped: bool = False
+    since: float | None = None  # the oldest, symptoms included
+    action: str | None = None
+    arguments: dict[str, str] = {}
+    remedy: str = ""
+    symptoms: tuple[Symptom, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of the cause, oldest first
+    explained: tuple[Finding, ...] = ()  # the symptoms' findings, worst first
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        """Return the nodes of the cause."""
+        return tuple(dict.fromkeys(finding.node_id for finding in self.findings))
+
+
+class Stuck(Record):
+    """Incidents of all engines and of the server, worst first.
+
+    ``capped`` lists engine label and code of findings of which more exist than were read.
+    """
+
+    incidents: tuple[Incident, ...]
+    at: float
+    skipped_findings: tuple[SkippedFinding, ...] = ()
+    capped: tuple[tuple[str, str], ...] = ()
+
+
+class SkippedFinding(Record):
+    """Check that was not made, and why.
+
+    ``failed``: it was tried, and ``why`` is the server's error.
+    """
+
+    engine: str
+    code: str
+    why: str
+    ddl: str | None = None
+    failed: bool = False
+
+
+class Findings(Record):
+    """Findings, worst first, then oldest.
+
+    ``capped`` lists the codes with more findings than were read. ``unread``: why
+    half of the checks or more failed, or "".
+    """
+
+    found: tuple[Finding, ...]
+    at: float
+    skipped_findings: tuple[SkippedFinding, ...] = ()
+    capped: tuple[str, ...] = ()
+    unread: str = ""

@@ -1,0 +1,173 @@
+"""Nodes, pages of nodes, and what a search finds."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from queries.records.record import Record
+
+
+class Phase(StrEnum):
+    """Meaning of a native status, common to all engines. Ordered from worst to best."""
+
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    HELD = "held"
+    RUNNING = "running"
+    READY = "ready"
+    SCHEDULED = "scheduled"
+    UNKNOWN = "unknown"
+    CANCELLED = "cancelled"
+    DONE = "done"
+
+
+class Precision(StrEnum):
+    """Reliability of a number."""
+
+    EXACT = "exact"
+    ESTIMATED = "estimated"
+    CAPPED = "capped"
+    UNKNOWN = "unknown"
+
+
+class Node(Record):
+    """Anything in a tree that has a status.
+
+    ``id`` has the form ``engine/kind:key``. ``version`` is an opaque token of the row state that was read.
+    """
+
+    engine: str
+    id: str
+    kind: str
+    title: str
+    phase: Phase
+    version: str
+    parent_id: str | None = None
+    job_id: str | None = None
+    status: str | None = None  # the engine's own word
+    revision: int | None = None
+    cpu: float | None = None
+    poll: float | None = None
+    created_at: float | None = None
+    changed_at: float | None = None
+    due_at: float | None = None
+    owner: str | None = None
+    heartbeat_at: float | None = None
+    attempts: int | None = None
+    max_attempts: int | None = None
+    error: str | None = None
+    findings: tuple[str, ...] = ()
+
+
+class Count(Record):
+    """Number of nodes in a phase.
+
+    ``n`` is None if ``precision`` is unknown. A capped count means "at least n".
+    """
+
+    phase: Phase
+    n: int | None
+    precision: Precision
+
+
+class ScanRequired(Record):
+    """Read that would need a full scan: its cost, and the index that would avoid it.
+
+    If ``need`` is empty, the read was tried and ``why`` is the server's error.
+    """
+
+    need: str
+    why: str
+    pages: int  # 8 kB blocks that a scan would read, by the server's statistics
+    ddl: str
+
+
+class Availability(Record):
+    """Availability of an action. ``why`` is one line if the action is unavailable."""
+
+    ok: bool
+    why: str = ""
+    commands: dict[str, str] = {}  # of an external action, for the node, by the place where they are run
+
+
+class Page(Record):
+    """Nodes in order, read at ``at`` (server clock).
+
+    ``cursor`` fetches the next page; None at the end. ``scope`` describes the part that was read if no cursor leads to
+    the rest, for example ``500 users``.
+    """
+
+    nodes: tuple[Node, ...]
+    at: float
+    cursor: str | None = None
+    scope: str = ""
+    scan_required: ScanRequired | None = None
+
+
+class Match(StrEnum):
+    """Part of a node that a search has found. Ordered from the surest to the vaguest."""
+
+    ID = "id"
+    REFERENCE = "reference"  # another id that the engine records, or a tag
+    BEGINNING = "beginning"  # the beginning of its id
+    TITLE = "title"
+    ERROR = "error"
+    PAYLOAD = "payload"  # a stored value
+
+
+class Hit(Record):
+    """A node that a search has found."""
+
+    node: Node
+    matched: Match
+
+
+TOO_LARGE = "without values of more than"  # in what a search.sql says of itself
+
+
+class Hits(Record):
+    """Answer of one engine to a search, the surest hits first.
+
+    ``capped``: there may be more. ``searched`` describes the texts that were searched. ``unsearched`` is the reason why
+    no text was searched, and ``unreadable`` the reason why the engine could not be searched.
+    """
+
+    engine: str
+    hits: tuple[Hit, ...] = ()
+    at: float = 0.0
+    capped: bool = False
+    searched: str = ""
+    unsearched: str = ""
+    unreadable: str = ""
+
+    @property
+    def partial(self) -> bool:
+        """Return True if values were too large to be searched unasked."""
+        return TOO_LARGE in self.searched
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes that were found."""
+        return tuple(hit.node for hit in self.hits)
+
+
+class Search(Record):
+    """Search for a text in several engines: the ids in it, and the answers."""
+
+    text: str
+    ids: tuple[str, ...]
+    engines: tuple[Hits, ...]
+
+
+def a_kind(kind: str) -> str:
+    """Return a kind of nodes with its article: ``a task``, ``an agent``."""
+    return f"{'an' if kind[:1].lower() in set('aeio') else 'a'} {kind}"
+
+
+def split_id(node_id: str) -> tuple[str, str, str]:
+    """Split ``engine/kind:key`` into three parts. Raises ValueError for another form."""
+    engine, slash, local = node_id.partition("/")
+    kind, colon, key = local.partition(":")
+    if not (engine and slash and kind and colon and key):
+        raise ValueError(f"not a node id: {node_id!r} (expected engine/kind:key)")
+    return engine, kind, key

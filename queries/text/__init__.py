@@ -1,0 +1,1 @@
+"""Text that comes from outside or goes there."""
