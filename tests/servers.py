@@ -261,7 +261,10 @@ async def _build(dsn: str, engine: str, *, filled: bool = False) -> datetime:
 
 
 async def analyze(connection: asyncpg.Connection[Any]) -> None:
-    """Gather statistics of all tables but the server's own, which takes a fifth of the time."""
+    """Gather statistics of all tables but the server's own.
+
+    That takes a fifth of the time.
+    """
     await connection.execute(
         "DO $$ DECLARE names text; BEGIN "
         "SELECT string_agg(c.oid::regclass::text, ', ') INTO names FROM pg_class c "
