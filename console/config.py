@@ -24,7 +24,7 @@ from queries.text.suggest import did_you_mean, quoted
 if TYPE_CHECKING:
     from queries.files.strict_toml import TomlFile
 
-PAGES = ("stuck", "tree", "dead", "audit")
+START_PAGES = ("stuck", "tree", "dead", "audit")
 """Pages that the console may start with."""
 Setting = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
@@ -301,8 +301,8 @@ def _thresholds(source: TomlFile, engine: str, table: Mapping[str, Any]) -> dict
 
 
 def _start(source: TomlFile, name: str) -> str:
-    if name not in PAGES:
-        raise source.error(("start",), f"{quoted(name)} is not a page{did_you_mean(name, PAGES)}")
+    if name not in START_PAGES:
+        raise source.error(("start",), f"{quoted(name)} is not a page{did_you_mean(name, START_PAGES)}")
     return name
 
 

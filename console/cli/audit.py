@@ -26,7 +26,7 @@ from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter
 from queries.write.receipts import LOST, Receipt
 
-LIMIT = 50
+ENTRIES_SHOWN = 50
 _NO_HEAD = "--heads: the file has no head. A head is id:hash, as --verify prints it."
 _EMPTY = (
     "--heads: the file is empty, so it proves nothing. A shell empties a file before unstick starts"
@@ -90,7 +90,7 @@ async def audit_log(
         if format:
             await _export(output_for(target), workspace, format, workspace.audit_stream(about, wanted))
         else:
-            await _list(target, workspace, node_id, about, wanted, limit or LIMIT, after)
+            await _list(target, workspace, node_id, about, wanted, limit or ENTRIES_SHOWN, after)
         closed = workspace.audit_log_closed
     if closed:
         say(closed)

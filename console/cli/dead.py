@@ -7,7 +7,7 @@ from itertools import islice
 
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.dead_letter_board import PAGE, fate, number
+from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, fate, number
 from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named
@@ -56,7 +56,7 @@ async def read(reader: Reader, limit: int) -> DeadLetterReport:
     cursor, at, scan_required, scope = None, None, None, ""
     try:
         while True:
-            page = await reader.dead(cursor, min(PAGE, limit + 1 - len(found)))
+            page = await reader.dead(cursor, min(DEAD_LETTERS_AT_ONCE, limit + 1 - len(found)))
             found += page.dead_letters
             cursor, at, scan_required, scope = page.cursor, page.at, page.scan_required, page.scope
             if cursor is None or len(found) > limit:

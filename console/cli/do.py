@@ -28,6 +28,7 @@ from queries.actions import wait as waiting
 from queries.actions.outcome_sum import OutcomeSum
 from queries.actions.plan import count_nodes, plan_versions
 from queries.contract.spec import Action
+from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.errors import DatabaseError
 from queries.read import guard_token
 from queries.read.reader import Reader
@@ -383,8 +384,8 @@ async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) 
                 if progress.waits is not None:
                     say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
                 elif progress.given_up:
-                    say(f"The server was unreachable for {perform.PATIENCE:.0f} s. {progress.error_text}")
-                elif progress.total > perform.CHUNK:
+                    say(f"The server was unreachable for {OUTAGE_SECONDS:.0f} s. {progress.error_text}")
+                elif progress.total > perform.CHUNK_NODES:
                     say(f"{progress.done} of {progress.total}")
         finally:
             standby.cancel()

@@ -66,16 +66,16 @@ async def edited_plan(
 
 def _typed(text: str) -> str:
     try:
-        return editor.edited(text, 4 * documents.LIMIT)  # it is indented
+        return editor.edited(text, 4 * documents.DOCUMENT_BYTES)  # it is indented
     except editor.EditorError as error:
         raise DatabaseError(str(error), UNCHANGED) from error
 
 
 def _given(input: TextIO) -> str:
     try:
-        text = input.read(4 * documents.LIMIT + 1)
+        text = input.read(4 * documents.DOCUMENT_BYTES + 1)
     except UnicodeDecodeError as error:
         raise DatabaseError(f"The text is not UTF-8: {error.reason} at byte {error.start}.", UNCHANGED) from error
-    if len(text) > 4 * documents.LIMIT:
-        raise DatabaseError(f"The text has more than {4 * documents.LIMIT} characters.", UNCHANGED)
+    if len(text) > 4 * documents.DOCUMENT_BYTES:
+        raise DatabaseError(f"The text has more than {4 * documents.DOCUMENT_BYTES} characters.", UNCHANGED)
     return text

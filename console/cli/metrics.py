@@ -20,7 +20,7 @@ from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.node import Precision
 from queries.records.record import Record
 
-MOST = 2000  # nodes that are counted for each finding
+COUNTED_NODES = 2000  # nodes that are counted for each finding
 DEAD = 10_000  # dead letters that are counted for each engine
 
 
@@ -100,7 +100,7 @@ class Metrics:
             self.failed({label: error.line})
         found: tuple[Finding, ...] = reader.watched()
         try:
-            part = await reader.findings(page=MOST)
+            part = await reader.findings(page=COUNTED_NODES)
             self.unread |= {label: part.unread} if part.unread else {}
         except NO_CONNECTION:
             raise

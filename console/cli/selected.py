@@ -15,7 +15,7 @@ from console.cli.target import select_readers
 from console.cli.tree import parsed
 from console.model import incident_nodes
 from console.model.filter import Filter
-from console.model.selection import PAGE, may_match, select
+from console.model.selection import NODES_AT_ONCE, may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError
@@ -25,7 +25,7 @@ from queries.records.finding import OPEN, Incident
 from queries.records.record import Record
 from queries.workspace import Workspace
 
-MOST = 2000  # nodes of each finding that are read for --incident
+FINDING_NODES = 2000  # nodes of each finding that are read for --incident
 GROUP = 10_000  # dead letters that are read for --group
 STDIN = "-"  # id that means: ids are on stdin, one per line
 SAMPLE = 6.0  # seconds of samples before an incident that needs them is looked for
@@ -112,7 +112,7 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
 
 async def _incident(workspace: Workspace, key: str, sample: float | None) -> Incident | None:
     """Return an incident as it is now, after samples for ``sample`` seconds."""
-    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), MOST, sample)
+    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), FINDING_NODES, sample)
     say(*notes)
     return next((incident for incident in answer.incidents if incident.key == key), None)
 
@@ -157,8 +157,8 @@ async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> li
     if limit is None:
         _complete(found.missing)
     dead_letters: list[DeadLetter] = []
-    for start in range(0, len(found.nodes), PAGE):
-        ids = [node.id for node in found.nodes[start : start + PAGE]]
+    for start in range(0, len(found.nodes), NODES_AT_ONCE):
+        ids = [node.id for node in found.nodes[start : start + NODES_AT_ONCE]]
         dead_letters += (await reader.dead(page=len(ids), ids=ids)).dead_letters
     return dead_letters
 

@@ -22,7 +22,7 @@ from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
-PAGE = 100  # nodes read at a time
+NODES_AT_ONCE = 100  # nodes read at a time
 LEVELS = 2  # of the tree that are shown without a filter
 
 
@@ -183,7 +183,7 @@ async def _matching(
 
     async with contextlib.aclosing(reading):
         async for row in reading:
-            if row.depth == 0 and len(batch) >= PAGE and await compare() >= limit:
+            if row.depth == 0 and len(batch) >= NODES_AT_ONCE and await compare() >= limit:
                 matched = max(matched, limit + 1)  # what is not read may match too
                 break
             if looked == LOOKED:
@@ -231,7 +231,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
 async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[Row]:
     cursor, left = None, limit
     while left > 0:
-        page = await reader.live(cursor, min(left, PAGE))
+        page = await reader.live(cursor, min(left, NODES_AT_ONCE))
         found.note(page, reader.label)
         for node in page.nodes:
             yield Row(node, 0)
@@ -251,7 +251,7 @@ async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found:
     waiting: list[Row] = []
     cursor, left = None, limit
     while left > 0:
-        page = await reader.roots(cursor, min(left, PAGE))
+        page = await reader.roots(cursor, min(left, NODES_AT_ONCE))
         found.note(page, reader.label)
         cursor, left = page.cursor, left - len(page.nodes)
         waiting = [Row(node, 0) for node in reversed(page.nodes)]
@@ -279,7 +279,7 @@ async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, 
         return nodes
     cursor = None
     while len(nodes) < limit:
-        page = await reader.children(parent.id, cursor, min(limit - len(nodes), PAGE), allow_scan=allow_scan)
+        page = await reader.children(parent.id, cursor, min(limit - len(nodes), NODES_AT_ONCE), allow_scan=allow_scan)
         found.note(page, reader.label, parent.kind)
         nodes += page.nodes
         cursor = page.cursor

@@ -23,11 +23,11 @@ from console.text.spans import Make
 from queries.records.finding import Incident
 from queries.records.record import Record
 
-TRIES = 3  # of the command for one incident
-PATIENCE = 60.0  # seconds until a command is ended
+HOOK_TRIES = 3  # of the command for one incident
+HOOK_SECONDS = 60.0  # seconds until a command is ended
 HOOKS = 8  # commands that run at the same time
-AGAIN = 300.0  # seconds without an incident after which it counts as new
-LIMIT = 200  # nodes that are read for each finding
+NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it counts as new
+FINDING_NODES = 200  # nodes that are read for each finding
 
 
 class NewIncident(Record):
@@ -54,7 +54,7 @@ class Seen:
         ``whole``: everything could be read, so that the others are over.
         """
         now = {incident.key for incident in incidents}
-        over = [key for key, last in self._last.items() if whole and key not in now and at - last > AGAIN]
+        over = [key for key, last in self._last.items() if whole and key not in now and at - last > NEW_AFTER_SECONDS]
         for key in over:
             del self._last[key]
         self._last |= {key: at for key in now if key in self._last}
@@ -68,7 +68,7 @@ class Seen:
     def failed(self, key: str, at: float) -> int:
         """Note that the command failed. Return how often it may run again."""
         self._tries[key] = self._tries.get(key, 0) + 1
-        left = TRIES - self._tries[key]
+        left = HOOK_TRIES - self._tries[key]
         if not left:
             self.add(key, at)
         return left
@@ -86,7 +86,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
         async def once() -> int:
             nonlocal first
             readers = list(select_readers(workspace, engine))
-            answer, notes = await stuck.read(workspace, readers, LIMIT, 0.0, whole=engine is None)
+            answer, notes = await stuck.read(workspace, readers, FINDING_NODES, 0.0, whole=engine is None)
             say(*notes)
             if first:
                 first = False
@@ -166,10 +166,10 @@ async def run(command: Sequence[str], document: str) -> str:
     except OSError as error:
         return f"the command cannot be run: {error.strerror}"
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HOOK_SECONDS):
             await process.communicate(f"{document}\n".encode())
     except TimeoutError:
-        return f"the command was ended after {PATIENCE:.0f} s"
+        return f"the command was ended after {HOOK_SECONDS:.0f} s"
     finally:
         with contextlib.suppress(ProcessLookupError):  # also children that outlive the command
             os.killpg(process.pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import ScanRequired
 from queries.records.record import Record
 
-PAGE = 200  # dead letters per statement
+DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 CAP = 2000  # dead letters of an engine that are read automatically
 FIRST_PAGES = 15  # statements per poll until all engines were read once
 
@@ -102,7 +102,7 @@ class EngineDeadLetters:
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
-        page = await reader.dead(self._cursor, PAGE)
+        page = await reader.dead(self._cursor, DEAD_LETTERS_AT_ONCE)
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.scope = page.scope
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}

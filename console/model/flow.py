@@ -13,7 +13,7 @@ from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 
 SPAN = 60.0  # seconds over which a rate is measured
-LEAST = 5.0  # seconds between two samples that are enough for a rate
+RATE_SECONDS = 5.0  # seconds between two samples that are enough for a rate
 UNFINISHED = frozenset({Phase.READY, Phase.RUNNING, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD})
 
 
@@ -64,7 +64,7 @@ class Flow:
     def rates(self, label: str, spec: FlowSpec | None) -> Rates | None:
         """Return the rates over the last minute; None before there are two samples."""
         samples = self._samples.get(label)
-        if spec is None or not samples or (seconds := samples[-1].at - samples[0].at) < LEAST:
+        if spec is None or not samples or (seconds := samples[-1].at - samples[0].at) < RATE_SECONDS:
             return None
         first, last = samples[0], samples[-1]
         entered = last.inserted - first.inserted

@@ -8,8 +8,8 @@ from console.text import formatting
 from queries.records.node import Node, Phase
 from queries.records.record import Record
 
-LIMIT = 120.0  # seconds after which the console stops watching
-MOST = 200  # nodes that are read again
+WATCH_SECONDS = 120.0  # seconds after which the console stops watching
+WATCHED_NODES = 200  # nodes that are read again
 EXPECTED = (Phase.READY, Phase.SCHEDULED)  # phases in which a worker is expected to take the node
 
 
@@ -29,8 +29,8 @@ class FollowUp:
     ``nodes`` are as they were before the commit; ``now`` is a monotonic clock.
     """
 
-    def __init__(self, nodes: Iterable[Node], now: Callable[[], float], limit: float = LIMIT) -> None:
-        watched = list(nodes)[:MOST]
+    def __init__(self, nodes: Iterable[Node], now: Callable[[], float], limit: float = WATCH_SECONDS) -> None:
+        watched = list(nodes)[:WATCHED_NODES]
         self.events: dict[str, Event] = {}
         self._waiting = {node.id: node.phase for node in watched}
         self._first: dict[str, Node] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-MOST = 100  # places that are kept
+PLACES_KEPT = 100  # places that are kept
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class History:
 
     def add(self, place: Place) -> None:
         """Add a place after the current one. Later places are forgotten."""
-        self._places = [*self._places[: self._at + 1], place][-MOST:]
+        self._places = [*self._places[: self._at + 1], place][-PLACES_KEPT:]
         self._at = len(self._places) - 1
 
     def go(self, step: int) -> Place | None:

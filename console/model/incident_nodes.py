@@ -13,7 +13,7 @@ from queries.records.finding import Finding, Incident
 from queries.records.record import Record
 from queries.workspace import Workspace
 
-PAGE = 500  # nodes read at a time
+NODES_AT_ONCE = 500  # nodes read at a time
 WALKED = 100_000  # nodes that are compared with the finding
 
 
@@ -68,7 +68,7 @@ async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
     """
     cursor: str | None = None
     while True:
-        live = await reader.live(cursor, PAGE)
+        live = await reader.live(cursor, NODES_AT_ONCE)
         yield [node.id for node in live.nodes]
         why += [f"only {live.scope} were read"] if live.scope else []
         why += [live.scan_required.why] if live.scan_required else []
@@ -76,7 +76,7 @@ async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
         if cursor is None:
             break
     while True:
-        dead = await reader.dead(cursor, PAGE)
+        dead = await reader.dead(cursor, NODES_AT_ONCE)
         yield [each.node.id for each in dead.dead_letters]
         cursor = dead.cursor
         if cursor is None:

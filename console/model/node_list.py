@@ -18,7 +18,7 @@ from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
-PAGE = 100  # nodes in a page
+PAGE_NODES = 100  # nodes in a page
 FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
@@ -197,7 +197,7 @@ class NodeList:
     def reached(self, parent_id: str | None) -> int:
         """Return about how many nodes precede the end of the loaded pages."""
         window = self._windows.get(parent_id)
-        return 0 if window is None else window.reached * PAGE
+        return 0 if window is None else window.reached * PAGE_NODES
 
     def has_after(self, parent_id: str | None) -> bool:
         """Return True if there is a page after the loaded ones."""
@@ -296,13 +296,15 @@ class NodeList:
         reader = self._reader()
         if reader is None:
             return None
-        page = await (reader.roots(cursor, PAGE) if self.kind is ListKind.TREE else reader.live(cursor, PAGE))
+        page = await (
+            reader.roots(cursor, PAGE_NODES) if self.kind is ListKind.TREE else reader.live(cursor, PAGE_NODES)
+        )
         self.scope = page.scope or self.scope if cursor else page.scope
         return page
 
     async def _children(self, parent_id: str, cursor: str | None, *, allow_scan: bool = False) -> Page | None:
         reader = self._reader()
-        return None if reader is None else await reader.children(parent_id, cursor, PAGE, allow_scan=allow_scan)
+        return None if reader is None else await reader.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
 
     def _start_window(self, parent_id: str | None, page: Page) -> Change:
         """Replace the children by a first page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-SHARE = 0.05  # of wall time, for all statements that the console runs by itself
+LOAD_SHARE = 0.05  # of wall time, for all statements that the console runs by itself
 
 
 class RefreshClock:

@@ -18,10 +18,10 @@ from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page
 from queries.records.record import Record
 
-PAGE = 500  # nodes read at a time
+NODES_AT_ONCE = 500  # nodes read at a time
 LOOKED = 10_000  # nodes of an engine that are compared with a filter
 SELECTED = 100_000  # nodes of an engine that a selection has
-PAGES = 500  # pages of a selection by conditions, each of 20,000 rows that are looked at, or of `PAGE` nodes
+SELECTION_PAGES = 500  # of a selection by conditions: each of 20,000 rows, or of `NODES_AT_ONCE` nodes
 FINDINGS = 2000  # nodes read for each finding
 
 
@@ -103,8 +103,8 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     """Return the nodes with their findings, and why some were not checked."""
     why = ""
     codes: dict[str, list[str]] = {}
-    for start in range(0, len(nodes), PAGE):
-        ids = [node.id for node in nodes[start : start + PAGE]]
+    for start in range(0, len(nodes), NODES_AT_ONCE):
+        ids = [node.id for node in nodes[start : start + NODES_AT_ONCE]]
         read = await reader.findings(ids, page=len(ids))
         why = why or next(_failures(read), "")
         _note(codes, read.found)
@@ -128,8 +128,8 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
         if spec.sample and any(spec.code.startswith(name) for name in named):
             missing.append(f"{spec.code} needs several samples")
     ids = [node_id for node_id, found in codes.items() if any(map(concerns, found))]
-    for start in range(0, len(ids), PAGE):
-        page = await reader.nodes(ids[start : start + PAGE])
+    for start in range(0, len(ids), NODES_AT_ONCE):
+        page = await reader.nodes(ids[start : start + NODES_AT_ONCE])
         yield msgspec.structs.replace(page, nodes=tuple(_marked(page.nodes, codes)))
 
 
@@ -153,7 +153,7 @@ async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIter
     """Yield the unfinished nodes, the most urgent first, up to half of `LOOKED`."""
     cursor, looked = None, 0
     while looked == 0 or (cursor is not None and looked < LOOKED // 2):
-        live = await reader.live(cursor, PAGE)
+        live = await reader.live(cursor, NODES_AT_ONCE)
         cursor, looked = live.cursor, looked + max(len(live.nodes), 1)
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
         yield await _complete(reader, wanted, missing, page)
@@ -170,18 +170,19 @@ async def _by_conditions(
         async for page in _live(reader, wanted, missing):
             yield page
     named = [term for term in wanted.terms if term.field == "kind"]
-    left = PAGES
+    left = SELECTION_PAGES
     for kind in reader.engine.spec.kinds:
         cursor: str | None = None
         reading = all(allows(term, kind.name) for term in named)
         while reading and left:
-            page = await reader.matching(kind.name, conditions(wanted), cursor, PAGE)
+            page = await reader.matching(kind.name, conditions(wanted), cursor, NODES_AT_ONCE)
             yield await _complete(reader, wanted, missing, page)
             cursor, left = page.cursor, left - 1
             reading = cursor is not None
     if not left:
         missing.append(
-            f"the tables of {reader.label} have more rows than {PAGES} pages look at: --limit acts on the first"
+            f"the tables of {reader.label} have more rows than {SELECTION_PAGES} pages look at: "
+            "--limit acts on the first"
         )
 
 
@@ -203,7 +204,11 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
         parent = parents.pop(0)
         cursor = None
         while True:
-            page = await (reader.roots(cursor, PAGE) if parent is None else reader.children(parent, cursor, PAGE))
+            page = await (
+                reader.roots(cursor, NODES_AT_ONCE)
+                if parent is None
+                else reader.children(parent, cursor, NODES_AT_ONCE)
+            )
             parents += [node.id for node in page.nodes if node.id not in walked and node.kind in with_children]
             walked.update(node.id for node in page.nodes)
             fresh = tuple(node for node in page.nodes if node.id not in seen)
@@ -214,7 +219,7 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
                 break
     cursor = None
     while True:
-        dead = await reader.dead(cursor, PAGE)
+        dead = await reader.dead(cursor, NODES_AT_ONCE)
         nodes = tuple(each.node for each in dead.dead_letters if each.node.id not in seen)
         page = Page(nodes=nodes, at=dead.at, scope=dead.scope, scan_required=dead.scan_required)
         yield await _complete(reader, wanted, missing, page)

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from console.model import flow, incident_list
-from console.model.refresh_clock import SHARE, RefreshClock
+from console.model.refresh_clock import LOAD_SHARE, RefreshClock
 from queries.actions import unfinished
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
@@ -106,9 +106,9 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._screen_clock = RefreshClock(interval, SHARE * 0.4, now)
-        self._samples_clock = RefreshClock(interval / QUICKER, SHARE * 0.2, now)
-        self._findings_clock = RefreshClock(interval * SLOWER, SHARE * 0.4, now)
+        self._screen_clock = RefreshClock(interval, LOAD_SHARE * 0.4, now)
+        self._samples_clock = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
+        self._findings_clock = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
         self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}

@@ -21,7 +21,7 @@ from textual.events import Key, MouseDown, MouseUp, Paste
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
-LIMIT = 10.0  # seconds until the next key is delivered although the effect of the one before has not ended
+EFFECT_SECONDS = 10.0  # seconds until the next key is delivered although the effect of the one before has not ended
 ROUNDS = 2  # at least: the key itself, then the messages that widgets post because of it
 
 Typed = Key | Paste | MouseDown | MouseUp
@@ -74,7 +74,7 @@ class Keyboard:
                 under = self._under(event)
                 await self._deliver(event)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LIMIT):
+                    async with asyncio.timeout(EFFECT_SECONDS):
                         await self._handled(under)
             else:
                 self._app.capture_mouse(None)  # by a widget of the screen that was closed

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 
 import msgspec
 
-from queries.db.backoff import Backoff
+from queries.db.backoff import OUTAGE_SECONDS, Backoff
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Outcomes, Result
 from queries.records.record import Record
@@ -20,8 +20,6 @@ from queries.workspace import Workspace
 from queries.write import commit_status
 from queries.write.action_transaction import Committed, Request
 from queries.write.bulk_list import BulkList
-
-PATIENCE = 900.0  # seconds to wait for a lost server
 
 Versions = dict[str, str]
 
@@ -242,7 +240,7 @@ class Bulk:
 
     async def _wait(self) -> AsyncGenerator[Progress]:
         """Wait until a server accepts changes, the operator stops, or the time limit ends."""
-        backoff, deadline = Backoff(), time.monotonic() + PATIENCE
+        backoff, deadline = Backoff(), time.monotonic() + OUTAGE_SECONDS
         while self._error_text and not self._stop.is_set():
             if time.monotonic() > deadline:
                 yield self._progress(given_up=True)

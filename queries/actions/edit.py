@@ -63,8 +63,8 @@ def edited(document: Document, text: str) -> tuple[str, Edit]:
         unchanged, stored = False, text.strip()
     if unchanged or stored == document.text:
         raise TextError("The text is unchanged.")
-    if len(stored.encode(errors="surrogatepass")) > documents.LIMIT:
-        raise TextError(f"The text has more than {documents.LIMIT} bytes.", again=True)
+    if len(stored.encode(errors="surrogatepass")) > documents.DOCUMENT_BYTES:
+        raise TextError(f"The text has more than {documents.DOCUMENT_BYTES} bytes.", again=True)
     values = [parse(success).value for success in document.successes if _is_json(success)]
     was = None if before is None else before.value
     learned = Learned(values or ([] if before is None else [was]), of_successes=bool(values))

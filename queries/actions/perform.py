@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 from queries.actions import signals
-from queries.actions.bulk import PATIENCE, Bulk, Chunk, Progress
+from queries.actions.bulk import Bulk, Chunk, Progress
 from queries.actions.outcome_sum import OutcomeSum, least_certain
 from queries.actions.plan import Plan, current_reader, plan_versions, recorded
 from queries.contract.engine import Engine
@@ -76,9 +76,9 @@ from queries.write.bulk_list import BulkList
 from queries.write.bulk_transaction import BulkTransaction, IrregularError
 from queries.write.redrive_log import Fence
 
-__all__ = ("CHUNK", "PATIENCE", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
+__all__ = ("CHUNK_NODES", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
 
-CHUNK = 500
+CHUNK_NODES = 500
 LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
 NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
 
@@ -113,7 +113,7 @@ async def dry_run(
         await workspace.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
-    first = list(plan.versions)[:CHUNK]
+    first = list(plan.versions)[:CHUNK_NODES]
     requests = _requests(workspace, plan, first, reason, arguments, operator, {})
     parts = [
         part
@@ -198,7 +198,7 @@ def bulk(
     """
     if dry_run.engine == LABEL:
         return _signals(workspace, dry_run, operator)
-    if bulk_list is None and len(dry_run.versions) > CHUNK:
+    if bulk_list is None and len(dry_run.versions) > CHUNK_NODES:
         schema = workspace.engines[dry_run.engine].found.schema
         bulk_list = bulk_lists.create(workspace.bulks, workspace.server, schema, dry_run)
     pieces = _pieces(workspace, dry_run, operator)
@@ -284,7 +284,7 @@ def _pieces(
     stays = workspace.audit_log_file is None and all(
         BulkTransaction.is_possible(current_reader(workspace, plan.label), action) for action in plan.actions.values()
     )
-    for chunk in _chunks(dry_run, CHUNK * LARGE if stays else CHUNK):
+    for chunk in _chunks(dry_run, CHUNK_NODES * LARGE if stays else CHUNK_NODES):
         if results := tuple(skipped[i] for i in chunk if i in skipped):
             yield Outcomes(results=results)
         eligible = [i for i in chunk if i in versions]
@@ -302,14 +302,14 @@ def _chunks(dry_run: DryRun, most: int) -> Iterator[list[str]]:
     ``most``: of the nodes that were not dry-run.
     """
     chunk: list[str] = []
-    before, size = "", CHUNK
+    before, size = "", CHUNK_NODES
     shown = {*dry_run.row_digests, *(result.id for result in dry_run.results)}
     for node_id, version in dry_run.versions.items():
         if len(chunk) == size or (chunk and dry_run.action == undo.NAME and version != before):
             yield chunk
             chunk = []
         if not chunk:
-            size = CHUNK if node_id in shown else most
+            size = CHUNK_NODES if node_id in shown else most
         chunk.append(node_id)
         before = version
     if chunk:

@@ -25,12 +25,11 @@ from queries.actions.redrive_rules import (
     Step,
     Watch,
 )
-from queries.db.backoff import Backoff
+from queries.db.backoff import OUTAGE_SECONDS, Backoff
 from queries.db.errors import NO_CONNECTION
 from queries.records.action import Answer, Durability
 
 LOOK = 0.5  # most seconds between two looks at the revived nodes
-PATIENCE = 900.0  # seconds to wait for a lost server
 
 
 class World(Protocol):
@@ -90,11 +89,11 @@ class Runner:
         A lost server is waited for. Then the events are read again, because what was sent last may have been lost.
         Raises DatabaseError; the redrive can be resumed.
         """
-        backoff, deadline = Backoff(), time.monotonic() + PATIENCE
+        backoff, deadline = Backoff(), time.monotonic() + OUTAGE_SECONDS
         while True:
             try:
                 step = await self._next()
-                backoff, deadline, self.error_text = Backoff(), time.monotonic() + PATIENCE, ""
+                backoff, deadline, self.error_text = Backoff(), time.monotonic() + OUTAGE_SECONDS, ""
                 yield step
                 if isinstance(step, Ended):
                     return

@@ -26,7 +26,7 @@ from queries.workspace import MissingError, Workspace
 from queries.write import audit_log, redrive_log, undo_rights
 from queries.write.redrive_log import Fence
 
-PAGE = 500  # nodes that are read at a time
+NODES_AT_ONCE = 500  # nodes that are read at a time
 
 
 class RedrivePlan(Record):
@@ -160,8 +160,8 @@ def _target(reader: Reader, dead_letter: DeadLetter) -> str:
 async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
     """Return the state of nodes that exist. Raises DatabaseError."""
     found: dict[str, Sign] = {}
-    for start in range(0, len(targets), PAGE):
-        part = list(dict.fromkeys(targets[start : start + PAGE]))
+    for start in range(0, len(targets), NODES_AT_ONCE):
+        part = list(dict.fromkeys(targets[start : start + NODES_AT_ONCE]))
         nodes = (await reader.nodes(part)).nodes
         dead = {d.node.id: d for d in (await reader.dead(page=len(part), ids=part)).dead_letters}
         moved = await reader.moved(part)

@@ -17,7 +17,7 @@ from queries.records.record import Record
 from queries.text import duration
 
 COHORTS = (1, 5, 25)
-MOST = 500  # nodes of a cohort: one transaction, so that each has one audit log entry
+COHORT_NODES = 500  # nodes of a cohort: one transaction, so that each has one audit log entry
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}  # of a pace
 PASSED = frozenset({Answer.FINISHED, Answer.MOVED_ON, Answer.SAME_DEATH, Answer.OTHER_DEATH})
 FINAL = frozenset({Answer.FINISHED, Answer.SAME_DEATH, Answer.OTHER_DEATH})
@@ -46,8 +46,8 @@ class Pace(Record):
 class Settings(Record):
     """Settings of a redrive.
 
-    ``cohorts``: sizes of the first cohorts; later ones double, up to `MOST`. ``wait``: seconds to wait for the answers
-    of a cohort.
+    ``cohorts``: sizes of the first cohorts; later ones double, up to `COHORT_NODES`. ``wait``: seconds to
+    wait for the answers of a cohort.
     """
 
     budget: Budget
@@ -62,8 +62,8 @@ def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> Settings:
     Raises ValueError; its message begins with the name of a setting.
     """
     sizes_given = tuple(map(int, cohorts.split(","))) if re.fullmatch(r"(?a)\d{1,3}(,\d{1,3})*", cohorts) else (0,)
-    if not 0 < min(sizes_given) <= max(sizes_given) <= MOST:
-        raise ValueError(f"cohorts {cohorts!r}: write sizes from 1 to {MOST}, such as 1,5,25.")
+    if not 0 < min(sizes_given) <= max(sizes_given) <= COHORT_NODES:
+        raise ValueError(f"cohorts {cohorts!r}: write sizes from 1 to {COHORT_NODES}, such as 1,5,25.")
     paced = re.fullmatch(r"(?a)([1-9]\d{0,6})/(s|min|h)", pace)
     if pace and paced is None:
         raise ValueError(f"pace {pace!r}: write a number per s, min or h, such as 60/min.")
@@ -202,7 +202,7 @@ def sizes(total: int, first: Sequence[int]) -> list[int]:
     found: list[int] = []
     while (left := total - sum(found)) > 0:
         size = first[len(found)] if len(found) < len(first) else found[-1] * 2
-        found.append(min(size, MOST, left))
+        found.append(min(size, COHORT_NODES, left))
     return found
 
 

@@ -22,7 +22,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, redrive_log
 
 SKIPPED = "skipped"  # event with the results of nodes that an action did not change
-SHARE = 20  # a look waits this many times its own duration before the next one
+LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
 
 
 class Console(Decisions):
@@ -117,7 +117,7 @@ class EngineWorld:
 
     async def pause(self, seconds: float) -> None:
         """Wait until the operator decides, so long that looking costs the server little."""
-        await self._console.wait(max(seconds, self._cost * SHARE))
+        await self._console.wait(max(seconds, self._cost * LOOK_PAUSE))
 
     @property
     def _reader(self) -> Reader:

@@ -25,11 +25,11 @@ from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 
 KIND = "backend"
-MOST = 5  # sessions at a time: the statement waits for each of them to end
+SESSIONS_AT_ONCE = 5  # sessions at a time: the statement waits for each of them to end
 TABLE = "pg_stat_activity"
 STALE = "the pid belongs to another session now"
 GONE = "the session has ended"
-LATER = "the signal was sent, but the session has not ended yet"
+NOT_ENDED_YET = "the signal was sent, but the session has not ended yet"
 UNRECORDED = "the signal was sent, but the connection broke before the audit log entry was confirmed"
 
 ACTIONS = {
@@ -74,8 +74,12 @@ def plan(name: str, ids: Iterable[str]) -> Plan:
     parts = [node_id.partition("@") for node_id in ids]
     versions = {node_id: started for node_id, _, started in parts}
     wrong = next((i for i in versions if not (is_session(i) and i.partition(":")[2].isdecimal())), None)
-    if wrong is not None or len(versions) > MOST:
-        why = f"{wrong!r} is not a session (expected {LABEL}/{KIND}:PID)" if wrong else f"More than {MOST} sessions"
+    if wrong is not None or len(versions) > SESSIONS_AT_ONCE:
+        why = (
+            f"{wrong!r} is not a session (expected {LABEL}/{KIND}:PID)"
+            if wrong
+            else f"More than {SESSIONS_AT_ONCE} sessions"
+        )
         raise DatabaseError(f"{why}.", "Nothing was changed.")
     return Plan(label=LABEL, name=name, actions={KIND: action}, versions=versions)
 
@@ -177,7 +181,7 @@ def _sent(session_id: str, action: str, done: bool | None) -> Result:
         return Result(id=session_id, outcome=Outcome.STALE, why=why)
     if not done and action == "cancel_query":
         return Result(id=session_id, outcome=Outcome.GONE, why=f"the server could not send the signal: {GONE}")
-    return Result(id=session_id, outcome=Outcome.CHANGED, why="" if done else LATER)
+    return Result(id=session_id, outcome=Outcome.CHANGED, why="" if done else NOT_ENDED_YET)
 
 
 async def targets(workspace: Workspace, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:

@@ -24,7 +24,7 @@ from queries.write.action_transaction import CHANGED_MEANWHILE
 from queries.write.bulk_list import BulkList
 
 PAUSE = 0.1  # seconds between two attempts; one takes about 5 ms
-MOST = 3600.0  # longest wait, in seconds
+LONGEST_WAIT_SECONDS = 3600.0  # longest wait, in seconds
 
 STILL_HELD = "it was not free within {limit:.0f} s: {why}"
 
@@ -41,7 +41,7 @@ async def bulk(
     The wait takes at most ``dry_run.wait`` seconds. ``stop`` starts no further attempt. Without nodes
     to wait for, this is :func:`queries.actions.perform.bulk`.
     """
-    limit = min(dry_run.wait, MOST)
+    limit = min(dry_run.wait, LONGEST_WAIT_SECONDS)
     waiting = set(dry_run.for_now) & dry_run.versions.keys() if limit > 0 else set()
     now = {i: version for i, version in dry_run.versions.items() if i not in waiting}
     total = len(dry_run.versions)

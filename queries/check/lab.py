@@ -16,7 +16,7 @@ from queries.db.database import execute
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-PATIENCE = 20.0  # a slow machine is no fault of an engine
+CHECK_SECONDS = 20.0  # a slow machine is no fault of an engine
 
 _numbers = count(1)
 
@@ -96,7 +96,7 @@ class Lab:
             self.overrides,
             file=self.folder / f"{database}.jsonl",
             outside=OutsideEngines(engines=tuple(engines)),
-            patience=PATIENCE,
+            patience=CHECK_SECONDS,
         )
         try:
             yield workspace

@@ -20,8 +20,8 @@ from queries.read.reader import Reader
 from queries.records.finding import Finding
 from queries.records.node import Node, Page, Phase
 
-MOST = 400  # nodes that are looked at
-FEW = 40  # rows that are read one by one
+NODES_LOOKED_AT = 400  # nodes that are looked at
+ROWS_ALONE = 40  # rows that are read one by one
 MANY_ROWS = 130  # rows of each table in a database that has more than the fixture: keys with one, two and three digits
 PARENTS = 20  # of each kind, whose children are read
 
@@ -30,7 +30,7 @@ TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")  # of a node
 Read = Callable[[str | None, int], Awaitable[Page]]
 
 
-async def known_nodes(reader: Reader, most: int = MOST) -> dict[str, Node]:
+async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, Node]:
     """Return nodes of every kind.
 
     They are the tree's first levels, unfinished nodes, dead letters and nodes with findings. Raises DatabaseError.
@@ -224,15 +224,17 @@ async def _check_declared(reader: Reader, toml: TomlFile, notes: Notebook) -> No
                 notes.setting(("statuses",), message)
 
 
-async def _check_pages(at: Statement | None, read: Read, notes: Notebook, of: str = "", few: int = FEW) -> list[Node]:
+async def _check_pages(
+    at: Statement | None, read: Read, notes: Notebook, of: str = "", few: int = ROWS_ALONE
+) -> list[Node]:
     """Check that pages of 1, 7 and 100 rows are the same list. Return the list."""
-    whole = await _pages(read, 100, MOST)
+    whole = await _pages(read, 100, NODES_LOOKED_AT)
     ids = [node.id for node in whole]
     if len(set(ids)) < len(ids):
         twice = next(each for each in ids if ids.count(each) > 1)
         notes.fault(at, f"{of}{twice} is on two pages: the cursor and the order do not agree")
     for size in (1, 7):
-        if size == 1 and few > FEW:
+        if size == 1 and few > ROWS_ALONE:
             continue  # the page of 7 goes as far with fewer statements
         some = [node.id for node in await _pages(read, size, few)]
         if some[:few] != ids[: len(some[:few])] or len(some) < min(few, len(ids)):
@@ -253,7 +255,7 @@ async def _pages(read: Read, size: int, most: int) -> list[Node]:
 
 
 async def _check_children(
-    reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = FEW, most: int = PARENTS
+    reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = ROWS_ALONE, most: int = PARENTS
 ) -> None:
     for kind in filter(lambda kind: kind.children, reader.engine.spec.kinds):
         at = _of(reader, "children", kind.name)
@@ -360,12 +362,12 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
                     notes.note(f"{at.source}: since is NULL if {edge['name']} is {edge['value']}: its age is not shown")
 
 
-async def _check_dead(reader: Reader, notes: Notebook, few: int = FEW) -> None:
+async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) -> None:
     """Check the order of dead letters, and that they are the same by id."""
     at = _of(reader, "dead")
     if at is None or reader.variant.select("dead") is None:
         return
-    dead = (await reader.dead(page=MOST)).dead_letters
+    dead = (await reader.dead(page=NODES_LOOKED_AT)).dead_letters
     ids = [each.node.id for each in dead]
     notes.number += len(ids)
 
@@ -379,11 +381,11 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = FEW) -> None:
             notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")
         elif one.severity == two.severity and _later(one.since, two.since):
             notes.note(f"{reader.local(two.node.id)} is older than the dead letter before it: oldest come first")
-    again = {each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, page=MOST)).dead_letters}
+    again = {each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, page=NODES_LOOKED_AT)).dead_letters}
     if again != {each.node.id: each.fingerprint for each in dead}:
         notes.fault(at, "the dead letters are not the same if they are read by their ids ($ids)")
     alive = [node.id for node in (await reader.live()).nodes if node.id not in ids]
-    if (await reader.dead(ids=alive, page=MOST)).dead_letters:
+    if (await reader.dead(ids=alive, page=NODES_LOOKED_AT)).dead_letters:
         notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
 
 

@@ -20,12 +20,12 @@ from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
-from queries.read.reader import PAGE, Reader
+from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
 from queries.write.action_transaction import ActionTransaction, Request
 
-ROWS = 1_000_000  # of each table
-SHARE = 10  # a statement that reads more than this part of the rows is not bounded
+TABLE_ROWS = 1_000_000  # of each table
+READ_PART = 10  # a statement that reads more than this part of the rows is not bounded
 DUPLICATE = "42P07"  # SQLSTATE of a name that is taken
 SCANS = {"Relation Name", "Index Name"}  # of a node that reads a table; one above it may put several together
 EXACT = "exact"
@@ -133,14 +133,14 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 continue
             of_kind = [local for local in roots if local.startswith(kind)]
             given = {"ids": of_kind if name == "nodes" else None, "places": [None] * len(of_kind)}
-            values = reader.variant.parameters(cursor=None, page=PAGE, parent=next(iter(of_kind), ""), **given)
+            values = reader.variant.parameters(cursor=None, page=PAGE_NODES, parent=next(iter(of_kind), ""), **given)
             notes.number += 1
             try:
                 read = await _read(reader, chosen, values)
             except DatabaseError as error:
                 notes.error(chosen, error)
                 continue
-            if read > rows // SHARE:
+            if read > rows // READ_PART:
                 notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
 
 
@@ -178,7 +178,7 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
             await running.run(transaction, None)
         notes.number += 1
         for part, read in running.read:
-            if read > rows // SHARE:
+            if read > rows // READ_PART:
                 message = f"it reads {read:,} rows of a table with {rows:,} to change one node: no index bounds it"
                 notes.fault(part, f"{tried.action.name}: {message}")
 

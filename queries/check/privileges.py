@@ -23,7 +23,7 @@ from queries.records.action import Outcome
 from queries.records.node import Node
 from queries.write.grants import grants
 
-MOST = 5  # nodes of an action
+ACTION_NODES = 5  # nodes of an action
 SEEN = 100  # nodes that both roles read
 
 
@@ -47,7 +47,7 @@ async def check_privileges(
                 theirs = workspace.engines[engine.name]
                 await _check_reads(theirs, all_nodes, role, settings, notes)
                 for each in tried if role == "operator" else ():
-                    versions = dict(list(each.changed.items())[:MOST])
+                    versions = dict(list(each.changed.items())[:ACTION_NODES])
                     plan = plan_versions(workspace, theirs.label, each.action.name, versions)
                     plan = msgspec.structs.replace(plan, actions=dict.fromkeys(plan.actions, each.action))
                     dry_run = await perform.dry_run(workspace, plan, REASON, each.arguments)

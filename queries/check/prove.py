@@ -130,7 +130,7 @@ async def prove(
     if INDEXES in names:
         yield await check_indexes(lab, engine, outside, toml)
     if PLANS in names:
-        yield await check_plans(lab, engine, outside, toml, rows or plans.ROWS, tried)
+        yield await check_plans(lab, engine, outside, toml, rows or plans.TABLE_ROWS, tried)
 
 
 async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> AsyncIterator[Check]:

@@ -23,7 +23,7 @@ from queries.records.action import DryRun, Outcome, Outcomes, Undo
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-MOST = 5  # nodes of an action
+ACTION_NODES = 5  # nodes of an action
 
 Rows = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
 
@@ -68,7 +68,7 @@ def _at(engine: Engine, tried: Tried, section: str = "change") -> Statement | No
 
 async def _check(workspace: Workspace, reader: Reader, tried: Tried, notes: Notebook) -> bool | None:
     action, at = tried.action, _at(reader.engine, tried)
-    ids = list(tried.changed)[:MOST]
+    ids = list(tried.changed)[:ACTION_NODES]
     before = await _rows(reader)
     outcomes, dry_run = await _commit(workspace, reader, tried, ids)
     if not _changed(outcomes):  # some actions are for one node at a time

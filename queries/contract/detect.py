@@ -17,7 +17,7 @@ from queries.records.record import Record
 from queries.text.safe_text import percent
 
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
-SMALL = 1024
+SMALL_TABLE_BLOCKS = 1024
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 _NO_TABLE = {
@@ -489,7 +489,7 @@ def _met(
         )
         if firm:
             indexed.add(name)
-        if firm or (table and need.whole and not need.column and table.pages <= SMALL):
+        if firm or (table and need.whole and not need.column and table.pages <= SMALL_TABLE_BLOCKS):
             met_needs.add(name)
     return frozenset(met_needs), frozenset(indexed), whys
 

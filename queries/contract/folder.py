@@ -21,7 +21,7 @@ CATALOG = "catalog.toml"
 NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
 TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow from it
 SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
-LARGEST = 1 << 20  # bytes of one file
+FILE_BYTES = 1 << 20  # bytes of one file
 # Part of the digest: increase when `check` proves more or a derived statement changes. Folders are then checked again.
 CONTRACT = "4"
 
@@ -88,9 +88,9 @@ def read(path: Path, *, private: bool = False) -> Folder:
     for name in _names(path):
         file = path / name
         with os.fdopen(_private(file), "rb") if private else open_file(file) as opened:
-            content = opened.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise EngineFileError(Fault(str(file), 1, 1, f"the file is larger than {LARGEST >> 20} MB"))
+            content = opened.read(FILE_BYTES + 1)
+        if len(content) > FILE_BYTES:
+            raise EngineFileError(Fault(str(file), 1, 1, f"the file is larger than {FILE_BYTES >> 20} MB"))
         try:
             files[name] = content.decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError as error:

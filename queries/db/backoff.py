@@ -6,6 +6,7 @@ import random
 
 from queries.db.errors import RefusedError
 
+OUTAGE_SECONDS = 900.0  # to wait for a lost server in the middle of a change
 REFUSED = (30.0, 300.0)  # seconds after the first refused login, at most: a few attempts may lock an account
 
 

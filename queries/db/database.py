@@ -42,7 +42,7 @@ from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
 MINIMUM = 14
-READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 APPLICATION = "unstick"
 READ_TIMEOUT = 2.0  # seconds, for every automatic statement
 ASKED_TIMEOUT = 60.0  # seconds, for a full scan that the operator confirmed
@@ -232,16 +232,16 @@ class Transaction:
         try:
             return await self._on_path(statement, values)
         except OutdatedError:
-            if not self._begin.startswith(READ):
+            if not self._begin.startswith(BEGIN_READ):
                 raise
             await self._begin_again()
             return await self._on_path(statement, values)
         except LockedError as error:
-            if self._begin.startswith(READ):
+            if self._begin.startswith(BEGIN_READ):
                 raise LockedError(error.line, await self._blockers(statement), code=error.code) from error
             raise
         except DeniedError as error:
-            if self._begin.startswith(READ) and (columns := await self._denied_columns(statement)):
+            if self._begin.startswith(BEGIN_READ) and (columns := await self._denied_columns(statement)):
                 raise DeniedError(error.line, columns, code=error.code) from error
             raise
 
@@ -318,7 +318,7 @@ class Transaction:
             return rows
         if not any(isinstance(value, str) and has_bytes(value) for row in rows for value in row.values()):
             return rows
-        if not self._begin.startswith(READ):
+        if not self._begin.startswith(BEGIN_READ):
             raise UnreadableError(
                 "A row holds bytes that are no UTF-8, so the audit log cannot hold a copy of it.",
                 "Nothing was changed. The database is in SQL_ASCII: correct the text of the row with psql.",
@@ -722,7 +722,7 @@ def _begin_read(limit: float, *, in_order: bool) -> str:
         "statement_timeout": limit,
         "idle_in_transaction_session_timeout": IDLE_TIMEOUT,
     }
-    begin = _begin(READ, settings)
+    begin = _begin(BEGIN_READ, settings)
     return begin + ("; SET LOCAL enable_bitmapscan = off" if in_order else "")
 
 

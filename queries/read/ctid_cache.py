@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-MOST = 20_000  # rows of the largest tree on screen; about 5 MB
+CACHED_ROWS = 20_000  # rows of the largest tree on screen; about 5 MB
 
 
 class CtidCache:
-    """ctids by node id, at most ``MOST``; the least recently read are dropped."""
+    """ctids by node id, at most ``CACHED_ROWS``; the least recently read are dropped."""
 
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
@@ -22,7 +22,7 @@ class CtidCache:
         self._places.pop(id_, None)
         if place is not None:
             self._places[id_] = place
-        if len(self._places) > MOST:
+        if len(self._places) > CACHED_ROWS:
             del self._places[next(iter(self._places))]
 
     def of(self, ids: Iterable[str]) -> list[str]:

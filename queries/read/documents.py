@@ -16,7 +16,7 @@ from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
 from queries.records.record import Record
 
-LIMIT = 256 * 1024  # bytes of a text; a comparison takes about a second
+DOCUMENT_BYTES = 256 * 1024  # bytes of a text; a comparison takes about a second
 SUCCESSES = 50
 SUCCESS_LIMIT = 64 * 1024  # bytes of the text of a success
 
@@ -45,7 +45,7 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
     if row is None:
         raise NotEditableError(f"{node_id} was not found; it may have been deleted.", "Nothing was changed.")
     if row["why"] or row["document"] is None:
-        why = row["why"] or f"its text has {row['size']} bytes; unstick edits at most {LIMIT}"
+        why = row["why"] or f"its text has {row['size']} bytes; unstick edits at most {DOCUMENT_BYTES}"
         raise NotEditableError(f"{action.title}: {why}.", "Nothing was changed.")
     try:
         text = row["document"] if isinstance(row["document"], str) else bytes(row["document"]).decode()
@@ -59,7 +59,7 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
 
 async def _row(reader: Reader, action: Action, node_id: str) -> Mapping[str, Any] | None:
     parts = reader.engine.actions[action.script]["document"]
-    values = reader.variant.parameters(ids=[reader.local(node_id)], bytes=LIMIT)
+    values = reader.variant.parameters(ids=[reader.local(node_id)], bytes=DOCUMENT_BYTES)
     async with reader.database.reading() as transaction:
         rows = [row for part in parts for row in await transaction.rows(part, values)]
     return next(iter(rows), None)

@@ -50,7 +50,7 @@ from queries.records.node import (
 )
 from queries.text.json_text import decoded
 
-PAGE = 100
+PAGE_NODES = 100
 FINDINGS = 200
 FOUND = 50
 SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to
@@ -129,18 +129,18 @@ class Reader:
         self._first_findings = await self.findings()
         return self._first_findings
 
-    async def roots(self, cursor: str | None = None, page: int = PAGE) -> Page:
+    async def roots(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
 
         Raises DatabaseError, like all reads here.
         """
         ahead, self._first_page = self._first_page, None
-        if ahead is not None and (cursor, page) == (None, PAGE):
+        if ahead is not None and (cursor, page) == (None, PAGE_NODES):
             return ahead
         return await self._page("roots", cursor, page)
 
     async def children(
-        self, parent_id: str, cursor: str | None = None, page: int = PAGE, *, allow_scan: bool = False
+        self, parent_id: str, cursor: str | None = None, page: int = PAGE_NODES, *, allow_scan: bool = False
     ) -> Page:
         """Read the children of a node.
 
@@ -148,7 +148,7 @@ class Reader:
         """
         return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
 
-    async def live(self, cursor: str | None = None, page: int = PAGE) -> Page:
+    async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
         return await self._page("live", cursor, page)
 
@@ -158,7 +158,7 @@ class Reader:
         return all(self.variant.select("matching", kind=kind.name) for kind in self.engine.spec.kinds)
 
     async def matching(
-        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, page: int = PAGE
+        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, page: int = PAGE_NODES
     ) -> Page:
         """Read nodes of a kind that match conditions, by key.
 
@@ -213,7 +213,9 @@ class Reader:
         label, _, local = node_id.partition("/")
         return label in self._labels and self.engine.kind(local.partition(":")[0]) is not None
 
-    async def dead(self, cursor: str | None = None, page: int = PAGE, ids: Iterable[str] | None = None) -> DeadLetters:
+    async def dead(
+        self, cursor: str | None = None, page: int = PAGE_NODES, ids: Iterable[str] | None = None
+    ) -> DeadLetters:
         """Read dead letters, worst and oldest first; with ``ids``, only these."""
         local = None if ids is None else [self.local(i) for i in ids]
         chosen = self.variant.select("dead")
@@ -264,7 +266,7 @@ class Reader:
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
 
-    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE) -> tuple[Node, ...]:
+    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
         """Read the ancestors of a node, parent first.
 
         At most ``most`` ancestors, and none above an id in ``known``.

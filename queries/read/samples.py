@@ -18,7 +18,7 @@ from queries.contract.spec import FindingSpec, Renewed
 from queries.records.detail import Section
 from queries.records.record import Record
 
-KEPT = 48  # samples of a node that are kept, and times of changes
+SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
@@ -92,7 +92,7 @@ class Watcher:
                 since=before.since,
                 until=at,
                 changes=before.changes + changed,
-                changed_at=(*before.changed_at, at)[-KEPT:] if changed else before.changed_at,
+                changed_at=(*before.changed_at, at)[-SAMPLES_KEPT:] if changed else before.changed_at,
                 seen=seen,
                 grown=self._grown(before, seen),
             )
@@ -218,7 +218,7 @@ class History:
         now = {}
         for node_id, seen in rows:
             before = self._samples.get(node_id, ())
-            now[node_id] = before if before and before[-1][1] == seen else (*before, (at, seen))[-KEPT:]
+            now[node_id] = before if before and before[-1][1] == seen else (*before, (at, seen))[-SAMPLES_KEPT:]
         self._samples = now
 
     def section(self, node_id: str) -> Section | None:

@@ -26,7 +26,7 @@ from queries.records.record import Record
 from queries.text.json_text import decoded
 
 # Seconds for which the findings of a part are kept.
-KEPT = {"catalog": 5.0}
+KEPT_SECONDS = {"catalog": 5.0}
 
 # Suspected findings that failing transactions confirm.
 CONFIRMED = ("foreign_objects", "writes_refused")
@@ -169,7 +169,7 @@ class ServerFindings:
 
     def _is_fresh(self, part: str, at: float) -> bool:
         kept = self._kept.get(part)
-        return kept is not None and 0 <= at - kept.at < KEPT.get(part, 0.0)
+        return kept is not None and 0 <= at - kept.at < KEPT_SECONDS.get(part, 0.0)
 
     @property
     def row_waits(self) -> int:

@@ -33,7 +33,7 @@ from queries.write.redrive_log import Fence
 from queries.write.transaction_mark import TransactionMark
 
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
-PATIENCE, PAUSE = 0.5, 0.005
+ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
 
 Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
 
@@ -346,9 +346,9 @@ class ActionTransaction:
     async def lock(self, transaction: Transaction) -> None:
         """Lock the rows; skip nodes that are missing, locked or stale."""
         now = await self._locked(transaction)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + ROW_LOCK_SECONDS
         while any(i not in now for i in self.guarded) and time.monotonic() < until:
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(PAUSE_SECONDS)
             now |= await self._locked(transaction)
         absent = [i for i in self.live if i not in now]
         existing = {node.id for node in await self.reader.existing(transaction, absent)} if absent else set()

@@ -17,7 +17,7 @@ import msgspec
 from queries.records.record import Record
 
 FOLLOWED = 50  # newest entries that an entry must follow; the writer looks at 100
-KEPT = 1000  # newest entries that are kept in memory; no entry follows an older one
+ENTRIES_KEPT = 1000  # newest entries that are kept in memory; no entry follows an older one
 CRASH_IDS = 32  # ids that a sequence may skip at a crash or a failover: it writes them to the WAL in advance
 CLOCK = 60.0  # seconds that the clocks of a server and of its standby may differ
 
@@ -204,7 +204,7 @@ class _Chain:
                 self._report("changed", link.id, "its content does not match its hash")
             self._follow(link)
             self._open[link.head] = _Open(link, self._entries)
-        if len(self._newest) > KEPT:
+        if len(self._newest) > ENTRIES_KEPT:
             head, old = self._newest.popitem(last=False)
             if self._ids.get(old.id) == head:
                 del self._ids[old.id]

@@ -38,7 +38,7 @@ BLOCK = 1 << 20  # bytes of the local file that are read at a time
 TAIL = 1 << 12  # bytes at its end that have the head of its last line
 OF_BULK = 50  # entries of a bulk that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
-PATIENCE = 0.5  # seconds to wait for another process that is appending to the local file
+FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
 _DIGEST = b',"digest":"'  # the last field of a line of the local file
 # The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
 _HEAD = re.compile(
@@ -456,7 +456,7 @@ def _alone(descriptor: int) -> Iterator[None]:
     Without a lock after PATIENCE, as on some network file systems, the line is written all the same: an entry that is
     not followed by the next is better than none.
     """
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + FILE_LOCK_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -28,7 +28,7 @@ COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 ROLLED_BACK = "the connection broke before COMMIT, so the server rolled everything back"
 
 
-AGAIN = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server that is down or has just started
+ASK_AGAIN_AFTER = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server that is down or has just started
 
 
 async def send_commit(transaction: Transaction) -> str | None:
@@ -78,7 +78,7 @@ async def wait_for_status(
         try:
             found = await _query(database, mark, action_transaction, entry, table=table, sure=False)
             silent = time.monotonic() + gone
-        except AGAIN:
+        except ASK_AGAIN_AFTER:
             found = None
         except DatabaseError:
             return CommitStatus(status=UNKNOWN)

@@ -105,7 +105,7 @@ class Journal:
             return await commit_status.status_after_failover(
                 self._database, one.mark, one.action_transaction, one.entry, table=one.table, sure=one.settled
             )
-        except commit_status.AGAIN:
+        except commit_status.ASK_AGAIN_AFTER:
             raise
         except DatabaseError:
             return commit_status.UNKNOWN

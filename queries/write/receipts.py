@@ -123,7 +123,7 @@ class Receipts:
 async def _status(database: Database, receipt: Receipt) -> str:
     try:
         return await commit_status.recalled_status(database, receipt.mark, receipt.entry, table=receipt.table)
-    except commit_status.AGAIN:
+    except commit_status.ASK_AGAIN_AFTER:
         raise
     except DatabaseError:
         return commit_status.UNKNOWN

@@ -27,7 +27,7 @@ from queries.write import audit_log
 
 NAME = "redrive"  # action of the entries of events, and the argument that names the redrive
 BEGIN, END, RESUME = "begin", "end", "resume"
-PATIENCE, PAUSE = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
+LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
 ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
 OPEN = 100  # unfinished redrives of an engine that are looked at
 
@@ -224,11 +224,11 @@ async def _lock(transaction: Transaction, name: str) -> None:
 
     A statement that fails at a lock would end the transaction. Raises OvertakenError.
     """
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + LOCK_SECONDS
     while not (await transaction.rows(statement("redrive_lock"), {"query": name}))[0]["taken"]:
         if time.monotonic() > until:
             raise OvertakenError(f"Another console is working on the redrive {name}.", "Nothing was changed.")
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(PAUSE_SECONDS)
 
 
 @asynccontextmanager

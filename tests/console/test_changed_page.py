@@ -69,7 +69,7 @@ async def test_its_key_is_in_the_help_and_in_the_footer(eternaltwin: str, tmp_pa
 async def test_without_changes_it_says_what_is_recorded(
     eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("5")
         await tui.wait_for(

@@ -18,7 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from console.cli.schema import schema
-from console.cli.watch import AGAIN, TRIES, Seen
+from console.cli.watch import HOOK_TRIES, NEW_AFTER_SECONDS, Seen
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from tests.command import ROOT, environment, unstick
@@ -177,11 +177,11 @@ def test_a_command_that_fails_runs_three_times(eternaltwin: str, late: Late, tmp
     with running(
         tmp_path, "watch", "--existing", "--interval", "200ms", "-d", eternaltwin, "--on-new", fails
     ) as process:
-        until(tmp_path / "seen", TRIES)
+        until(tmp_path / "seen", HOOK_TRIES)
         while "does not run again" not in (said := line(process.stderr)):
             assert "noise" in said or "ended with 7" in said
         time.sleep(1)
-    assert len(until(tmp_path / "seen", TRIES)) == TRIES
+    assert len(until(tmp_path / "seen", HOOK_TRIES)) == HOOK_TRIES
 
 
 def test_a_command_that_is_none() -> None:
@@ -203,12 +203,12 @@ def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
     assert seen.fresh([one], 0, **whole) == [one]
     seen.add("a/b", 0)
     assert seen.fresh([one], 10, **whole) == []
-    assert seen.fresh([], 10 + AGAIN, **whole) == []
-    assert seen.fresh([one], 10 + AGAIN, **whole) == [], "it flaps"
-    assert seen.fresh([], 20 + 2 * AGAIN, whole=False) == []
-    assert seen.fresh([one], 20 + 2 * AGAIN, **whole) == [], "it could not be read"
-    seen.fresh([], 30 + 3 * AGAIN, **whole)
-    assert seen.fresh([one], 30 + 3 * AGAIN, **whole) == [one]
+    assert seen.fresh([], 10 + NEW_AFTER_SECONDS, **whole) == []
+    assert seen.fresh([one], 10 + NEW_AFTER_SECONDS, **whole) == [], "it flaps"
+    assert seen.fresh([], 20 + 2 * NEW_AFTER_SECONDS, whole=False) == []
+    assert seen.fresh([one], 20 + 2 * NEW_AFTER_SECONDS, **whole) == [], "it could not be read"
+    seen.fresh([], 30 + 3 * NEW_AFTER_SECONDS, **whole)
+    assert seen.fresh([one], 30 + 3 * NEW_AFTER_SECONDS, **whole) == [one]
 
 
 def test_a_command_that_hangs_does_not_stop_the_others(

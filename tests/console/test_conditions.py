@@ -56,7 +56,7 @@ async def test_each_filter_selects_what_the_console_would(
     server: PostgresServer, homemade: str, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.sql(ROWS.format(n=60), homemade)
-    monkeypatch.setattr(selection, "PAGE", 7)
+    monkeypatch.setattr(selection, "NODES_AT_ONCE", 7)
     every = await select(reader, parse(""))
     assert len(every.nodes) > 64
     for text in FILTERS:
@@ -94,6 +94,6 @@ async def test_more_matches_than_are_compared(
     monkeypatch.setattr(selection, "LOOKED", 4)
     found = await select(reader, parse("phase:done"))
     assert (len(found.nodes) > 39, found.missing) == (True, ())
-    monkeypatch.setattr(selection, "PAGES", 1)
-    monkeypatch.setattr(selection, "PAGE", 9)
+    monkeypatch.setattr(selection, "SELECTION_PAGES", 1)
+    monkeypatch.setattr(selection, "NODES_AT_ONCE", 9)
     assert "--limit" in (await select(reader, parse("phase:done"))).missing[0]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from console.demo.tasker.data import Data
-from console.model.node_list import PAGE
+from console.model.node_list import PAGE_NODES
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import FilterScreen, ListScreen
@@ -412,11 +412,11 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     """Sort a tree of two pages, of which the second is loaded by a key only."""
-    for age in range(0, PAGE + 20, 5):
+    for age in range(0, PAGE_NODES + 20, 5):
         await eternaltwin_db.jobs(5, age=age)
     async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:
         at = TreeDriver(tui, LISTS["tree"])
-        await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE)
+        await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE_NODES)
         await tui.pilot.click(at.page.table, offset=(tui.text.splitlines()[3].index(" age ") + 1, 0))
         await tui.wait_for("sorted by age: loaded rows", "age▼")
         await tui.press("i")
@@ -425,13 +425,13 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
         assert created == sorted(created, reverse=True)
         await tui.press(*["pagedown"] * 4)
         await tui.wait_for("more…", lambda: at.page.table.cursor is None)
-        assert at.loaded == PAGE
+        assert at.loaded == PAGE_NODES
         await tui.press("enter")
-        await at.until(lambda: at.loaded == PAGE + 20)
+        await at.until(lambda: at.loaded == PAGE_NODES + 20)
         await tui.wait_for(lambda: "loaded rows" not in tui.text)
         created = [row.record.created_at for row in at.rows]
         assert created == sorted(created, reverse=True)
-        assert len(created) == PAGE + 20
+        assert len(created) == PAGE_NODES + 20
 
 
 async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(perform, "CHUNK", 5)
+    monkeypatch.setattr(perform, "CHUNK_NODES", 5)
     monkeypatch.setattr(perform, "LARGE", 1)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 100, status="Blocked", timer=3600)
     role = Rotated(server, eternaltwin)

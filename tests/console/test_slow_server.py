@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console.model.refresh_clock import SHARE
+from console.model.refresh_clock import LOAD_SHARE
 from queries.db.server_load import Load
 from tests.command import unstick
 from tests.console.tui_driver import SkippingClock, TuiDriver, run_tui
@@ -56,12 +56,12 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         while clock() - began < 2 * Load.WINDOW:
             await next_poll(tui, clock)
         clock.skip(max(session.waits))
-        assert 0.005 < (load.worked - worked) / (clock() - began) <= SHARE
+        assert 0.005 < (load.worked - worked) / (clock() - began) <= LOAD_SHARE
         tui.app.session.changed()
         text = await tui.wait_for("throttled")
         shown = re.search(r"load (\d\.\d)%", text)
         assert shown is not None, text
-        assert 0.5 < float(shown[1]) <= 100 * SHARE
+        assert 0.5 < float(shown[1]) <= 100 * LOAD_SHARE
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(

@@ -111,7 +111,7 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, comman
     # The catalog may be of a moment at which the executor was not connected, so it is read each time.
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch.dict(server_findings.KEPT, clear=True),
+        patch.dict(server_findings.KEPT_SECONDS, clear=True),
         patch.dict(server_spec().thresholds, asked.limits),
     ):
         async with Scene(server, asked.engine) as scene:

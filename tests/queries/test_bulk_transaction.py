@@ -45,7 +45,7 @@ ROWS = 600
 @pytest.fixture(autouse=True)
 def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry-run one node of a bulk. All others are in one transaction."""
-    monkeypatch.setattr(perform, "CHUNK", 1)
+    monkeypatch.setattr(perform, "CHUNK_NODES", 1)
     monkeypatch.setattr(perform, "LARGE", 1000)
     monkeypatch.setattr("queries.db.database.WRITE_TIMEOUT", 60.0)  # a slow transaction would be halved
 
@@ -105,7 +105,7 @@ async def fitting(
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
     ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     with monkeypatch.context() as patch:
-        patch.setattr(perform, "CHUNK", 500)
+        patch.setattr(perform, "CHUNK_NODES", 500)
         fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))
     able = [id_ for id_, outcome in fit.items() if outcome is CHANGED][:40]
     assert len(able) > 5

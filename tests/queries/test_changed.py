@@ -120,7 +120,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
 async def test_of_large_tables_the_part_that_was_not_searched_is_said(
     filled: Workspace, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     (engine,) = filled.engines
     workspace = await opened(server.dsn(filled.server.database), tmp_path)
     answer = await workspace.changed(86400, page=100_000)

@@ -153,7 +153,7 @@ ALTER TABLE work_items ALTER state TYPE state USING state::state;
 async def test_a_partial_index_is_recognised_however_its_type_is_spelled(
     database: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     quoted = '"' + name.replace('"', '""') + '"'
     path = f"CREATE SCHEMA IF NOT EXISTS {quoted}; SET search_path = {quoted};"
     server.sql(f"{path} {schema()} {ENUM}", database)

@@ -319,7 +319,7 @@ async def test_a_small_table_meets_every_need(open_with: Open) -> None:
 async def test_a_large_table_wants_an_index(
     open_with: Open, monkeypatch: pytest.MonkeyPatch, index: str, met: set[str]
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     found = reader(await open_with(tables(change=index))).found
     assert found.met_needs == found.indexed == met
 
@@ -330,7 +330,7 @@ async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The server would read an index of other rows or in another order completely."""
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     dsn = server.fresh(name)
     connection = await asyncpg.connect(dsn)
     for index in await connection.fetch(plans.PLAIN):  # the engine's own
@@ -371,7 +371,7 @@ async def test_a_partitioned_table_is_as_large_as_its_partitions(open_with: Open
 
 
 async def test_actions_say_which_index_they_miss(open_with: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     reader_ = reader(await open_with(tables(change="CREATE INDEX ON task (job_id)")))
     # an edit reads and changes one row by its primary key
     for action in [v for kind in ("job", "task") for v in reader_.actions(kind) if v.writes and not v.document]:

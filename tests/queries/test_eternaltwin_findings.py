@@ -414,7 +414,7 @@ async def test_a_stalled_runner_shows_after_its_time(
 async def test_a_large_table_leaves_some_unchecked(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     overdue = await eternaltwin_db.task(status="Blocked", timer=-100)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()

@@ -129,7 +129,7 @@ async def test_a_silent_runner_skips_no_single_task(eternaltwin_db: EternaltwinD
 async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     skipped = await eternaltwin_db.task(polled=HOUR, age=2 * HOUR)
     await ticks(eternaltwin_db)
     await eternaltwin_db.task(polled=1)

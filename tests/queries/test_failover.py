@@ -69,7 +69,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 async def test_chunks_that_a_failover_has_lost_are_reported(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(perform, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
     dsn = own_server.fresh("eternaltwin")
     ids = await filled(dsn, table=place == "table")
     workspace = await opened(dsn, tmp_path)
@@ -100,7 +100,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
     In half of the cases replication was cut before.
     """
-    monkeypatch.setattr(perform, "CHUNK", 10)
+    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
     rng = random.Random(seed)
     primary = PostgresServer()
     primary.start()

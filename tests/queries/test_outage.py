@@ -31,7 +31,7 @@ NODES, CHUNK = 300, 10
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "CHUNK", CHUNK)
+    monkeypatch.setattr(perform, "CHUNK_NODES", CHUNK)
     monkeypatch.setattr(perform, "LARGE", 1)
 
 
@@ -191,7 +191,7 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Post
 async def test_a_server_that_stays_away_is_given_up(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "PATIENCE", 0.5)
+    monkeypatch.setattr(bulk, "OUTAGE_SECONDS", 0.5)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()

@@ -34,7 +34,7 @@ NAMES = sorted(s.name for s in builtin() if (plans.FILLS / f"{s.name}.sql").is_f
 async def test_no_automatic_statement_grows_with_the_table(
     name: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     engine = next(s for s in builtin() if s.name == name)
     few, many = [await _costs(server, engine, rows, tmp_path) for rows in (ROWS, ROWS * TIMES)]
     assert few.keys() == many.keys()

@@ -90,7 +90,7 @@ async def test_pages_cover_everything_exactly_once_in_order(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = await opened(eternaltwin, tmp_path)
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     large = await opened(eternaltwin, tmp_path)
     for seed in range(12):
         rng = Random(seed)
@@ -219,7 +219,7 @@ async def test_find_by_id_and_prefix_and_search_by_kind(eternaltwin_db: Eternalt
 async def test_what_would_scan_a_large_table_is_offered_instead(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     job = await eternaltwin_db.job()
     task = await eternaltwin_db.task(job, status="Blocked", timer=60)
     await eternaltwin_db.sql("ANALYZE")
@@ -277,7 +277,7 @@ async def test_counts_are_exact_or_say_how_they_were_measured(
     whole = {"ready": (10, exact), "scheduled": (7, exact), "blocked": (4, exact), "done": (30, exact)}
     assert await counts(small) == whole
 
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     large = await opened(eternaltwin, tmp_path)
     nothing = {"ready": (10, exact), "scheduled": (7, about), "blocked": (None, unknown), "done": (None, unknown)}
     assert await counts(large) == nothing, "never 0 where it is not known"
@@ -304,7 +304,7 @@ async def test_statistics_that_may_not_be_read_are_none(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(

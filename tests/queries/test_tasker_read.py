@@ -27,7 +27,7 @@ from console.demo.tasker.step_history import (
 )
 from console.demo.tasker.templates import Step, Template
 from console.text import graph
-from queries.check.lab import PATIENCE
+from queries.check.lab import CHECK_SECONDS
 from queries.contract import loader
 from queries.records.action import Outcome
 from queries.records.node import Phase, Precision
@@ -607,7 +607,7 @@ async def test_more_failures_than_the_search_limit(
     stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, number)
-    tasker_db.workspace.database.patience = PATIENCE
+    tasker_db.workspace.database.patience = CHECK_SECONDS
     page = await tasker_db.reader.live(page=2)
     assert ("20,000" in page.scope) == truncated
     assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) != truncated

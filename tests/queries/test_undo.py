@@ -227,7 +227,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Poll one task before the undo, one meanwhile, and one that waits for it."""
-    monkeypatch.setattr(perform, "CHUNK", 4)
+    monkeypatch.setattr(perform, "CHUNK_NODES", 4)
     monkeypatch.setattr(perform, "LARGE", 1)
     monkeypatch.setattr("queries.db.database.IDLE_TIMEOUT", 60.0)
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]

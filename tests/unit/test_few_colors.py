@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.theme import Theme
 
 from console.tui import theme
-from console.tui.widgets.few_colors import CUBE, LEAST, ratio, readability, reduced, reduced_256
+from console.tui.widgets.few_colors import CUBE, LEAST_CONTRAST, ratio, readability, reduced, reduced_256
 from queries.records.node import Phase
 
 TEXTS = ("foreground", "primary", "accent", "warning", "error", "success", "faint", "added", "removed")
@@ -46,7 +46,7 @@ def test_every_pair_can_be_read(of: Theme) -> None:
     for below, background in backgrounds(of):
         for ink in INKS:
             style = reduced(Style(color=color(of, ink).rich_color, bgcolor=background.rich_color))
-            assert readability(number(style.color), number(style.bgcolor)) >= LEAST, (ink, below)
+            assert readability(number(style.color), number(style.bgcolor)) >= LEAST_CONTRAST, (ink, below)
 
 
 @pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
@@ -55,7 +55,7 @@ def test_every_pair_can_be_read_in_256_colours(of: Theme) -> None:
         for ink in INKS:
             style = reduced_256(Style(color=color(of, ink).rich_color, bgcolor=background.rich_color))
             text, paper = CUBE[number(style.color) - 16], CUBE[number(style.bgcolor) - 16]
-            assert ratio(text, paper) >= LEAST, (ink, below)
+            assert ratio(text, paper) >= LEAST_CONTRAST, (ink, below)
             if below == "cursor":
                 assert max(paper) - min(paper) < 100  # a tint, not teal
 
@@ -75,7 +75,7 @@ def test_every_pair_can_be_read_in_true_colour(of: Theme) -> None:
         (ink, below)
         for below, background in backgrounds(of)
         for ink in INKS
-        if ratio(color(of, ink).rgb, background.rgb) < LEAST
+        if ratio(color(of, ink).rgb, background.rgb) < LEAST_CONTRAST
     }
     assert unreadable == set()
 

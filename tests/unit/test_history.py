@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.model.history import MOST, History, Place
+from console.model.history import PLACES_KEPT, History, Place
 
 STUCK, NODE, TREE, OTHER = Place("stuck"), Place("stuck", "node 1"), Place("tree"), Place("dead")
 
@@ -47,8 +47,8 @@ def test_a_page_may_be_added_although_it_is_the_one_before() -> None:
 
 
 def test_old_places_are_dropped() -> None:
-    history = visited(*(Place("stuck", str(n)) for n in range(MOST + 5)))
+    history = visited(*(Place("stuck", str(n)) for n in range(PLACES_KEPT + 5)))
     steps = 0
     while history.go(-1) is not None:
         steps += 1
-    assert steps == MOST - 1
+    assert steps == PLACES_KEPT - 1

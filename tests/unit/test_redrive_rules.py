@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from queries.actions.redrive_rules import (
-    MOST,
+    COHORT_NODES,
     Ask,
     Budget,
     Close,
@@ -53,7 +53,7 @@ def test_cohorts_double_after_those_given() -> None:
     assert sizes(200, (1, 5, 25)) == [1, 5, 25, 50, 100, 19]
     assert sizes(3, (1, 5, 25)) == [1, 2]
     assert sizes(0, (1, 5, 25)) == []
-    assert max(sizes(10_000, (1, 5, 25))) == MOST
+    assert max(sizes(10_000, (1, 5, 25))) == COHORT_NODES
     assert sum(sizes(10_000, (1, 5, 25))) == 10_000
 
 

@@ -9,7 +9,7 @@ from console.text.pages.blast_radius import blast_radius
 from console.text.pages.edit import edit
 from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
 from console.text.pages.owners import owners
-from console.text.pages.row_diff import ROWS, differences, outcomes, tally
+from console.text.pages.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
@@ -60,7 +60,7 @@ def dry_run_page(
     skipped: Sequence[Result],
     cells: int,
     *,
-    limit: int = ROWS,
+    limit: int = ROWS_SHOWN,
     skipped_limit: int = 20,
     ids_hint: str = "",
 ) -> list[Spans]:
@@ -181,7 +181,7 @@ def result_page(
     *,
     changes: Sequence[RowChange] = (),
     facts: Sequence[tuple[str, str]] = (),
-    limit: int = ROWS,
+    limit: int = ROWS_SHOWN,
     logged: int = 0,
 ) -> list[Spans]:
     """Return the outcome of each node, the changed rows, and the audit log entry.

@@ -9,7 +9,7 @@ from console.text.pages.lines import BLANK, heading, plain, wrapped
 from console.text.spans import Spans
 from queries.records.lock import Blockers, LockSession, RowHolder
 
-MOST = 100  # sessions shown
+SESSIONS_SHOWN = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
@@ -29,8 +29,8 @@ def page(found: Blockers, cells: int, command: Callable[[str], str]) -> list[Spa
             lines += [BLANK, *_tree(found, root_id, cells, 0, shown, command)]
     if not (found.root_ids or found.notes or found.node_ids):
         lines += wrapped(NONE, cells)
-    if len(shown) > MOST:
-        lines += [BLANK, plain(f"Only the first {MOST} of {len(shown)} sessions are shown.", "$warning")]
+    if len(shown) > SESSIONS_SHOWN:
+        lines += [BLANK, plain(f"Only the first {SESSIONS_SHOWN} of {len(shown)} sessions are shown.", "$warning")]
     for note in found.notes:
         lines += [BLANK, *wrapped(note, cells, "$warning")]
     return lines
@@ -64,7 +64,7 @@ def _tree(
     if session is None or session_id in shown:
         return
     shown.add(session_id)
-    if len(shown) <= MOST:
+    if len(shown) <= SESSIONS_SHOWN:
         yield from _session(found, session, cells, depth, command)
     for waiting in found.waiting_for(session_id):
         yield from _tree(found, waiting.id, cells, depth + 1, shown, command)

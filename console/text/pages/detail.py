@@ -17,7 +17,7 @@ from queries.records.finding import Finding
 from queries.records.node import Node, Page, Phase, ScanRequired
 from queries.text.safe_text import safe_text
 
-MOST = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
+PAYLOAD_BYTES = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
 VALUES = 100  # cells of drawings and stored values where lines have no limit
 
 
@@ -170,7 +170,7 @@ def _section(section: Section, cells: int, now: float, more: str, ascii: bool) -
     if section.payload is not None:
         stored, room = section.payload, max(room - 2, 8)
         body = payload.render(stored, room)
-        cut = more and len(stored.head) < min(stored.size, MOST)
+        cut = more and len(stored.head) < min(stored.size, PAYLOAD_BYTES)
         note = payload.describe(stored, room) + (f"; {more}" if cut else "")
         return [heading(section.title, note), *(plain(line) for line in body)]
     if section.drawn:

@@ -39,10 +39,10 @@ MEANINGS = {
     Outcome.LOST: "lost: committed, then undone by a failover",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
-ROWS = 200  # most rows shown of one action; the audit log keeps all of them
+ROWS_SHOWN = 200  # most rows shown of one action; the audit log keeps all of them
 
 
-def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: int = ROWS) -> list[Spans]:
+def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: int = ROWS_SHOWN) -> list[Spans]:
     """Return each changed row with its differing columns, before and after.
 
     Lines have at most ``cells`` cells.
@@ -111,7 +111,7 @@ def tally(results: Iterable[Result]) -> Spans:
     return spans or [("none", "$faint")]
 
 
-def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS) -> list[Spans]:
+def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS_SHOWN) -> list[Spans]:
     """Return the nodes grouped by outcome and reason.
 
     Changed nodes come last because they need no attention. At most ``limit`` ids are listed; 0 for the counts alone.

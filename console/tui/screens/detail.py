@@ -105,7 +105,7 @@ class DetailScreen(PageScreen):
 
     def offers(self, key: Key) -> bool:
         useless = {
-            "detail.more": min(self._largest(), pages.MOST) <= self._bytes,
+            "detail.more": min(self._largest(), pages.PAYLOAD_BYTES) <= self._bytes,
             "detail.link": not (self._ready and self.query_one(LineView).links),
             "detail.follow": not (self._ready and self.query_one(LineView).chosen),
         }
@@ -120,10 +120,10 @@ class DetailScreen(PageScreen):
         if self._largest() <= self._bytes:
             self.say("All stored bytes are loaded.", "faint")
             return
-        if self._bytes >= pages.MOST:
-            self.say(f"Only the first {payload.size(pages.MOST)} can be shown.", "faint")
+        if self._bytes >= pages.PAYLOAD_BYTES:
+            self.say(f"Only the first {payload.size(pages.PAYLOAD_BYTES)} can be shown.", "faint")
             return
-        self._bytes = min(self._bytes * 8, pages.MOST)
+        self._bytes = min(self._bytes * 8, pages.PAYLOAD_BYTES)
         self.say("Loading more …", "faint")
         self.session.run_now()
 

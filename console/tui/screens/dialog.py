@@ -33,7 +33,7 @@ SCROLL = {  # by key
 }
 OF_TEXT = ("home", "end")  # keys that a text field uses itself
 MAX_HEIGHT = 0.92  # share of the screen's height
-LEAST = 3  # rows of the page and of the fields
+LEAST_ROWS = 3  # rows of the page and of the fields
 
 R = TypeVar("R")
 
@@ -77,10 +77,10 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
             fixed = [child for child in box.children if child.display and child not in (*page, *fields)]
             room = int(self.size.height * MAX_HEIGHT) - box.styles.gutter.height - sum(map(_rows, fixed))
             for each in fields:
-                each.styles.max_height = max(room - LEAST, LEAST)
-                room -= min(each.virtual_size.height, max(room - LEAST, LEAST))
+                each.styles.max_height = max(room - LEAST_ROWS, LEAST_ROWS)
+                room -= min(each.virtual_size.height, max(room - LEAST_ROWS, LEAST_ROWS))
             for each in page:
-                each.styles.max_height = max(room, LEAST)
+                each.styles.max_height = max(room, LEAST_ROWS)
         if self.focused is not None:
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 

@@ -29,7 +29,7 @@ from queries.records.action import DryRun, Outcome, Risk
 from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
-WAIT = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
+WAIT_SECONDS = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
 IDS = 200  # ids of skipped nodes that are listed
 WATCHED = 200  # nodes read again at each refresh while the dialog is open
 
@@ -156,7 +156,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         """Return what the operator can do if some nodes, or all, would not be changed."""
         if self._dry_run is not None and self._dry_run.for_now and not self._dry_run.wait:
             held = count_nodes(len(self._dry_run.for_now), self._dry_run.for_now)
-            wait = f"{self._key('confirm.wait')} waits for up to {formatting.age(WAIT)}."
+            wait = f"{self._key('confirm.wait')} waits for up to {formatting.age(WAIT_SECONDS)}."
             return f"An executor is working on {held} now. {wait}"
         again = f"{self._key('confirm.again')} repeats the dry run on the current rows."
         return "" if self._will_change() else f"Nothing to change. {again}"
@@ -169,7 +169,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         dry_run = self._dry_run
         if dry_run is None or not dry_run.for_now:
             return
-        self._dry_run = msgspec.structs.replace(dry_run, wait=0.0 if dry_run.wait else WAIT)
+        self._dry_run = msgspec.structs.replace(dry_run, wait=0.0 if dry_run.wait else WAIT_SECONDS)
         self._say(self._advice())
         self._renew_buttons()
 
@@ -219,7 +219,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         nodes = count_nodes(number, self._versions)
         waiting = bool(self._dry_run and self._dry_run.wait)
         if waiting:
-            nodes += f", waiting up to {formatting.age(WAIT)}"
+            nodes += f", waiting up to {formatting.age(WAIT_SECONDS)}"
         button = self.query_one("#go", Button)
         button.label = f"{self._plan.action.title} {nodes}" if number else self._plan.action.title
         button.disabled = not self._confirmable()

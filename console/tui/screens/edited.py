@@ -60,7 +60,7 @@ def _edited(page: PageScreen, given: str) -> str:
     try:
         with page.app.suspend():
             try:
-                given = editor.edited(given, 4 * documents.LIMIT)
+                given = editor.edited(given, 4 * documents.DOCUMENT_BYTES)
             except editor.EditorError as error:
                 failed = error
     except SuspendNotSupported as error:

@@ -26,7 +26,7 @@ from queries.records.action import Outcome
 from queries.records.finding import OPEN
 from queries.text.safe_text import safe_text
 
-READ = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
+READ_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
 class ResultScreen(Dialog[str]):
@@ -104,7 +104,7 @@ class ResultScreen(Dialog[str]):
         follow = self._follow
         if follow is None or not self.is_attached:
             return
-        if follow.active and monotonic() - self._asked >= max(READ, self.session.pace * self.session.throttled):
+        if follow.active and monotonic() - self._asked >= max(READ_SECONDS, self.session.pace * self.session.throttled):
             self._asked = monotonic()
             self.session.run_now()
         said = follow.summary or "reading"

@@ -33,7 +33,7 @@ from queries.records.node import Node, split_id
 from queries.text.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
-MOST = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
+INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and on a screen of at least `WIDE` cells
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
@@ -116,7 +116,7 @@ class StuckScreen(ListScreen[Item]):
 
     def _wanted(self) -> list[str]:
         """Return the nodes of an action and those of the rows near the cursor."""
-        records = self.list.chosen(self.row)[:MOST] + [row.records[0] for row in self.table.around()]
+        records = self.list.chosen(self.row)[:INCIDENT_NODES] + [row.records[0] for row in self.table.around()]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
@@ -124,14 +124,14 @@ class StuckScreen(ListScreen[Item]):
         return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._known and id_ not in self._gone))
 
     async def load(self) -> None:
-        more = self._unread()[:MOST] if self.filter else []
+        more = self._unread()[:INCIDENT_NODES] if self.filter else []
         await self._read(dict.fromkeys([*self._wanted(), *more]))
 
     async def read_targets(self) -> None:
         ids = dict.fromkeys(id_ for record in self.list.chosen(self.row) if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._known]
-        for start in range(0, len(unread), MOST):
-            await self._read(unread[start : start + MOST])
+        for start in range(0, len(unread), INCIDENT_NODES):
+            await self._read(unread[start : start + INCIDENT_NODES])
 
     async def _read(self, node_ids: Iterable[str]) -> None:
         wanted: dict[str, list[str]] = {}
@@ -177,7 +177,7 @@ class StuckScreen(ListScreen[Item]):
         request = f"{row.key if row else ''} {self.filter}"
         if request == self._requested:
             return
-        wanted = self._unread() if self.filter else self._wanted()[:MOST]
+        wanted = self._unread() if self.filter else self._wanted()[:INCIDENT_NODES]
         if any(id_ not in self._known and id_ not in self._gone for id_ in wanted):
             self._requested = request
             self.session.run_now()

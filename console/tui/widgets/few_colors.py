@@ -24,7 +24,7 @@ HUES = {1: 0, 3: 60, 2: 120, 6: 180, 4: 240, 5: 300}  # in degrees; the bright f
 RED, ALIKE = 1, 20  # degrees within which a colour becomes red: orange has another meaning
 NEUTRAL, TINT = 40, 90  # difference of the channels below which a colour is grey, or a tinted background
 NEAR = 45  # degrees between a colour and the hue that replaces it
-LEAST = 3.0  # contrast of text and background
+LEAST_CONTRAST = 3.0  # contrast of text and background
 QUIET, QUIET_HUE = 5.2, 3.5  # contrast below which text is meant to be faint
 
 # The sixteen colours of xterm and of VGA: terminals differ, and text has to be readable in all of them.
@@ -90,7 +90,7 @@ def reduced_256(style: Style) -> Style:
     at = None if below is None else _nearest(below)
     ink = None if text is None else _nearest(text)
     if at is not None and ink is not None and below is not None and text is not None:
-        wanted = min(ratio(text, below), LEAST)
+        wanted = min(ratio(text, below), LEAST_CONTRAST)
         while ratio(CUBE[ink], CUBE[at]) < wanted:
             dark = _luminance(CUBE[at]) < 0.2
             text = tuple(min(channel + 12, 255) if dark else max(channel - 12, 0) for channel in text)  # type: ignore[assignment]
@@ -123,9 +123,9 @@ def _foreground(color: Rgb, background: int) -> int:
         hue = _hue(color)
         for distance, at in sorted((min(abs(hue - of), 360 - abs(hue - of)), at) for at, of in HUES.items()):
             best = max((at, at + 8), key=lambda each: readability(each, background))
-            if distance <= (ALIKE if at == RED else NEAR) and readability(best, background) >= LEAST:
+            if distance <= (ALIKE if at == RED else NEAR) and readability(best, background) >= LEAST_CONTRAST:
                 return best
-    readable = [at for at in (BLACK, WHITE, BRIGHT_WHITE) if readability(at, background) >= LEAST]
+    readable = [at for at in (BLACK, WHITE, BRIGHT_WHITE) if readability(at, background) >= LEAST_CONTRAST]
     return min(readable, key=lambda at: abs(_luminance(PALETTES[0][at]) - _luminance(color)))
 
 

@@ -21,7 +21,7 @@ from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 GUTTER = 2
-STEP = 2  # cells per level
+INDENT_CELLS = 2  # cells per level
 FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
 
 
@@ -63,9 +63,9 @@ def indent(row: Row, room: int, ascii: bool = False) -> str:
     if row.depth == 0:
         return ""
     elbow = glyphs.last if row.last else glyphs.branch
-    levels = max(room // STEP - 1, 2)
+    levels = max(room // INDENT_CELLS - 1, 2)
     if row.depth > levels or len(row.guides) < row.depth - 1:
-        return f"{glyphs.ellipsis}{row.depth}".ljust(levels * STEP - len(elbow)) + elbow
+        return f"{glyphs.ellipsis}{row.depth}".ljust(levels * INDENT_CELLS - len(elbow)) + elbow
     return "".join(glyphs.guide if goes_on else BLANK for goes_on in row.guides) + elbow
 
 

@@ -397,7 +397,7 @@ async def test_a_huge_state_is_cut(estuary_db: EstuaryDb, workspace: Workspace) 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every table as large."""
-    monkeypatch.setattr(detect, "SMALL", -1)
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
 
 
 async def test_what_would_scan_a_large_table_is_offered_not_done(
