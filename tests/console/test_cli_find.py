@@ -175,7 +175,7 @@ async def test_one_answer_arrives_before_another_engine_has_ended(house: str, tm
 
 
 def test_texts_of_a_large_table_are_searched_in_part_and_said_so(house: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     found = {part.engine: part for part in search(house, "no such text").engines}
     for engine in ("eternaltwin", "estuary", "agent_jobs"):
         assert "too large" in found[engine].searched, engine

@@ -234,7 +234,7 @@ def test_depth_one_is_the_top_alone(demo: str) -> None:
 def test_what_scans_a_large_table_is_left_until_asked_for(
     server: PostgresServer, eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     key = uuid.uuid4()
     server.sql(
         f"INSERT INTO job VALUES ('{key}', now(), NULL, '');"

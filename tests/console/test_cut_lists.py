@@ -22,7 +22,7 @@ ONLY = "only 500 users were read"
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """No table is so small that scans of it cost nothing."""
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
 
 
 @pytest.fixture

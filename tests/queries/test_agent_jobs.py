@@ -346,7 +346,7 @@ async def test_find(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
 async def test_without_the_indexes_a_large_table_is_not_scanned(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     await agent_jobs_db.job()
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await reader(workspace).roots()).nodes
@@ -480,7 +480,7 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
 async def test_many_active_jobs_of_a_user_are_all_counted(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     for user, active in ((ANNA, 19), (BERT, 20), (UUID(int=0), 21), (UUID(int=2**128 - 1), 0)):
         for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
             await agent_jobs_db.job(status, user=user, ended=1 if status == "completed" else None)
@@ -494,7 +494,7 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
 async def test_for_many_users_statistics_estimate_the_unfinished_jobs(
     agent_jobs_db: AgentJobsDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
 
     async def ready() -> tuple[int | None, Precision]:
         workspace = await opened(agent_jobs_db.dsn, tmp_path)

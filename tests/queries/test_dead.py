@@ -136,7 +136,7 @@ async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni
 async def test_without_an_index_a_large_table_is_not_scanned(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL", -1)
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     dsn = server.fresh("agent_jobs", filled=True)
     connection = await asyncpg.connect(dsn)
     await connection.execute("DROP INDEX idx_jobs_user_status_created_at")
