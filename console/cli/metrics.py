@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
 from console.cli import dead
 from console.cli.output import output_for, say
-from console.cli.stuck import of_engines, take_samples
+from console.cli.stuck import not_read, take_samples
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
-from queries.contract.server_spec import LABEL, server_spec
+from queries.contract.server_spec import server_spec
 from queries.contract.spec import FindingSpec
-from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
-from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.node import Precision
 from queries.records.record import Record
+from queries.records.snapshot import Part
+from queries.snapshot import snapshot
 
 COUNTED_NODES = 2000  # nodes that are counted for each finding
 DEAD = 10_000  # dead letters that are counted for each engine
@@ -41,15 +41,17 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
         if sample is not None:
-            found.failed(await take_samples(readers, sample))
-        findings: list[Finding] = []
-        for reader in readers:
-            findings += await found.read(reader, sampled=sample is not None)
-            say(*access_warnings(workspace, reader))
-        server = await workspace.server_problems(findings, found.unread)
-        if engine is not None:
-            server = of_engines(workspace, server, {reader.label for reader in readers})
-        found.findings(LABEL, server_spec().findings, server, ())
+            found.failed(await take_samples(workspace, readers, sample))
+        now = await snapshot(
+            workspace, readers, page=COUNTED_NODES, sampled=sample is not None, counts=True, whole=engine is None
+        )
+        here = {reader.label: reader for reader in readers}
+        for part in now.parts:
+            reader = here.get(part.label)
+            found.add(part, reader.engine.spec.findings if reader else server_spec().findings)
+            if reader is not None:
+                await found.add_dead(reader)
+                say(*access_warnings(workspace, reader))
     output_for(target).lines(exposition(found.families()))
     return int(bool(found.unreadable))
 
@@ -74,76 +76,45 @@ class Metrics:
             samples=[],
         )
         self.unreadable: list[str] = []
-        self.unread: dict[str, str] = {}  # why the findings of an engine could not be read, by label
 
     def families(self) -> tuple[Metric, ...]:
         """Return all metrics."""
         return self.nodes, self.stuck, self.oldest, self.dead, self.dead_oldest
 
-    def failed(self, errors: Mapping[str, str]) -> None:
-        """Note and report why parts of engines could not be read."""
-        lines = [f"{label}: {why}" for label, why in errors.items()]
+    def failed(self, lines: Sequence[str]) -> None:
+        """Note and report why parts could not be read."""
         self.unreadable += lines
         say(*lines)
 
-    async def read(self, reader: Reader, *, sampled: bool) -> tuple[Finding, ...]:
-        """Add the metrics of an engine. Return its findings."""
-        label, specs = reader.label, reader.engine.spec.findings
-        try:
-            for count in await reader.counts():
-                known = count.n is not None and count.precision is not Precision.UNKNOWN
-                labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
-                self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.failed({label: error.line})
-        found: tuple[Finding, ...] = reader.watched()
-        try:
-            part = await reader.findings(page=COUNTED_NODES)
-            self.unread |= {label: part.unread} if part.unread else {}
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.failed({label: error.line})
-            self.unread[label] = error.line
-            skipped = tuple(SkippedFinding(engine=label, code=spec.code, why=error.line) for spec in specs)
-            part = Findings(found=(), at=0.0, skipped_findings=skipped)
-        self.findings(label, specs, part, found, sampled=sampled)
-        await self._dead(reader)
-        return (*part.found, *found)
-
-    def findings(
-        self,
-        label: str,
-        specs: Iterable[FindingSpec],
-        part: Findings,
-        watched: Iterable[Finding],
-        *,
-        sampled: bool = True,
-    ) -> None:
-        """Add the number of nodes, and the oldest, of each finding."""
+    def add(self, part: Part, specs: Iterable[FindingSpec]) -> None:
+        """Add the counts of a part, and the number of nodes and the oldest of each finding."""
+        label, findings = part.label, part.findings
+        for count in part.counts or ():
+            known = count.n is not None and count.precision is not Precision.UNKNOWN
+            labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
+            self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
         ages: dict[str, dict[str, float | None]] = {}
-        for finding in (*part.found, *watched):
-            since = None if finding.since is None else part.at - finding.since
+        for finding in findings.found:
+            since = None if finding.since is None else findings.at - finding.since
             ages.setdefault(finding.code, {})[finding.node_id] = since
-        skipped = {each.code for each in part.skipped_findings}
-        self.failed({f"{each.engine} {each.code}": each.why for each in part.skipped_findings if each.failed})
+        skipped = {each.code for each in findings.skipped_findings}
+        self.failed([*([f"{label}: {part.uncounted}"] if part.uncounted else ()), *not_read(part)])
         for spec in specs:
             nodes = ages.get(spec.code, {})
-            unknown = (spec.code in skipped and not nodes) or (bool(spec.sample) and not sampled)
-            capped = spec.code in part.capped or spec.code in skipped
+            unknown = bool(part.error) or (spec.code in skipped and not nodes)
+            capped = spec.code in findings.capped or spec.code in skipped
             precision = Precision.UNKNOWN if unknown else Precision.CAPPED if capped else Precision.EXACT
             labels = {"engine": label, "finding": spec.code, "precision": precision.value}
             self.stuck.samples.append((labels, math.nan if unknown else float(len(nodes))))
-            known = [age for age in nodes.values() if age is not None]
-            if known:
-                self.oldest.samples.append(({"engine": label, "finding": spec.code}, max(known)))
+            known_ages = [age for age in nodes.values() if age is not None]
+            if known_ages:
+                self.oldest.samples.append(({"engine": label, "finding": spec.code}, max(known_ages)))
 
-    async def _dead(self, reader: Reader) -> None:
+    async def add_dead(self, reader: Reader) -> None:
+        """Add the dead letters of an engine."""
         report = await dead.read(reader, DEAD)
         if report.unreadable:
-            self.failed({reader.label: report.unreadable})
+            self.failed([f"{reader.label}: {report.unreadable}"])
         unknown = bool(report.unreadable) or report.scan_required is not None
         precision = Precision.UNKNOWN if unknown else Precision.CAPPED if report.capped else Precision.EXACT
         labels = {"engine": reader.label, "precision": precision.value}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence, Set
-
-import msgspec
+from collections.abc import Iterator, Sequence
 
 from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for, say
@@ -18,13 +16,13 @@ from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
-from queries.records.finding import Finding, Findings, SkippedFinding, Stuck
+from queries.records.finding import Stuck
+from queries.records.snapshot import Part
+from queries.snapshot import NEEDS_SAMPLES, snapshot
 from queries.workspace import Workspace
 
 STUCK = 4  # exit code
 PAUSE = 1.0  # seconds between two samples of `stuck --sample`
-COUNTED = 1.2  # seconds in which each busy session reports its counters
-NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 
 
 async def stuck(
@@ -58,70 +56,31 @@ async def read(
     Also return why parts could not be read. ``sample``: seconds of samples before. ``whole``: of all engines, so that
     one that is declined was not checked.
     """
-    notes: list[str] = []
-    parts: list[Findings] = []
-    found: list[Finding] = []
-    unread: dict[str, str] = {}
-    capped: list[tuple[str, str]] = []
-    skipped: list[SkippedFinding] = list(_unwatched(readers) if sample is None else ())
-    if sample is not None:
-        await workspace.server_problems(())  # its counters are compared with those of the end
-    if sample is not None and (errors := await take_samples(readers, sample)):
-        notes += [f"{label}: {why}" for label, why in errors.items()]
-    for reader in readers:
-        lines: list[str] = []
-        try:
-            parts.append(part := await reader.findings(page=limit))
-            unread |= {reader.label: part.unread} if part.unread else {}
-            capped += [(reader.label, each) for each in part.capped]
-            if reader.found.readable:  # otherwise one line about the missing privileges is enough
-                lines += _failures(part)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            lines.append(f"{reader.label}: {error}")
-            skipped.append(SkippedFinding(engine=reader.label, code="anything", why=error.line, failed=True))
-            unread[reader.label] = error.line
-        found += reader.watched()
-        lines += access_warnings(workspace, reader)
-        notes += lines
-    found += [finding for part in parts for finding in part.found]
-    labels = {reader.label for reader in readers}
-    server = await workspace.server_problems(found, unread)
-    if workspace.server_findings.counts_once:
-        await asyncio.sleep(COUNTED)
-        server = await workspace.server_problems(found, unread)
-    if not whole:
-        server = of_engines(workspace, server, labels)
-    notes += _failures(server)
-    parts.append(server)
-    found += [finding for finding in server.found if labels & set(finding.affects)]
-    stuck = Stuck(
-        incidents=workspace.incidents(found, capped),
-        at=max((part.at for part in parts), default=0.0),
-        skipped_findings=(*(each for part in parts for each in part.skipped_findings), *skipped),
-        capped=tuple(capped),
-    )
+    notes = [] if sample is None else await take_samples(workspace, readers, sample)
+    now = await snapshot(workspace, readers, page=limit, sampled=sample is not None, whole=whole)
+    here = {reader.label: reader for reader in readers}
+    for part in now.parts:
+        notes += not_read(part, here.get(part.label))
+        notes += access_warnings(workspace, here[part.label]) if part.label in here else ()
+    stuck = Stuck(incidents=now.incidents, at=now.at, skipped_findings=now.skipped_findings, capped=now.capped)
     return stuck, tuple(notes)
 
 
-def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:
-    """Return the findings about the server that affect these engines.
-
-    Without those about engines that are declined.
-    """
-    return msgspec.structs.replace(
-        server,
-        found=tuple(finding for finding in server.found if labels & set(finding.affects)),
-        skipped_findings=tuple(each for each in server.skipped_findings if each not in workspace.not_checked),
-    )
+def not_read(part: Part, reader: Reader | None = None) -> Iterator[str]:
+    """Yield one line per reason for which a part of a snapshot could not be read."""
+    if part.error:
+        yield f"{part.label}: {part.error}"
+    elif reader is None or reader.found.readable:  # otherwise one line about the missing privileges is enough
+        for label, text in by_reason(each for each in part.findings.skipped_findings if each.failed):
+            yield f"{label}: not checked: {text}"
 
 
-async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, str]:
+async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds: float) -> list[str]:
     """Sample for ``seconds``, at least once.
 
-    Return the error of the last sample by label.
+    Return the engines whose last sample failed, with the error.
     """
+    await workspace.server_problems(())  # its counters are compared with those of the end
     until = time.monotonic() + seconds
     failed: dict[str, str] = {}
     while True:
@@ -135,22 +94,8 @@ async def take_samples(readers: Sequence[Reader], seconds: float) -> dict[str, s
                 failed[reader.label] = error.line
         left = until - time.monotonic()
         if left <= 0:
-            return failed
+            return [f"{label}: {why}" for label, why in failed.items()]
         await asyncio.sleep(min(PAUSE, left))
-
-
-def _failures(part: Findings) -> Iterator[str]:
-    """Yield one line per reason for which findings could not be checked."""
-    for label, text in by_reason(each for each in part.skipped_findings if each.failed):
-        yield f"{label}: not checked: {text}"
-
-
-def _unwatched(readers: Sequence[Reader]) -> Iterator[SkippedFinding]:
-    """Yield the findings that need several samples."""
-    for reader in readers:
-        for spec in reader.engine.spec.findings:
-            if spec.sample:
-                yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:

@@ -26,6 +26,8 @@ from queries.read.reader import Reader
 from queries.records.action import DryRun
 from queries.records.finding import Finding, Incident, SkippedFinding
 from queries.records.node import Count, Node
+from queries.records.snapshot import Part
+from queries.snapshot import snapshot, with_samples
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -77,7 +79,12 @@ class ErrorCollector:
         except NO_CONNECTION:
             raise
         except DatabaseError as error:
-            self.error_text = self.error_text or (f"{label}: {error}" if label else str(error))
+            self.add(label, str(error))
+
+    def add(self, label: str, error: str) -> None:
+        """Add the error of one read; "" is none."""
+        if error:
+            self.error_text = self.error_text or (f"{label}: {error}" if label else error)
             self.failed |= {label} - {""}
 
 
@@ -93,7 +100,6 @@ class Session:
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
         self.skipped_findings: tuple[SkippedFinding, ...] = ()
-        self.capped: dict[str, tuple[str, ...]] = {}
         self.findings_loaded = False  # True once findings were read
         self.findings_first = False  # True if the first page shows findings
         self.pending: tuple[str, ...] = ()  # what the first read of findings is still missing
@@ -112,7 +118,7 @@ class Session:
         self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
-        self._read_found: dict[str, tuple[Finding, ...]] = {}  # without those that several samples show
+        self._parts: dict[str, Part] = {}  # of the newest snapshot, by label
         self._findings: tuple[Finding, ...] = ()
         self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
@@ -199,9 +205,14 @@ class Session:
     @property
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
-        capped = {label for label, codes in self.capped.items() if codes}
+        capped = {part.label for part in self._parts.values() if part.findings.capped}
         hidden = {label for label, reader in self.engines.items() if reader.found.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
+
+    @property
+    def capped(self) -> dict[str, tuple[str, ...]]:
+        """Findings of which more exist than were read, by label."""
+        return {part.label: part.findings.capped for part in self._parts.values()}
 
     def findings(self) -> Sequence[Finding]:
         """Return the findings of all engines: worst first, then oldest."""
@@ -236,12 +247,12 @@ class Session:
         reader = self.engines.get(label)
         return self._flow.rates(label, reader.engine.spec.flow) if reader else None
 
-    def _put_findings(self, parts: Mapping[str, Iterable[Finding]]) -> None:
-        """Replace the findings of these engines, in one step.
+    def _put_findings(self, parts: Iterable[Part]) -> None:
+        """Replace the findings of these parts, in one step.
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        found = {**self._found, **{label: tuple(part) for label, part in parts.items()}}
+        found = {**self._found, **{part.label: part.findings.found for part in parts}}
         if found == self._found:
             return
         self._found = found
@@ -410,14 +421,14 @@ class Session:
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
-        found: dict[str, Iterable[Finding]] = {}
         for label, reader in self.engines.items():
             with errors.each(label):
                 await reader.sample()
-                found[label] = (*self._read_found.get(label, ()), *reader.watched())
+                if label in self._parts:
+                    self._parts[label] = with_samples(reader, self._parts[label])
         self._pace_samples()
         if self.findings_loaded:
-            self._put_findings(found)
+            self._put_findings(self._parts.values())
             self._group()
 
     def _pace_samples(self) -> None:
@@ -432,41 +443,31 @@ class Session:
         read shows each engine as soon as it answers, and `pending` says what is missing.
         """
         self.pending = () if self.findings_loaded else (*self.engines, LABEL)
-        skipped_findings: list[SkippedFinding] = []
-        unread: dict[str, str] = {}
         if self.workspace is not None:
             with errors.each():
                 await self.workspace.detect_again()
-        for label, reader in self.engines.items():
-            with errors.each(label):
-                findings = await reader.findings()
-                self._read_found[label] = findings.found
-                self.capped[label] = findings.capped
-                skipped_findings += findings.skipped_findings
-                unread |= {label: findings.unread} if findings.unread else {}
-                self.read(findings.at)
-            if self.pending:
-                await self._show_early(label)
-        found: dict[str, Iterable[Finding]] = {
-            label: (*self._read_found.get(label, ()), *reader.watched()) for label, reader in self.engines.items()
-        }
-        if self.workspace is not None and self.engines:
-            with errors.each():
-                server = await self.workspace.server_problems([f for part in found.values() for f in part], unread)
-                found[LABEL] = server.found
-                skipped_findings += server.skipped_findings
+            readers = list(self.engines.values())
+            now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, seen=self._part_read)
+            self._parts = {part.label: part for part in now.parts}
+            for part in now.parts:
+                errors.add("" if part.label == LABEL else part.label, part.error)
+            if readers and not self._parts[LABEL].error:
                 self._sample_flow(self.workspace)
-        elif self.workspace is not None:
-            skipped_findings += self.workspace.not_checked
+            self.skipped_findings = now.skipped_findings
         self.pending = ()
-        self._put_findings(found)
+        self._put_findings(self._parts.values())
         self._group()
-        self.skipped_findings, self.findings_loaded = tuple(skipped_findings), True
+        self.findings_loaded = True
 
-    async def _show_early(self, label: str) -> None:
+    async def _part_read(self, part: Part) -> None:
         """Show the first findings of an engine before the other engines have answered."""
-        self.pending = tuple(each for each in self.pending if each != label)
-        self._put_findings({label: self._read_found.get(label, ())})
+        self._parts[part.label] = part
+        if not part.error:
+            self.read(part.findings.at)
+        if not self.pending:
+            return
+        self.pending = tuple(each for each in self.pending if each != part.label)
+        self._put_findings([part])
         self._group()
         self.changed()
         if self.incidents and not self.begun.is_set():
@@ -488,7 +489,7 @@ class Session:
         if self.workspace is None:
             return
         here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
-        capped = {(label, code) for label, codes in self.capped.items() for code in codes}
+        capped = {(part.label, code) for part in self._parts.values() for code in part.findings.capped}
         self.incidents = self.workspace.incidents(here, capped)
         if self.pending:
             return  # a part of them shows no trend

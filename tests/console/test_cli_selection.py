@@ -97,7 +97,7 @@ def test_it_is_refused_if_not_everything_was_looked_at(
 ) -> None:
     fill(8)
     monkeypatch.setattr("console.model.selection.LOOKED", 4)
-    monkeypatch.setattr("console.model.selection.PAGE", 2)
+    monkeypatch.setattr("console.model.selection.NODES_AT_ONCE", 2)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--yes")
     assert (answer.code, answer.out) == (1, "")
     assert "Not everything was looked at" in answer.err
@@ -121,7 +121,7 @@ def test_with_a_limit_unfinished_nodes_are_compared_first(
     fill(20, status="Complete")
     fill(2)
     monkeypatch.setattr("console.model.selection.LOOKED", 10)
-    monkeypatch.setattr("console.model.selection.PAGE", 2)
+    monkeypatch.setattr("console.model.selection.NODES_AT_ONCE", 2)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--limit", "2", "--dry-run")
     assert (answer.code, len(changed(answer))) == (0, 2)
     assert wake(eternaltwin, "--filter", "status:blocked", "--limit", "3", "--dry-run").code == 1

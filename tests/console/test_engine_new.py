@@ -194,7 +194,7 @@ each_shape = pytest.mark.parametrize("shape", SHAPES, ids=[shape.file for shape 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of the operator's files."""
-    monkeypatch.setattr("queries.check.plans.ROWS", 400_000)
+    monkeypatch.setattr("queries.check.plans.TABLE_ROWS", 400_000)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     return tmp_path

@@ -36,7 +36,7 @@ def homemade(server: PostgresServer) -> Iterator[str]:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Folder of the operator's files, with the engine among the settings."""
-    monkeypatch.setattr("queries.check.plans.ROWS", 150_000)
+    monkeypatch.setattr("queries.check.plans.TABLE_ROWS", 150_000)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     (tmp_path / "config" / "unstick").mkdir(parents=True)

@@ -716,7 +716,7 @@ async def test_a_promotion_is_seen_while_the_console_runs(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The role may not list WAL files, so only the two reads show it."""
-    monkeypatch.setattr("queries.read.server_findings.KEPT", {})
+    monkeypatch.setattr("queries.read.server_findings.KEPT_SECONDS", {})
     role = own_server.unique("viewer")
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")

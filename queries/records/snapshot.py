@@ -1,0 +1,50 @@
+"""What is stuck now, as one value."""
+
+from __future__ import annotations
+
+from queries.records.finding import Finding, Findings, Incident, SkippedFinding
+from queries.records.node import Count
+from queries.records.record import Record
+
+
+class Part(Record):
+    """What was read of one engine, or of the server.
+
+    ``findings`` includes those that samples show. ``error``: why they could not be read, or ""; they are those of an
+    earlier snapshot then, if there is one. ``counts`` is None if they were not asked for, or ``uncounted`` says why
+    they could not be read.
+    """
+
+    label: str
+    findings: Findings
+    counts: tuple[Count, ...] | None = None
+    error: str = ""
+    uncounted: str = ""
+
+    @property
+    def unread(self) -> str:
+        """Why most of the checks could not be made, or ""."""
+        return self.error.replace("\n", " ") or self.findings.unread
+
+
+class Snapshot(Record):
+    """Incidents of engines and server, worst first, and what was read to find them."""
+
+    at: float
+    parts: tuple[Part, ...]
+    incidents: tuple[Incident, ...]
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """The findings of all parts."""
+        return tuple(finding for part in self.parts for finding in part.findings.found)
+
+    @property
+    def skipped_findings(self) -> tuple[SkippedFinding, ...]:
+        """The checks that were not made."""
+        return tuple(each for part in self.parts for each in part.findings.skipped_findings)
+
+    @property
+    def capped(self) -> tuple[tuple[str, str], ...]:
+        """Label and code of each finding of which more exist than were read."""
+        return tuple((part.label, code) for part in self.parts for code in part.findings.capped)

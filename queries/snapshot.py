@@ -1,0 +1,127 @@
+"""Read what is stuck now: the one way for the console and every command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+
+import msgspec
+
+from queries.contract.server_spec import LABEL
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.read.reader import FINDINGS, Reader
+from queries.records.finding import Findings, SkippedFinding
+from queries.records.node import Count
+from queries.records.snapshot import Part, Snapshot
+from queries.workspace import Workspace
+
+NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
+COUNTED_SECONDS = 1.2  # in which each busy session reports its counters
+
+Seen = Callable[[Part], Awaitable[None]]  # takes each engine's part as soon as it is read
+
+
+async def snapshot(
+    workspace: Workspace,
+    readers: Sequence[Reader],
+    *,
+    page: int = FINDINGS,
+    sampled: bool = True,
+    counts: bool = False,
+    whole: bool = True,
+    once: bool = True,
+    kept: Mapping[str, Part] | None = None,
+    seen: Seen | None = None,
+) -> Snapshot:
+    """Read the findings of engines and server, and group them into incidents.
+
+    A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. ``page``: of
+    each finding. ``sampled``: samples were taken before. ``counts``: read the counts by phase, too. ``whole``: of all
+    engines, so that one that is declined was not checked. ``once``: nothing was read before that counters could be
+    compared with, so a suspicion that they could confirm is worth a second read. Raises an error of NO_CONNECTION only.
+    """
+    parts: list[Part] = []
+    for reader in readers:
+        parts.append(await _of_engine(reader, page, sampled, counts, kept or {}))
+        if seen is not None:
+            await seen(parts[-1])
+    server = await _of_server(workspace, parts, kept or {})
+    if once and workspace.server_findings.counts_once:
+        await asyncio.sleep(COUNTED_SECONDS)
+        server = await _of_server(workspace, parts, kept or {})
+    if not whole:
+        about = of_engines(workspace, server.findings, {reader.label for reader in readers})
+        server = msgspec.structs.replace(server, findings=about)
+    parts.append(server)
+    result = Snapshot(at=max(part.findings.at for part in parts), parts=tuple(parts), incidents=())
+    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped))
+
+
+async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
+    counted: tuple[Count, ...] | None = None
+    uncounted = ""
+    if counts:
+        try:
+            counted = await reader.counts()
+        except NO_CONNECTION:
+            raise
+        except DatabaseError as error:
+            uncounted = error.line
+    unsampled = () if sampled else tuple(_unsampled(reader))
+    try:
+        findings = await reader.findings(page=page)
+        skipped = (*findings.skipped_findings, *unsampled)
+        part = Part(label=reader.label, findings=msgspec.structs.replace(findings, skipped_findings=skipped))
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        part = _failed(reader.label, error, kept, *unsampled)
+    return with_samples(reader, msgspec.structs.replace(part, counts=counted, uncounted=uncounted))
+
+
+def with_samples(reader: Reader, part: Part) -> Part:
+    """Return an engine's part with the findings that its samples show by now."""
+    read = (finding for finding in part.findings.found if not reader.finding_specs[finding.code].sample)
+    findings = msgspec.structs.replace(part.findings, found=(*read, *reader.watched()))
+    return msgspec.structs.replace(part, findings=findings)
+
+
+def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
+    """Yield the findings that need several samples."""
+    for spec in reader.engine.spec.findings:
+        if spec.sample:
+            yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
+
+
+async def _of_server(workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part]) -> Part:
+    """Read the causes outside of the tables, and the locks on the rows that were found."""
+    found = [finding for part in parts for finding in part.findings.found]
+    unread = {part.label: part.unread for part in parts if part.unread}
+    if not workspace.engines:
+        return Part(label=LABEL, findings=Findings(found=(), at=0.0, skipped_findings=workspace.not_checked))
+    try:
+        return Part(label=LABEL, findings=await workspace.server_problems(found, unread))
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as failure:
+        return _failed(LABEL, failure, kept, *workspace.not_checked)
+
+
+def _failed(label: str, error: DatabaseError, kept: Mapping[str, Part], *skipped: SkippedFinding) -> Part:
+    """Return a part that could not be read, with the findings that were there before."""
+    before = kept[label].findings if label in kept else Findings(found=(), at=0.0)
+    why = SkippedFinding(engine=label, code="anything", why=error.line, failed=True)
+    findings = msgspec.structs.replace(before, skipped_findings=(why, *skipped))
+    return Part(label=label, findings=findings, error=str(error))
+
+
+def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:
+    """Return the findings about the server that affect these engines.
+
+    Without those about engines that are declined.
+    """
+    return msgspec.structs.replace(
+        server,
+        found=tuple(finding for finding in server.found if labels & set(finding.affects)),
+        skipped_findings=tuple(each for each in server.skipped_findings if each not in workspace.not_checked),
+    )
