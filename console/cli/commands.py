@@ -791,4 +791,4 @@ def completion(shell: str) -> None:
     """
     from console.cli.completion import script
 
-    click.echo(script(shell), nl=False)
+    click.echo(script(unstick, shell), nl=False)

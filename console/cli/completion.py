@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from click import Context
+from click import Command, Context, Group
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
@@ -63,13 +63,11 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 add_completion_class(Bash)
 
 
-def script(shell: str) -> str:
-    """Return the script that registers completion in a shell."""
-    from console.cli.commands import unstick
-
+def script(program: Command, shell: str) -> str:
+    """Return the script that registers completion of a program in a shell."""
     found = get_completion_class(shell)
     assert found is not None
-    return found(unstick, {}, "unstick", VARIABLE).source()
+    return found(program, {}, "unstick", VARIABLE).source()
 
 
 def contexts(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
@@ -139,9 +137,8 @@ def terms(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
 
 def commands(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield the names of commands."""
-    from console.cli.commands import unstick
-
-    for name, command in unstick.commands.items():
+    program = context.find_root().command
+    for name, command in program.commands.items() if isinstance(program, Group) else ():
         yield from _starting(incomplete, [name], command.get_short_help_str())
 
 
