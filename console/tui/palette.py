@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, cast
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.errors import NoWidget
 from textual.markup import escape
 
 from console.tui import keymap, theme
@@ -22,8 +24,15 @@ from queries.text.safe_text import safe_text
 class Palette(ClosedGuard[None], CommandPalette):
     """Textual's palette.
 
-    Textual 8.2.8 crashes when a page key arrives before the list is laid out.
+    Textual 8.2.8 crashes when a page key arrives before the list is laid out, and at a click where nothing is, such as
+    one that was made before the terminal became smaller.
     """
+
+    def on_click(self, event: events.Click) -> None:
+        try:
+            self.get_widget_at(event.screen_x, event.screen_y)
+        except NoWidget:
+            event.prevent_default()
 
     def _action_command_list(self, action: str) -> None:
         with contextlib.suppress(KeyError):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from console.config import Context
 from console.tui import textual_compat
 from console.tui.app import UnstickApp
+from console.tui.palette import Palette
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
@@ -92,6 +94,17 @@ async def test_the_palette_takes_a_context_and_an_id(
         await tui.wait_for("open ")
         await tui.press("enter")
         await tui.wait_for("created", str(task), lambda: tui.app.screen is tui.app.front)
+
+
+async def test_a_click_beside_what_a_smaller_terminal_has_does_nothing(eternaltwin: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("colon")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, Palette))
+        away = events.Click(None, 500, 4, 0, 0, 1, shift=False, meta=False, ctrl=False, screen_x=500, screen_y=4)
+        tui.app.screen.post_message(away)
+        await tui.handled()
+        await tui.press("escape")
+        await tui.wait_for("live", lambda: tui.app.screen is tui.app.front)
 
 
 class Ringing(UnstickApp):

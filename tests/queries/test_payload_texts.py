@@ -145,7 +145,8 @@ async def act(workspace: Workspace, engine: Reader, action: Action, node: Node) 
     return outcomes
 
 
-@repeated(few=1, many=3)
+@pytest.mark.timeout(1800)
+@repeated(few=1, many=2)
 @pytest.mark.parametrize("name", most_in_proof(sorted((e.name for e in builtin()), key=SLOW.__contains__)))
 async def test_no_action_spells_a_document_in_another_way(
     server: PostgresServer, tmp_path: Path, name: str, times: int

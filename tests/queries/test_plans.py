@@ -37,11 +37,12 @@ async def test_no_automatic_statement_grows_with_the_table(
     monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     engine = next(s for s in builtin() if s.name == name)
     few, many = [await _costs(server, engine, rows, tmp_path) for rows in (ROWS, ROWS * TIMES)]
-    assert few.keys() == many.keys()
+    unlike = few.keys() ^ many.keys()  # whether a suggested action would be refused is asked only if it is suggested
+    assert {call for call in unlike if call.rpartition("[")[2].rstrip("]") not in engine.actions} == set()
     assert len(many) > 40, "the walk found next to nothing"
     wrong = []
     for call, cost in many.items():
-        before = few[call]
+        before = few.get(call, cost)
         if cost.scanned:
             wrong.append(f"{call}: reads the whole of {', '.join(sorted(cost.scanned))}")
         elif cost.work > WORSE * before.work + SLACK:

@@ -286,7 +286,9 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
     finally:
         stop.set()
         await asyncio.gather(*working)
-    assert {o for _, o in done} <= {Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE}
+    # A conflict: the engine has added the newest transition, of which there may be one, without a lock on its task.
+    refused = {Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE, Outcome.CONFLICT}
+    assert {o for _, o in done} <= {Outcome.CHANGED, *refused}
     assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
     entries, _ = await tasker_db.workspace.audit_entries(page=1000)
     assert sum(o is Outcome.CHANGED for _, o in done) == sum(
