@@ -13,6 +13,7 @@ from queries.contract.engine import Engine
 from queries.contract.outside import NONE, OutsideEngines, outside_engines
 from queries.db.redaction import redact
 from queries.records.record import Record
+from queries.text import shell
 from queries.workspace import Workspace
 
 
@@ -54,6 +55,10 @@ class Target(Record):
     def engines(self) -> tuple[Engine, ...]:
         """All engines that are looked for."""
         return (*builtin(), *self.outside.engines)
+
+    def command(self, *words: str) -> str:
+        """Return the shell command of unstick with these words, for this database."""
+        return shell.unstick(words, self.words)
 
     def switched(self, name: str) -> Target:
         """Return the database of another context of the same settings. Raises ConfigError.

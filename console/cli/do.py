@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 import msgspec
 
-from console.cli import prompts, tables
+from console.cli import prompts
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.edited import edited_plan
 from console.cli.interrupts import signals_call
@@ -33,6 +33,7 @@ from queries.db.errors import DatabaseError
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
+from queries.records.finding import OPEN
 from queries.records.node import split_id
 from queries.records.record import Record
 from queries.text.safe_text import lost_bytes
@@ -232,9 +233,9 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
         names = [end.bulk] if end.bulk and len(done.entries) > 1 else done.entries
-        say(f"Undo: {tables.undo_command(target, names)}")
+        say(f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}")
     if left and end.bulk:
-        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {tables.resume_command(target, end.bulk)}")
+        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {target.command('do', '--resume', end.bulk)}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
     say(*_instead(target, outcomes.results))
@@ -305,7 +306,7 @@ def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
     """Say where the operator finds what to do with a refused node."""
     refused = next((r.id for r in results if r.outcome is Outcome.REFUSED and not signals.is_session(r.id)), None)
     if refused is not None:
-        yield f"Refused: `{tables.show_command(target, refused)}` says what can be done instead, if anything must be."
+        yield f"Refused: `{target.command('show', refused)}` says what can be done instead, if anything must be."
 
 
 def _could_wait(dry_run: DryRun) -> Iterator[str]:

@@ -209,8 +209,8 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
         say(pages.question(report))
     if not isinstance(step, Ended):
         name = run.fence.run
-        say(f"The redrive is open. Continue: {tables.redrive_command(target, name, '--resume')}")
-        say(f"End it: {tables.redrive_command(target, name, '--stop')}")
+        say(f"The redrive is open. Continue: {target.command('redrive', name, '--resume')}")
+        say(f"End it: {target.command('redrive', name, '--stop')}")
     code = _report(target, report)
     if isinstance(step, Ended):
         return code

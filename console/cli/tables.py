@@ -73,26 +73,6 @@ def session_command(target: Target, session_id: str) -> str:
     return _do(target, "end_session", session_id)
 
 
-def show_command(target: Target, node_id: str) -> str:
-    """Return the shell command that shows a node and what can be done with it."""
-    return shlex.join(["unstick", "show", node_id, *target.words])
-
-
-def resume_command(target: Target, bulk: str) -> str:
-    """Return the shell command that continues an unfinished bulk."""
-    return shlex.join(["unstick", "do", "--resume", bulk, *target.words])
-
-
-def undo_command(target: Target, entries: Sequence[str]) -> str:
-    """Return the shell commands that undo entries or bulks of the audit log."""
-    return "; ".join(shlex.join(["unstick", "undo", entry, *target.words, "--reason", OPEN]) for entry in entries)
-
-
-def redrive_command(target: Target, run: str, option: str) -> str:
-    """Return the shell command that continues or ends a redrive."""
-    return shlex.join(["unstick", "redrive", run, option, *target.words])
-
-
 def _do(target: Target, action: str | None, *words: str) -> str:
     """Return a command that needs only the reason, and what the operator must choose."""
     selected = f" {shlex.join(target.words)}" if target.words else ""

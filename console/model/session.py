@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from math import inf
@@ -28,6 +27,7 @@ from queries.records.finding import Finding, Incident, SkippedFinding
 from queries.records.node import Count, Node
 from queries.records.snapshot import Part
 from queries.snapshot import snapshot, with_samples
+from queries.text import shell
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Session:
 
     def command(self, *words: str) -> str:
         """Return the shell command of unstick with these words."""
-        return self.workspace.database.command(*words) if self.workspace else shlex.join(("unstick", *words))
+        return shell.unstick(words, self.workspace.database.words if self.workspace else ())
 
     @property
     def engines(self) -> Mapping[str, Reader]:

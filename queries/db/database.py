@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import socket
 import ssl
 import time
@@ -39,6 +38,7 @@ from queries.db.server_load import Load
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, locate, with_parts
 from queries.records.record import Record
+from queries.text import shell
 from queries.text.safe_text import has_bytes, shown_bytes
 
 MINIMUM = 14
@@ -423,7 +423,7 @@ class Database:
 
     def command(self, *words: str) -> str:
         """Return the shell command of unstick with these words, for this database."""
-        return shlex.join(["unstick", *words, *self.words])
+        return shell.unstick(words, self.words)
 
     async def batch(self, queries: Sequence[BatchedQuery]) -> list[list[dict[str, Any]]]:
         """Run several queries in one round trip and return their rows, with JSON values.
