@@ -94,7 +94,7 @@ def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
 
 
 async def _of_server(workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part]) -> Part:
-    """Read the causes outside of the tables, and the locks on the rows that were found."""
+    """Read the causes outside of the tables, and the locks on rows of findings."""
     found = [finding for part in parts for finding in part.findings.found]
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:

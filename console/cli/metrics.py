@@ -87,7 +87,7 @@ class Metrics:
         say(*lines)
 
     def add(self, part: Part, specs: Iterable[FindingSpec]) -> None:
-        """Add the counts of a part, and the number of nodes and the oldest of each finding."""
+        """Add the counts of a part, and number and oldest of each finding's nodes."""
         label, findings = part.label, part.findings
         for count in part.counts or ():
             known = count.n is not None and count.precision is not Precision.UNKNOWN

@@ -1,4 +1,4 @@
-"""What is stuck now, as one value."""
+"""Snapshot of all incidents, and of what was read to find them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from queries.records.record import Record
 
 
 class Part(Record):
-    """What was read of one engine, or of the server.
+    """Findings and counts of one engine, or of the server.
 
     ``findings`` includes those that samples show. ``error``: why they could not be read, or ""; they are those of an
     earlier snapshot then, if there is one. ``counts`` is None if they were not asked for, or ``uncounted`` says why
@@ -23,7 +23,7 @@ class Part(Record):
 
     @property
     def unread(self) -> str:
-        """Why most of the checks could not be made, or ""."""
+        """Reason for which most of the checks could not be made, or ""."""
         return self.error.replace("\n", " ") or self.findings.unread
 
 

@@ -7,5 +7,8 @@ from collections.abc import Iterable
 
 
 def unstick(words: Iterable[str], database: Iterable[str] = ()) -> str:
-    """Return the command of unstick with these words. ``database``: those that select the database."""
+    """Return the command of unstick with these words.
+
+    ``database``: the words that select the database.
+    """
     return shlex.join(["unstick", *words, *database])
