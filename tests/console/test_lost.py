@@ -55,6 +55,8 @@ async def test_a_server_that_goes_and_comes_back(own_server: PostgresServer, tmp
         await tui.press("right", "down", "up", "slash")
         await tui.type("befo")
         await tui.wait_for("filter: befo", "Before v1")
+        await tui.press("escape", "enter")
+        await tui.wait_for("Reading …", lambda: tui.app.session.error_text[:40] in tui.text.partition("Reading …")[2])
         await tui.press("escape", "W")
         own_server.start()
         eternaltwin_db = await EternaltwinDb.open(dsn)

@@ -35,6 +35,15 @@ def wrapped(text: str, cells: int, style: str = "", indent: int = 2) -> list[Spa
     return [[(" " * indent, ""), *line] for line in wrap([(safe_text(text), style)], max(cells - indent, 8))]
 
 
+def reading(cells: int, error_text: str) -> list[Spans]:
+    """Return what a page says until it is read.
+
+    ``error_text``: why it is not read yet, or "".
+    """
+    why = [line for text in error_text.splitlines() for line in wrapped(text, cells, "$warning")]
+    return [*wrapped("Reading …", cells), *([BLANK, *why] if why else [])]
+
+
 def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) -> list[Spans]:
     """Return names and values in two columns; long values continue on the next lines."""
     items = list(rows)

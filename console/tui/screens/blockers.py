@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from console.model.history import Place
 from console.text.pages import blockers as pages
-from console.text.pages.lines import BLANK, heading, wrapped
+from console.text.pages.lines import BLANK, heading, reading
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -63,7 +63,7 @@ class BlockersScreen(PageScreen):
 
     def _lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
-            return [heading(self._node_id), BLANK, *wrapped("Reading …", width)]
+            return [heading(self._node_id), BLANK, *reading(width, self.session.error_text)]
         return pages.page(
             self._found, width, lambda session: self.session.command("do", "end_session", session, "--reason", OPEN)
         )

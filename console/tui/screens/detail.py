@@ -9,7 +9,7 @@ from textual import on
 from console.model.history import Place
 from console.text import payload
 from console.text.pages import detail as pages
-from console.text.pages.lines import BLANK, heading, wrapped
+from console.text.pages.lines import BLANK, heading, reading, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -81,8 +81,8 @@ class DetailScreen(PageScreen):
 
     def _lines(self, width: int) -> Sequence[Spans]:
         if self._detail is None:
-            text = "It no longer exists." if self._gone else "Reading …"
-            return [heading(self._node.title), BLANK, *wrapped(text, width)]
+            gone = wrapped("It no longer exists.", width) if self._gone else reading(width, self.session.error_text)
+            return [heading(self._node.title), BLANK, *gone]
         reader = self.session.reader(self._node.id)
         helps = self.helps()
         return pages.detail(
