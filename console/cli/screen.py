@@ -105,13 +105,14 @@ def _served(seed: int, still: Sequence[str]) -> Iterator[str]:
             loop.close()
 
     thread = threading.Thread(target=work, name="demo")
-    thread.start()
     try:
+        thread.start()  # Ctrl-C may come before it returns
         yield ready.result()
     finally:
         with contextlib.suppress(RuntimeError):  # the loop is closed if the demo ended by itself
             loop.call_soon_threadsafe(task.cancel)
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def _needs_terminal(instead: str, why: str = "") -> None:

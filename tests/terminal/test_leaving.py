@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import termios
 from collections.abc import Callable
 from functools import partial
@@ -69,6 +70,29 @@ def test_the_demo_leaves_nothing_when_stopped_during_the_start(
     left_nothing(family, place)
     assert terminal.modes == set()
     assert "Traceback" not in terminal.text
+
+
+STARTING = """
+import os, pathlib, signal, sys, threading, time
+start, place = threading.Thread.start, pathlib.Path(os.environ["TMPDIR"])
+def interrupted(self):
+    start(self)
+    if self.name == "demo":
+        while not list(place.glob("unstick-*/**/postmaster.pid")):
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+threading.Thread.start = interrupted
+from console.cli.main import main
+sys.exit(main())
+"""
+
+
+def test_the_demo_leaves_nothing_when_stopped_while_its_thread_starts(place: Path) -> None:
+    command = (sys.executable, "-c", STARTING)
+    with Terminal("demo", home=place, command=command, TMPDIR=str(place)) as terminal:
+        terminal.ended(60)
+        assert "Interrupted." in terminal.text
+    left_nothing([], place)
 
 
 @pytest.mark.parametrize("ignored", most_in_proof([(), (signal.SIGHUP,)], unpacked=False), ids=["hangup", "nohup"])
