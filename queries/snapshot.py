@@ -41,14 +41,15 @@ async def snapshot(
     compared with, so a suspicion that they could confirm is worth a second read. Raises an error of NO_CONNECTION only.
     """
     parts: list[Part] = []
+    kept = kept or {}
     for reader in readers:
-        parts.append(await _of_engine(reader, page, sampled, counts, kept or {}))
+        parts.append(await _of_engine(reader, page, sampled, counts, kept))
         if seen is not None:
             await seen(parts[-1])
-    server = await _of_server(workspace, parts, kept or {})
+    server = await _of_server(workspace, parts, kept)
     if once and workspace.server_findings.counts_once:
         await asyncio.sleep(COUNTED_SECONDS)
-        server = await _of_server(workspace, parts, kept or {})
+        server = await _of_server(workspace, parts, kept)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)

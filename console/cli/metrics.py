@@ -98,7 +98,9 @@ class Metrics:
             since = None if finding.since is None else findings.at - finding.since
             ages.setdefault(finding.code, {})[finding.node_id] = since
         skipped = {each.code for each in findings.skipped_findings}
-        self.failed([*([f"{label}: {part.uncounted}"] if part.uncounted else ()), *not_read(part)])
+        if part.uncounted:
+            self.failed([f"{label}: {part.uncounted}"])
+        self.failed([*not_read(part)])
         for spec in specs:
             nodes = ages.get(spec.code, {})
             unknown = bool(part.error) or (spec.code in skipped and not nodes)

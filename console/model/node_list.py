@@ -14,11 +14,10 @@ from itertools import takewhile
 from console.model.forest import Change, EdgeRow, Forest
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.read.reader import Reader
+from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
-PAGE_NODES = 100  # nodes in a page
 FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 

@@ -442,8 +442,8 @@ class Session:
         Otherwise the screen would show symptoms without their cause while the server answers slowly. Only the first
         read shows each engine as soon as it answers, and `pending` says what is missing.
         """
-        self.pending = () if self.findings_loaded else (*self.engines, LABEL)
         if self.workspace is not None:
+            self.pending = () if self.findings_loaded else (*self.engines, LABEL)
             with errors.each():
                 await self.workspace.detect_again()
             readers = list(self.engines.values())
@@ -454,9 +454,9 @@ class Session:
             if readers and not self._parts[LABEL].error:
                 self._sample_flow(self.workspace)
             self.skipped_findings = now.skipped_findings
-        self.pending = ()
-        self._put_findings(self._parts.values())
-        self._group()
+            self.pending = ()
+            self._put_findings(now.parts)
+            self._put_incidents(now.incidents)
         self.findings_loaded = True
 
     async def _part_read(self, part: Part) -> None:
@@ -485,12 +485,16 @@ class Session:
             self._flow.add(label, sample)
 
     def _group(self) -> None:
-        """Group the findings into incidents, and note how each one develops."""
+        """Group the findings that were read so far into incidents."""
         if self.workspace is None:
             return
         here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
         capped = {(part.label, code) for part in self._parts.values() for code in part.findings.capped}
-        self.incidents = self.workspace.incidents(here, capped)
+        self._put_incidents(self.workspace.incidents(here, capped))
+
+    def _put_incidents(self, incidents: tuple[Incident, ...]) -> None:
+        """Replace the incidents, and note how each one develops."""
+        self.incidents = incidents
         if self.pending:
             return  # a part of them shows no trend
         self.history.add(self.at, self.incidents)

@@ -62,7 +62,7 @@ class Statement(Record):
     ``-- needs of ids: ...``   its needs when it is run for given nodes only; ``none`` for no need
     ``-- kinds: ...``          kinds of nodes (of parents) that it is about
     ``-- title: ...``          title of a detail section
-    ``-- drawn: ...``          drawing of a detail section; :data:`queries.records.DRAWN` lists the columns
+    ``-- drawn: ...``          drawing of a detail section; :data:`queries.records.detail.DRAWN` lists the columns
 
     A file writes a parameter as psql writes a variable: ``:ids``. The text as sent has ``$1::text[]`` for it.
     ``parameters`` are names in the order of ``$1, $2 ...``. ``named`` has what the text has instead of each name.

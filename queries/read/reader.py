@@ -50,7 +50,7 @@ from queries.records.node import (
 )
 from queries.text.json_text import decoded
 
-PAGE_NODES = 100
+PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
 FINDINGS = 200
 FOUND = 50
 SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to

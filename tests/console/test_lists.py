@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from console.demo.tasker.data import Data
-from console.model.node_list import PAGE_NODES
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import FilterScreen, ListScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.tree_table import TreeTable
+from queries.read.reader import PAGE_NODES
 from queries.records.node import Node
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui

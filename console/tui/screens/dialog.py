@@ -33,7 +33,7 @@ SCROLL = {  # by key
 }
 OF_TEXT = ("home", "end")  # keys that a text field uses itself
 MAX_HEIGHT = 0.92  # share of the screen's height
-LEAST_ROWS = 3  # rows of the page and of the fields
+LEAST_ROWS = 3  # that the page and the fields keep, however small the terminal is
 
 R = TypeVar("R")
 
