@@ -286,7 +286,7 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
     finally:
         stop.set()
         await asyncio.gather(*working)
-    # A conflict: the engine has added the newest transition, of which there may be one, without a lock on its task.
+    # A conflict: the server aborted the transaction because of what the engine did at the same time.
     refused = {Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE, Outcome.CONFLICT}
     assert {o for _, o in done} <= {Outcome.CHANGED, *refused}
     assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
