@@ -51,6 +51,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("random")
 
 
+def pytest_collection_finish() -> None:
+    """Take the collected tests out of all scans for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(trylast=True)  # of the tests that -m and -k have chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     part = config.getoption("part")

@@ -185,7 +185,7 @@ def _incident(
         proof=spec.proof,
         n=n,
         capped=any((f.engine, f.code) in capped for f in everything),
-        since=min((f.since for f in everything if f.since is not None), default=None),
+        since=min((f.since for f in findings if f.since is not None), default=None),
         action=first.action if same else None,
         arguments=first.arguments if same else {},
         remedy=_remedy(spec, first),

@@ -69,7 +69,7 @@ class Incident(Record):
     proof: Proof
     n: int
     capped: bool = False
-    since: float | None = None  # the oldest, symptoms included
+    since: float | None = None  # of the oldest of `findings`: a symptom may be older than what explains it now
     action: str | None = None
     arguments: dict[str, str] = {}
     remedy: str = ""

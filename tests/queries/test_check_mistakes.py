@@ -207,7 +207,7 @@ def test_there_are_enough() -> None:
     assert len(MISTAKES) >= 30
 
 
-@pytest.mark.parametrize("mistake", one_in(3, MISTAKES), ids=[f"{m.check}: {m.says}" for m in MISTAKES])
+@pytest.mark.parametrize("mistake", one_in(5, MISTAKES), ids=[f"{m.check}: {m.says}" for m in MISTAKES])
 async def test_each_mistake_is_found_at_its_place(server: PostgresServer, tmp_path: Path, mistake: Mistake) -> None:
     folder = copied(tmp_path / "engines")
     for file, old, new in ((mistake.file, mistake.old, mistake.new), *mistake.more):

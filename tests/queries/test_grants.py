@@ -28,7 +28,7 @@ from tests.proof import most_in_proof
 from tests.queries.builders import edits, opened
 from tests.servers import PostgresServer
 
-engines = pytest.mark.parametrize("name", most_in_proof([each.name for each in builtin()], 4))
+engines = pytest.mark.parametrize("name", most_in_proof([each.name for each in builtin()]))
 # A usual hardening: no role may call a function that is not the server's own, unless it is granted.
 NO_EXECUTE = """
 DO $$ DECLARE s name; BEGIN

@@ -25,7 +25,7 @@ from queries.write.action_transaction import ActionTransaction, Request
 from tests.db import agent_jobs, uni2work
 from tests.db.agent_jobs import STATUSES, AgentJobsDb
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
-from tests.proof import most_in_proof, one_in
+from tests.proof import proof
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, seen
 from tests.queries.test_agent_jobs_actions import CASES, MIRROR, TABLE, of
 from tests.servers import PostgresServer
@@ -36,6 +36,9 @@ BLIND = Statement(
     source="test",
     parameters=("ids", "versions"),
 )
+# `engine check` runs the change of each action without the steps before it, on nodes of each status.
+pytestmark = proof
+
 PRUNE = {"job": "prune-invitations"}
 GONE = {"gone": True}
 
@@ -72,7 +75,7 @@ def profiles(mirror: Workspace, table: Workspace) -> Mapping[str, tuple[Workspac
     return {"mirror": (mirror, MIRROR), "table": (table, TABLE)}
 
 
-@pytest.mark.parametrize(("profile", "action", "status"), one_in(4, CASES))
+@pytest.mark.parametrize(("profile", "action", "status"), CASES)
 async def test_a_job_is_changed_in_its_statuses_alone(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
 ) -> None:
@@ -88,9 +91,7 @@ async def test_a_job_is_changed_in_its_statuses_alone(
 
 
 @pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
-@pytest.mark.parametrize(
-    "change", most_in_proof(["updated_at = updated_at + interval '1 microsecond'", "error = error"])
-)
+@pytest.mark.parametrize("change", ["updated_at = updated_at + interval '1 microsecond'", "error = error"])
 async def test_a_job_is_changed_as_it_was_seen_alone(
     agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, change: str
 ) -> None:

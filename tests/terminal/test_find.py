@@ -29,7 +29,6 @@ MOST = 2  # keys: a paste is one
             ("SELECT 'agent_jobs/job:' || id FROM agent_jobs.jobs LIMIT 1", "{key}"),
             ("SELECT 'uni2work/job:' || max(id) FROM uni2work.queued_job", '{{"job_id": {key}, "level": "error"}}'),
         ],
-        2,
     ),
 )
 def test_from_an_alert_to_the_page_of_its_node(house: str, tmp_path: Path, query: str, text: str) -> None:

@@ -22,7 +22,7 @@ from queries.records.action import DryRun, Outcome
 from queries.records.node import Node, Phase
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
-from tests.proof import repeated
+from tests.proof import ROUNDS, proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, reader
 from tests.servers import PostgresServer, both_versions
 
@@ -210,10 +210,10 @@ class Storm:
         raise AssertionError("it never came to rest")
 
 
-@repeated(few=420, many=2000)
+@proof
 @both_versions
 async def test_what_the_engine_relies_on_survives_any_action(
-    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path, times: int
+    estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     rng = Random(server.version)
     workspace = await opened(estuary, tmp_path)
@@ -222,7 +222,7 @@ async def test_what_the_engine_relies_on_survives_any_action(
     for _ in range(4):
         await storm.new()
     weights = {storm.message: 5, storm.new: 1, storm.pass_: 9, storm.crash: 1, storm.action: 10}
-    for step in rng.choices([*weights], [*weights.values()], k=times):
+    for step in rng.choices([*weights], [*weights.values()], k=round(2000 * ROUNDS)):
         await step()
         await storm.check()
     await storm.settle()
