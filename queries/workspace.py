@@ -215,7 +215,8 @@ class Workspace:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         except LockedError:  # a session locked a table after the statement had read the locks
             catalog, types, doubts, (there,) = await self.database.batch(asked)
-        detection = detect(known, catalog, types, doubts, self._schema)
+        labels = {reader.found.full: label for label, reader in self.engines.items()} if renew else {}
+        detection = detect(known, catalog, types, doubts, self._schema, labels)
         state = audit_log.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.found.full: reader for reader in self.engines.values()}
@@ -314,14 +315,17 @@ class Workspace:
             skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
         )
 
-    def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
+    def incidents(
+        self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = (), *, at: float = math.inf
+    ) -> tuple[Incident, ...]:
         """Group findings of the engines and of the server by cause, worst first.
 
-        ``capped``: engine label and code of findings of which more exist than were read. An incident of a whole engine
-        that does no work also says what the sessions do that may be its workers.
+        ``capped``: engine label and code of findings of which more exist than were read. ``at``: when they were read.
+        An incident of a whole engine that does no work also says what the sessions do that may be its workers.
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
-        grouped = grouping.incidents(findings, {**specs, LABEL: {f.code: f for f in server_spec().findings}}, capped)
+        specs[LABEL] = {spec.code: spec for spec in server_spec().findings}
+        grouped = grouping.incidents(findings, specs, capped, at=at)
         return tuple(map(self._with_sessions, grouped))
 
     def _with_sessions(self, incident: Incident) -> Incident:
@@ -386,7 +390,8 @@ class Workspace:
         Raises UnknownIdError, also for an ambiguous label. ``uni2work@archive`` is always unique; ``uni2work`` is if
         only one schema holds the engine. ``local`` is the rest of the id, used in the message.
         """
-        found = [r for r in self.engines.values() if label in (r.label, r.found.full, r.engine.name)]
+        known = self.engines.values()
+        found = [r for r in known if r.label == label] or [r for r in known if label in (r.found.full, r.engine.name)]
         if not found:
             raise UnknownIdError(
                 f"There is no engine {label!r} here{did_you_mean(label, self.engines)};"

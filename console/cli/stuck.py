@@ -15,6 +15,7 @@ from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
 from console.text.spans import Spans
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.read.incidents import by_schemas
 from queries.read.reader import Reader
 from queries.records.finding import Stuck
 from queries.records.snapshot import Part
@@ -99,7 +100,7 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds:
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
-    lines = incident_lines(target, answer.incidents, cells, answer.at)
+    lines = incident_lines(target, by_schemas(answer.incidents), cells, answer.at)
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
-from typing import NamedTuple
 
 import click
 
@@ -14,6 +13,7 @@ from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
+from console.model.walk import NODES_AT_ONCE, Row, Walk
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -22,15 +22,7 @@ from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
-NODES_AT_ONCE = 100  # nodes read at a time
 LEVELS = 2  # of the tree that are shown without a filter
-
-
-class Row(NamedTuple):
-    """A node and its depth in the tree, 0 at the top."""
-
-    node: Node
-    depth: int
 
 
 class Rows:
@@ -241,52 +233,19 @@ async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[Row]:
     found.more.append(f"unfinished in {reader.label}")
 
 
-async def _deep(reader: Reader, depth: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[Row]:
-    """Yield nodes depth-first, each once.
+async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[Row]:
+    """Yield the nodes of the tree, in tree order."""
 
-    Without recursion: a tree may be deeper than the stack or hold cycles.
-    """
-    seen: set[str] = set()
-    with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
-    waiting: list[Row] = []
-    cursor, left = None, limit
-    while left > 0:
-        page = await reader.roots(cursor, min(left, NODES_AT_ONCE))
-        found.note(page, reader.label)
-        cursor, left = page.cursor, left - len(page.nodes)
-        waiting = [Row(node, 0) for node in reversed(page.nodes)]
-        while waiting:
-            row = waiting.pop()
-            if row.node.id in seen:
-                continue
-            seen.add(row.node.id)
-            yield row
-            if row.depth + 1 < depth and row.node.kind in with_children:
-                children = await _children(reader, row.node, limit, allow_scan, found)
-                waiting += [Row(node, row.depth + 1) for node in reversed(children)]
-        if cursor is None:
-            return
-    found.more.append(f"at the top of {reader.label}")
+    def note(page: Page, parent: Node | None) -> None:
+        found.note(page, reader.label, "" if parent is None else parent.kind)
 
-
-async def _children(reader: Reader, parent: Node, limit: int, allow_scan: bool, found: Rows) -> list[Node]:
-    """Return at most ``limit`` children of a node.
-
-    Returns none if that needs a scan that is not allowed.
-    """
-    nodes: list[Node] = []
-    if (reader.label, parent.kind) in found.scan_required:
-        return nodes
-    cursor = None
-    while len(nodes) < limit:
-        page = await reader.children(parent.id, cursor, min(limit - len(nodes), NODES_AT_ONCE), allow_scan=allow_scan)
-        found.note(page, reader.label, parent.kind)
-        nodes += page.nodes
-        cursor = page.cursor
-        if cursor is None:
-            return nodes
-    found.below.append(parent.id)
-    return nodes
+    walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan)
+    async with contextlib.aclosing(walk.steps()) as steps:
+        async for rows in steps:
+            for row in rows:
+                yield row
+    found.below += walk.below
+    found.more += [f"at the top of {reader.label}"] * walk.cut
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:

@@ -7,12 +7,14 @@ to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared fi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from console.model.conditions import compares_more, conditions
 from console.model.filter import ANY, Filter, Term, Value, allows, matches
+from console.model.walk import Walk
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page
@@ -187,37 +189,27 @@ async def _by_conditions(
 
 
 async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
-    """Yield the nodes of the tree, level by level, then the dead letters.
+    """Yield the nodes of the tree, then the dead letters.
 
     ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `LOOKED`.
     """
-    with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
     seen: set[str] = set()
-    walked: set[str] = set()  # in the tree
-    cursor: str | None = None
     if live_first:
         async for page in _live(reader, wanted, missing):
             seen.update(node.id for node in page.nodes)
             yield page
-    parents: list[str | None] = [None]
-    while parents:
-        parent = parents.pop(0)
-        cursor = None
-        while True:
-            page = await (
-                reader.roots(cursor, NODES_AT_ONCE)
-                if parent is None
-                else reader.children(parent, cursor, NODES_AT_ONCE)
-            )
-            parents += [node.id for node in page.nodes if node.id not in walked and node.kind in with_children]
-            walked.update(node.id for node in page.nodes)
-            fresh = tuple(node for node in page.nodes if node.id not in seen)
-            seen.update(node.id for node in fresh)
-            cursor = page.cursor
-            yield await _complete(reader, wanted, missing, msgspec.structs.replace(page, nodes=fresh))
-            if cursor is None:
-                break
-    cursor = None
+    pages: list[Page] = []
+    walk = Walk(reader, lambda page, parent: pages.append(page), limit=LOOKED + 1)
+    async with contextlib.aclosing(walk.steps()) as steps:
+        async for rows in steps:
+            for page in pages:  # adds what they lack
+                await _complete(reader, wanted, missing, msgspec.structs.replace(page, nodes=()))
+            at = max(page.at for page in pages)
+            pages.clear()
+            nodes = tuple(row.node for row in rows if row.node.id not in seen)
+            seen.update(node.id for node in nodes)
+            yield await _complete(reader, wanted, missing, Page(nodes=nodes, at=at))
+    cursor: str | None = None
     while True:
         dead = await reader.dead(cursor, NODES_AT_ONCE)
         nodes = tuple(each.node for each in dead.dead_letters if each.node.id not in seen)

@@ -205,11 +205,18 @@ def _called(engine: Engine) -> set[str]:
     return executed | {name for need in engine.spec.needs.values() for name in need.functions}
 
 
-def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = (), chosen: str = "") -> Detection:
+def detect(
+    engines: Sequence[Engine],
+    catalog: Rows,
+    made: Rows,
+    doubts: Rows = (),
+    chosen: str = "",
+    labels: Mapping[str, str] = {},
+) -> Detection:
     """Find ``engines`` in every schema by structure.
 
     ``rows`` come from :func:`detection_queries`. If several schemas hold the same engine, ``chosen`` is the schema to
-    use, and the others are declined.
+    use, and the others are declined. ``labels``: those in use, by label with schema; they stay.
     """
     trust = Trust(doubts)
     schemas: dict[str, dict[str, Relation]] = {}
@@ -232,9 +239,11 @@ def detect(engines: Sequence[Engine], catalog: Rows, made: Rows, doubts: Rows = 
                 here.append(_found(engine, schema, schemas, usable, trust))
             elif why:
                 declined.append(Declined(engine=engine.name, schema=schema, why=why))
-        if len(here) > 1:
-            # A label without schema could move to another schema when one is created.
-            here = [msgspec.structs.replace(one, label=one.full) for one in here]
+        # A label without schema could move to another schema when one is created.
+        used = len(here) > 1 or engine.name in labels.values()
+        here = [
+            msgspec.structs.replace(one, label=labels.get(one.full, one.full if used else one.label)) for one in here
+        ]
         if chosen in {one.schema for one in here}:
             why = f"the schema {chosen} was chosen"
             declined += [Declined(engine=o.engine.name, schema=o.schema, why=why) for o in here if o.schema != chosen]

@@ -12,11 +12,17 @@ from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
 from queries.read.dead_letters import fold
 from queries.read.sentence import plural
-from queries.records.finding import Finding, Incident, Symptom
+from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
+
+# Number of schemas from which on their incidents with one cause are shown as one.
+SCHEMAS = 3
+
+# Seconds by which a symptom may be older than its cause.
+OLDER_SECONDS = 600.0
 
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
@@ -41,14 +47,14 @@ class Group(Record, eq=False):
 
 
 def incidents(
-    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = ()
+    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = (), *, at: float = inf
 ) -> tuple[Incident, ...]:
     """Return the incidents, worst first, then oldest.
 
-    ``capped``: engine label and code of the findings of which more exist than were read.
+    ``capped``: engine label and code of the findings of which more exist than were read. ``at``: when they were read.
     """
     groups = _groups(findings, specs)
-    owners = _absorbed(groups)
+    owners = _absorbed(groups, at)
     explained: dict[int, list[Finding]] = {}
     left: dict[int, list[Finding]] = {}
     for place, group in enumerate(groups):
@@ -61,6 +67,51 @@ def incidents(
         if place in left and (place in explained or not group.suspected)
     )
     return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
+
+
+def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
+    """Join the incidents that have one cause in many schemas.
+
+    An action is for one schema, so it stays with the incidents that are joined.
+    """
+    alike: dict[tuple[str, str], list[Incident]] = {}
+    for incident in found:
+        label, _, cause = incident.key.partition("/")
+        alike.setdefault((label.partition("@")[0], cause), []).append(incident)
+    joined = (
+        (_joined(engine, cause, each),) if len(each) >= SCHEMAS else each for (engine, cause), each in alike.items()
+    )
+    return tuple(incident for each in joined for incident in each)
+
+
+def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
+    first, explained = found[0], [finding for each in found for finding in each.explained]
+    capped = {(s.engine, s.code) for each in found for s in each.symptoms if s.capped}
+    shared = {(each.action, tuple(sorted(each.arguments.items()))) for each in found}
+    numbers = Counter((finding.code, finding.title) for finding in explained)
+    label = f"{engine}@*"
+    return ManySchemas(
+        key=f"{label}/{cause}",
+        engine=label,
+        code=first.code,
+        title=first.title,
+        sentence=f"In {len(found)} schemas; {first.engine}: {first.sentence}",
+        severity=max(each.severity for each in found),
+        proof=first.proof,
+        n=sum(each.n for each in found),
+        capped=any(each.capped for each in found),
+        since=min((each.since for each in found if each.since is not None), default=None),
+        action=first.action if len(shared) == 1 else None,
+        arguments=first.arguments if len(shared) == 1 else {},
+        remedy=first.remedy,
+        symptoms=tuple(
+            Symptom(engine=label, code=code, title=title, n=n, capped=any(c == code for _, c in capped))
+            for (code, title), n in numbers.most_common()
+        ),
+        findings=tuple(finding for each in found for finding in each.findings),
+        explained=tuple(explained),
+        labels=tuple(each.engine for each in found),
+    )
 
 
 def rank(finding: Finding) -> tuple[int, float, str]:
@@ -90,7 +141,7 @@ Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 """The group and the findings that explain a finding, by its own group and node."""
 
 
-def _absorbed(groups: list[Group]) -> Owners:
+def _absorbed(groups: list[Group], at: float) -> Owners:
     """Return what explains each finding.
 
     The first group that explains a finding keeps it.
@@ -110,11 +161,23 @@ def _absorbed(groups: list[Group]) -> Owners:
                 for finding in symptoms.findings:
                     if finding.affects and not group.engines.intersection(finding.affects):
                         continue
-                    found = causes.get(_values(rule, finding))
+                    found = [
+                        each for each in causes.get(_values(rule, finding), ()) if not _is_older(finding, each, at)
+                    ]
                     if found and (other, finding.node_id) not in owners:
                         owners[other, finding.node_id] = place, found
                         parents.setdefault(other, set()).add(place)
     return owners
+
+
+def _is_older(symptom: Finding, cause: Finding, at: float) -> bool:
+    """Return True if a symptom began long before the server's cause.
+
+    A lock of a second does not explain a wait of an hour; one that was there for half of that time may.
+    """
+    if not cause.affects or cause.since is None or symptom.since is None:
+        return False
+    return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 
 def _names(rule: Explains, spec: FindingSpec, cause: Group) -> bool:

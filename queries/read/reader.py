@@ -148,6 +148,24 @@ class Reader:
         """
         return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
 
+    async def below(self, parent_ids: Sequence[str], page: int = PAGE_NODES, *, allow_scan: bool = False) -> list[Page]:
+        """Read the first children of several nodes in one transaction.
+
+        Return a page for each parent.
+        """
+        parents = [self.local(parent_id) for parent_id in parent_ids]
+        read: list[Rows | ScanRequired] = []
+        async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
+            for parent in parents:
+                kind = parent.partition(":")[0]
+                chosen = self.variant.select("children", allow_scan=allow_scan, kind=kind)
+                if chosen is None:
+                    read.append(self._scan_required("children", kind))
+                    continue
+                values = self.variant.parameters(cursor=None, page=page, parent=parent)
+                read.append(await _rows(source, chosen, "children", values))
+            return await self._pages_of(source, read, page)
+
     async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
         return await self._page("live", cursor, page)
@@ -558,15 +576,28 @@ class Reader:
         A row without id has, as its cursor, what was searched. A row may have ``node``, a row of ``nodes.sql`` as
         jsonb. It is not read again.
         """
-        named = [row for row in rows if row["id"] is not None]
+        return (await self._pages_of(source, [rows], page))[0]
+
+    async def _pages_of(self, source: Source, read: Sequence[Rows | ScanRequired], page: int) -> list[Page]:
+        """Return pages as `_page_of` does. The nodes of all are read together."""
+        parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]
+        named = [[row for row in rows if row["id"] is not None] for rows in parts]
+        every = [row for rows in named for row in rows]
         with readable("its rows"):
-            given = [_decoded(row["node"]) for row in named if row.get("node") is not None]
-        read = await self._nodes(source, list(dict.fromkeys(row["id"] for row in named)), given)
+            given = [_decoded(row["node"]) for row in every if row.get("node") is not None]
+        nodes = await self._nodes(source, list(dict.fromkeys(row["id"] for row in every)), given)
         visible = "rows that policies show" if self.found.policies else ""
-        scope = "".join(row["cursor"] for row in rows if row["id"] is None) or visible
-        return msgspec.structs.replace(
-            read, cursor=named[-1].get("cursor") if len(named) == page else None, scope=scope
-        )
+        by_id = {self.local(node.id): node for node in nodes.nodes}
+        return [
+            Page(
+                nodes=tuple(by_id[id_] for id_ in dict.fromkeys(row["id"] for row in here) if id_ in by_id),
+                at=nodes.at,
+                cursor=here[-1].get("cursor") if len(here) == page else None,
+                scope="".join(row["cursor"] for row in rows if row["id"] is None) or visible,
+                scan_required=which if isinstance(which, ScanRequired) else None,
+            )
+            for which, rows, here in zip(read, parts, named, strict=True)
+        ]
 
     async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
         known = {row["id"] for row in given}

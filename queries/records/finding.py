@@ -83,6 +83,15 @@ class Incident(Record):
         return tuple(dict.fromkeys(finding.node_id for finding in self.findings))
 
 
+class ManySchemas(Incident):
+    """Incidents with one cause in several schemas.
+
+    ``labels`` are those of the schemas, and ``engine`` is ``oban@*``.
+    """
+
+    labels: tuple[str, ...] = ()
+
+
 class Stuck(Record):
     """Incidents of all engines and of the server, worst first.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import asyncpg
 import pytest
 from click import UsageError
 
@@ -19,7 +20,7 @@ from queries.snapshot import of_engines
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.queries.builders import opened
-from tests.servers import PostgresServer, all_engines_database
+from tests.servers import PostgresServer, all_engines_database, install
 
 RENAMED = "ALTER SCHEMA eternaltwin RENAME TO moved"
 HIDDEN = "ALTER TABLE eternaltwin.task RENAME TO other; ALTER TABLE eternaltwin.job RENAME TO others"
@@ -143,6 +144,29 @@ async def test_an_engine_that_moves_is_noticed(
     await workspace.detect_again()
     assert list(workspace.engines) == ["uni2work"]
     await workspace.close()
+    server.drop(two)
+
+
+async def test_ids_stay_when_another_schema_gets_the_same_engine(
+    two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+    workspace = await opened(two, tmp_path)
+    (node, *_) = (await workspace.engines["uni2work"].live(None, 10)).nodes
+    connection = await asyncpg.connect(two, server_settings={"search_path": "tenant"})
+    await connection.execute("CREATE SCHEMA tenant")
+    await install(connection, "uni2work")
+    await connection.close()
+    await workspace.detect_again()
+    assert {label for label in workspace.engines if "uni2work" in label} == {"uni2work", "uni2work@tenant"}
+    assert [each.id for each in (await workspace.reader(node.id).nodes([node.id])).nodes] == [node.id]
+    server.sql(f"DROP SCHEMA {workspace.engines['uni2work'].found.schema} CASCADE", two)
+    await workspace.detect_again()
+    assert [label for label in workspace.engines if "uni2work" in label] == ["uni2work@tenant"]
+    await workspace.close()
+    later = await opened(two, tmp_path)
+    assert [label for label in later.engines if "uni2work" in label] == ["uni2work"]
+    await later.close()
     server.drop(two)
 
 

@@ -11,7 +11,7 @@ from console.text.severity import band, marked
 from console.text.spans import Spans
 from queries.read.sentence import plural
 from queries.records.action import Proof
-from queries.records.finding import Finding, Incident
+from queries.records.finding import Finding, Incident, ManySchemas
 from queries.text.safe_text import safe_text
 
 SHOWN = 5  # nodes of an incident that are listed
@@ -82,10 +82,23 @@ def _incident(incident: Incident, cells: int, now: float, command: Callable[[Inc
         ],
         *wrapped(incident.sentence, cells, "", 2),
     ]
-    if incident.action is not None:
+    if isinstance(incident, ManySchemas):
+        lines += _schemas(incident, cells)
+    elif incident.action is not None:
         lines.append([("  suggested action: ", "$faint"), (safe_text(command(incident)), "bold $accent")])
     nodes = incident.node_ids
     lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:SHOWN]]
     if len(nodes) > SHOWN:
         lines.append([(f"  and {len(nodes) - SHOWN}{'+' * incident.capped} more", "$faint")])
+    return lines
+
+
+def _schemas(incident: ManySchemas, cells: int) -> list[Spans]:
+    """Return the schemas of an incident, and how to act on one of them."""
+    labels = [safe_text(label) for label in incident.labels]
+    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
+    lines = wrapped(f"schemas: {', '.join(labels[:SHOWN])}{more}", cells, "$faint", 2)
+    if incident.action is not None:
+        text = f"To do: {incident.action}, in one schema at a time: unstick stuck {labels[0]}"
+        lines += wrapped(text, cells, "bold", 2)
     return lines

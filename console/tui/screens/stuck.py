@@ -27,6 +27,7 @@ from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
+from queries.read.incidents import by_schemas
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
@@ -110,7 +111,7 @@ class StuckScreen(ListScreen[Item]):
         return self._known.get(id_)
 
     def records(self) -> Sequence[Item]:
-        return incident_list.items(self.session.incidents)
+        return incident_list.items(by_schemas(self.session.incidents))
 
     # reading
 

@@ -29,7 +29,7 @@ reasons AS (
         jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'agent', j.agent_id::text,
                            'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'infinite time' END,
                            'rest', CASE WHEN j.reason = 'backlog' THEN 'Jobs end, but none that was created later: the queue is working on its backlog'
-                                        WHEN :settings ->> 'profile' = 'table' AND j.reason = 'overtaken' THEN 'Jobs of the same agent that were created later were taken: the row may be locked'
+                                        WHEN :settings ->> 'profile' = 'table' AND j.reason = 'overtaken' THEN 'Jobs of the same agent that were created later were taken: the executors pass this one over'
                                         WHEN :settings ->> 'profile' = 'table' AND j.reason = 'passed' THEN 'Jobs that were created later were taken, but none of the same agent: the executors may not serve the agent'
                                         WHEN j.reason = 'passed' THEN 'Jobs that were created later have ended'
                                         ELSE 'No job that was created later has ended: the job runs when the queue continues, unless its completion was not recorded' END) AS evidence,

@@ -15,7 +15,7 @@ found AS (
               WHEN l.executor_polls THEN 'The ' || l.executor || ' polls other types: it does not serve this type, or all its slots are in use'
               ELSE 'The ' || l.executor || ' polls no type: it is down, not connected, or connected and failing' END AS not_served,
          CASE WHEN l.taken THEN 'No cause is known. Tasks of this type seem to be taken: ' || l.upcoming || ' become due soon, but only ' || l.waiting || ' wait'
-              WHEN l.skipped THEN 'Tasks that became due later are polled: the row may be locked, or the executor takes the newest tasks first'
+              WHEN l.skipped THEN 'Tasks that became due later are polled: the executor passes this one over, or takes the newest tasks first'
               ELSE 'Tasks of this type that wait: ' || l.waiting || '; polled: ' || l.polls || '. All slots of the executors are in use, or they are too slow' END AS not_taken
     FROM (SELECT 'task:' || w.task_id AS id, w.wake_at, y.*, n.names, d.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz AS idle,
                  coalesce(w.wake_at < y.latest - y.patience, false) OR y.taken AS skipped,

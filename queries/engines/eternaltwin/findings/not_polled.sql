@@ -48,7 +48,7 @@ groups AS (
 (SELECT 'task:' || t.task_id AS id, CASE WHEN isfinite(t.polled) THEN extract(epoch FROM t.polled)::float8 END AS since,
         jsonb_build_object('kind', t.kind, 'kind_version', t.kind_version, 'polled_at', date_trunc('second', t.polled)::text,
                            'look', CASE WHEN EXISTS (SELECT FROM polls p WHERE p.kind = t.kind AND p.kind_version = t.kind_version)
-                                        THEN 'Other tasks of its kind and version are polled: its row may be locked, or its polls end without a result'
+                                        THEN 'Other tasks of its kind and version are polled: the runner passes it over, or its polls end without a result'
                                         WHEN EXISTS (SELECT FROM polls p WHERE p.kind = t.kind)
                                         THEN 'Only other versions of its kind are polled: the runner may not support this version'
                                         ELSE 'No task of its kind is polled: the runner may not support it, or its polls end without a result' END) AS evidence

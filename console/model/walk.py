@@ -1,0 +1,106 @@
+"""Walk over the tree of an engine, for the list and for filters. UI-free."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from math import inf
+from typing import NamedTuple
+
+from queries.read.reader import Reader
+from queries.records.node import Node, Page
+
+NODES_AT_ONCE = 100  # nodes at the top, and parents whose children are read in one transaction
+
+
+class Row(NamedTuple):
+    """A node and its depth in the tree, 0 at the top."""
+
+    node: Node
+    depth: int
+
+
+class Walk:
+    """One walk over an engine's tree.
+
+    ``note`` gets each page and its parent, None at the top. ``levels``: how deep. ``limit``: of nodes at the top, of
+    children of one node, and of nodes of one step. ``allow_scan``: read children also where that needs a full scan.
+    Afterwards ``cut`` is True if there is more at the top, and ``below`` are the nodes that have more children.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        note: Callable[[Page, Node | None], object],
+        *,
+        levels: float = inf,
+        limit: int,
+        allow_scan: bool = False,
+    ) -> None:
+        self.cut = False
+        self.below: list[str] = []
+        self._reader, self._note, self._levels, self._limit = reader, note, levels, limit
+        self._allow_scan = allow_scan
+        self._with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
+        self._seen: set[str] = set()
+
+    async def steps(self) -> AsyncGenerator[list[Row]]:
+        """Yield nodes of the top with all below them, in tree order, each node once.
+
+        A tree may be deeper than the stack or hold cycles. Raises DatabaseError.
+        """
+        cursor, left = None, self._limit
+        while left > 0:
+            page = await self._reader.roots(cursor, min(left, NODES_AT_ONCE))
+            self._note(page, None)
+            cursor, left = page.cursor, left - len(page.nodes)
+            top = [node for node in page.nodes if node.id not in self._seen]
+            self._seen.update(node.id for node in top)
+            yield _in_order(top, await self._read_below(top))
+            if cursor is None:
+                return
+        self.cut = True
+
+    async def _read_below(self, top: Sequence[Node]) -> dict[str, list[Node]]:
+        """Return the children of these nodes and of all below, by parent, level by level."""
+        children: dict[str, list[Node]] = {}
+        level, depth, number = list(top), 1, len(top)
+        while level and depth < self._levels and number < self._limit:
+            parents = [node for node in level if node.kind in self._with_children]
+            level = []
+            for start in range(0, len(parents), NODES_AT_ONCE):
+                some = parents[start : start + NODES_AT_ONCE]
+                for parent, page in zip(some, await self._pages(some), strict=True):
+                    nodes = await self._all(parent, page)
+                    children[parent.id] = fresh = [node for node in nodes if node.id not in self._seen]
+                    self._seen.update(node.id for node in fresh)
+                    level += fresh
+                    number += len(fresh)
+            depth += 1
+        return children
+
+    async def _pages(self, parents: Sequence[Node]) -> list[Page]:
+        at_once = min(self._limit, NODES_AT_ONCE)
+        return await self._reader.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
+
+    async def _all(self, parent: Node, page: Page) -> list[Node]:
+        """Return the children of a node, of which ``page`` is the first page."""
+        self._note(page, parent)
+        nodes = [*page.nodes]
+        while page.cursor is not None and len(nodes) < self._limit:
+            left = min(self._limit - len(nodes), NODES_AT_ONCE)
+            page = await self._reader.children(parent.id, page.cursor, left, allow_scan=self._allow_scan)
+            self._note(page, parent)
+            nodes += page.nodes
+        if page.cursor is not None:
+            self.below.append(parent.id)
+        return nodes
+
+
+def _in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]:
+    rows: list[Row] = []
+    waiting = [Row(node, 0) for node in reversed(top)]
+    while waiting:
+        row = waiting.pop()
+        rows.append(row)
+        waiting += [Row(node, row.depth + 1) for node in reversed(children.get(row.node.id, ()))]
+    return rows
