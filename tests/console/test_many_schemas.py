@@ -20,7 +20,7 @@ SELECT '{"job": "send"}', now() - interval '1 hour', gen_random_uuid() FROM gene
 
 @pytest.fixture
 async def tenants(server: PostgresServer) -> str:
-    """The DSN of a database with five schemas, each with six jobs that no worker takes."""
+    """Return the DSN of five schemas, each with six jobs that no worker takes."""
     dsn = server.fresh()
     for name in TENANTS:
         connection = await asyncpg.connect(dsn, server_settings={"search_path": name})
