@@ -315,17 +315,15 @@ class Workspace:
             skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
         )
 
-    def incidents(
-        self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = (), *, at: float = math.inf
-    ) -> tuple[Incident, ...]:
+    def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
         """Group findings of the engines and of the server by cause, worst first.
 
-        ``capped``: engine label and code of findings of which more exist than were read. ``at``: when they were read.
+        ``capped``: engine label and code of findings of which more exist than were read.
         An incident of a whole engine that does no work also says what the sessions do that may be its workers.
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
         specs[LABEL] = {spec.code: spec for spec in server_spec().findings}
-        grouped = grouping.incidents(findings, specs, capped, at=at)
+        grouped = grouping.incidents(findings, specs, capped)
         return tuple(map(self._with_sessions, grouped))
 
     def _with_sessions(self, incident: Incident) -> Incident:

@@ -46,9 +46,8 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
 
 
 def _rows(answer: Hits, output: Output) -> Iterator[Spans]:
-    rows: list[list[tables.Cell]] = [[*tables.NODE, ("matched", "$faint")]]
-    rows += [[*tables.node(hit.node, answer.at, ascii=output.ascii), hit.matched] for hit in answer.hits]
-    return tables.table(rows, right=(3, 4))
+    found = [(hit.node, "") for hit in answer.hits]
+    return tables.nodes(found, answer.at, ascii=output.ascii, more={"matched": [hit.matched for hit in answer.hits]})
 
 
 async def node_id(workspace: Workspace, text: str) -> str:

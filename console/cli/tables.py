@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from console.model.fields.field import Context, Field, Form
+from console.model.fields.node import NAMED
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -15,7 +17,14 @@ from queries.text.safe_text import safe_text
 Cell = str | tuple[str, str]
 """A text, or a text with its style."""
 
-NODE: list[Cell] = [(name, "$faint") for name in ("phase", "title", "status", "age", "idle", "due", "findings", "id")]
+NODE = [
+    NAMED[name]
+    for name in ("phase", "title", "status", "revision", "cpu", "poll", "age", "idle", "due", "finding", "id")
+]
+ALWAYS = ("phase", "title", "id")
+HEADINGS = {"title": "title"}
+EMPTY = ("", formatting.NONE)
+STYLES = {"finding": "$warning", "id": "$faint"}
 
 
 def table(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
@@ -42,19 +51,35 @@ def counts(of: Iterable[Count]) -> str:
     return ", ".join(parts) or "no nodes"
 
 
-def node(of: Node, at: float, *, ascii: bool, indent: str = "") -> list[Cell]:
-    """Return a node as cells in the order of ``NODE``."""
-    due = formatting.due(None if of.due_at is None else of.due_at - at) if of.due_at is not None else ""
-    return [
-        (f"{formatting.glyph(of.phase, ascii)} {of.phase}", f"$phase-{of.phase}"),
-        indent + of.title,
-        of.status or "",
-        formatting.age(None if of.created_at is None else at - of.created_at),
-        formatting.age(None if of.changed_at is None else at - of.changed_at),
-        due,
-        (" ".join(of.findings), "$warning"),
-        (of.id, "$faint"),
-    ]
+def nodes(
+    of: Sequence[tuple[Node, str]], at: float, *, ascii: bool, more: Mapping[str, Sequence[str]] = {}
+) -> Iterator[Spans]:
+    """Yield nodes, each with its indentation, as aligned lines below a heading.
+
+    A field that none of them has has no column. ``more``: further columns, by heading.
+    """
+    context = Context(now=at, ascii=ascii)
+    columns: list[list[Cell]] = []
+    right: list[int] = []
+    for field in NODE if of else ():
+        cells = [_cell(field, node, context) for node, _ in of]
+        if field.name == "title":
+            cells = [(indent + text, style) for (text, style), (_, indent) in zip(cells, of, strict=True)]
+        elif field.name not in ALWAYS and all(text in EMPTY for text, _ in cells):
+            continue
+        right += [len(columns)] if field.align == "right" else []
+        columns.append([(HEADINGS.get(field.name, field.title or field.name), "$faint"), *cells])
+    columns += [[(heading, "$faint"), *texts] for heading, texts in more.items()] if of else []
+    return table(zip(*columns, strict=True), right)
+
+
+def _cell(field: Field[Node], node: Node, context: Context) -> tuple[str, str]:
+    """Return words as they are, and numbers and times as on the screen."""
+    if field.name == "phase":
+        return f"{formatting.glyph(node.phase, context.ascii)} {node.phase}", f"$phase-{node.phase}"
+    if field.searched or field.form in (Form.BEGINNING, Form.PART):
+        return " ".join(field.texts(node, context)), STYLES.get(field.name, "")
+    return field.render(node, context)[0], ""
 
 
 def incident_command(target: Target, of: Incident) -> str:

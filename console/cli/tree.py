@@ -270,6 +270,4 @@ def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
 
 
 def _lines(found: Rows, ascii: bool) -> Iterator[Spans]:
-    cells = [tables.NODE] if found.rows else []
-    cells += [tables.node(row.node, found.at, ascii=ascii, indent="  " * row.depth) for row in found.rows]
-    return tables.table(cells, right=(3, 4))
+    return tables.nodes([(row.node, "  " * row.depth) for row in found.rows], found.at, ascii=ascii)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from console.model.fields.field import Field, Form
 from console.model.filter import Fields
 from console.model.row_list import Grouping
+from console.text.pages.audit_entry import target
 from queries.records.audit import AuditLogEntry
 
 
@@ -19,21 +21,24 @@ def _targets(entry: AuditLogEntry) -> list[str]:
     return [*(result.id for result in entry.results), *entry.titles.values()]
 
 
+ACTION: Final = Field[AuditLogEntry]("action", lambda e, _: e.action, Form.BEGINNING, searched=True)
+ENGINE: Final = Field[AuditLogEntry]("engine", lambda e, _: e.engine, Form.BEGINNING)
+WHO: Final = Field[AuditLogEntry]("who", lambda e, _: (who(e), e.role), Form.PART, searched=True)
+REASON: Final = Field[AuditLogEntry]("reason", lambda e, _: e.reason, Form.PART, searched=True)
+TARGET: Final = Field[AuditLogEntry]("target", lambda e, _: target(e))
 FIELDS: Final[Fields[AuditLogEntry]] = Fields(
-    lambda entry: (entry.id, entry.action, entry.reason, who(entry), *_targets(entry)),
-    prefixes={
-        "action": lambda entry: (entry.action,),
-        "engine": lambda entry: (entry.engine,),
-        "outcome": lambda entry: [result.outcome for result in entry.results],
-        "id": lambda entry: [result.id for result in entry.results],
-    },
-    parts={
-        "who": lambda entry: (who(entry), entry.role),
-        "reason": lambda entry: (entry.reason,),
-        "target": _targets,
-    },
-    times={"age": lambda entry, now: now - entry.at},
-    numbers={"nodes": lambda entry: len(entry.results)},
+    (
+        ACTION,
+        ENGINE,
+        WHO,
+        REASON,
+        Field("entry", lambda e, _: e.id, searched=True),
+        Field("target", lambda e, _: _targets(e), Form.PART, searched=True),
+        Field("outcome", lambda e, _: [result.outcome for result in e.results], Form.BEGINNING),
+        Field("id", lambda e, _: [result.id for result in e.results], Form.BEGINNING),
+        Field("age", lambda e, _: e.at, Form.AGE),
+        Field("nodes", lambda e, _: len(e.results), Form.NUMBER),
+    )
 )
 GROUPINGS: Final[tuple[Grouping[AuditLogEntry], ...]] = (
     Grouping("entry"),

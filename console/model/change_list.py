@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from console.model.audit_list import who
+from console.model.fields.field import Field, Form
 from console.model.filter import Fields
 from console.model.row_list import Grouping
+from console.text.pages.changes import subject
 from queries.records.change import Change, Changes
 
 SECONDS = 600.0  # age of the oldest change that is shown
@@ -27,24 +29,26 @@ def _kind(change: Change) -> str:
     return change.id.partition("/")[2].partition(":")[0]
 
 
+CHANGE: Final = Field[Change]("change", lambda c, _: c.what, Form.BEGINNING, searched=True)
+ENGINE: Final = Field[Change]("engine", lambda c, _: c.engine, Form.BEGINNING)
+TITLE: Final = Field[Change]("title", lambda c, _: c.title, Form.PART, searched=True)
+WHO: Final = Field[Change]("who", lambda c, _: operator(c), Form.PART, searched=True)
+SUBJECT: Final = Field[Change]("title", lambda c, _: subject(c))
 FIELDS: Final[Fields[Change]] = Fields(
-    lambda change: (change.id, change.title, change.what, operator(change), change.old, change.new),
-    prefixes={
-        "change": lambda change: (change.what,),
-        "engine": lambda change: (change.engine,),
-        "kind": lambda change: (_kind(change),),
-        "phase": lambda change: (change.node.phase if change.node else None,),
-        "old": lambda change: (change.old,),
-        "status": lambda change: (change.new,),
-        "id": lambda change: (change.id,),
-    },
-    parts={
-        "title": lambda change: (change.title,),
-        "who": lambda change: (operator(change) or None,),
-        "reason": lambda change: (change.entry.reason if change.entry else None,),
-    },
-    times={"age": lambda change, now: now - change.at},
-    numbers={"nodes": lambda change: len(change.entry.results) if change.entry else 1},
+    (
+        CHANGE,
+        ENGINE,
+        TITLE,
+        WHO,
+        Field("id", lambda c, _: c.id, Form.BEGINNING, searched=True),
+        Field("kind", lambda c, _: _kind(c), Form.BEGINNING),
+        Field("phase", lambda c, _: c.node.phase if c.node else None, Form.BEGINNING),
+        Field("old", lambda c, _: c.old, Form.BEGINNING, searched=True),
+        Field("status", lambda c, _: c.new, Form.BEGINNING, searched=True),
+        Field("reason", lambda c, _: c.entry.reason if c.entry else None, Form.PART),
+        Field("age", lambda c, _: c.at, Form.AGE),
+        Field("nodes", lambda c, _: len(c.entry.results) if c.entry else 1, Form.NUMBER),
+    )
 )
 GROUPINGS: Final[tuple[Grouping[Change], ...]] = (
     Grouping("change"),

@@ -9,12 +9,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from console.model.filter import ANY, NONE, Filter, Term, Value, allows
+from console.model.fields.field import Form
+from console.model.fields.node import FIELDS
+from console.model.filter import ANY, NONE, WORDS, Filter, Term, Value, allows
 from queries.records.node import Phase
 
-COLUMNS = {"status": "status", "owner": "owner", "attempts": "attempts", "age": "created_at", "idle": "changed_at"}
-TEXTS = ("status", "owner")
-AGES = ("age", "idle")
+COMPARED = {field.name: field for field in FIELDS if field.column}  # by the server
 SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
 
 
@@ -24,13 +24,14 @@ def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
     phases = [term for term in wanted.terms if term.field == "phase"]
     if phases:
         found["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
-    for field, column in COLUMNS.items():
-        terms = [term for term in wanted.terms if term.field == field and not term.negated]
-        if field in TEXTS:
+    for name, field in COMPARED.items():
+        column = field.column
+        terms = [term for term in wanted.terms if term.field == name and not term.negated]
+        if field.form in WORDS:
             patterns = list(filter(None, map(_pattern, terms)))
             found |= {column: patterns} if patterns else {}
         elif terms:
-            slack = SLACK if field in AGES else 0.0
+            slack = SLACK if field.form is Form.AGE else 0.0
             low = max(min(_low(value) for value in term.values) for term in terms) - slack
             high = min(max(_high(value) for value in term.values) for term in terms) + slack
             found[column] = [_number(low), _number(high)]
@@ -45,7 +46,8 @@ def compares_more(wanted: Filter) -> bool:
 def _only_here(term: Term) -> bool:
     if term.field in ("phase", "kind", "engine"):
         return False
-    return term.field not in COLUMNS or term.negated or (term.field in TEXTS and not _pattern(term))
+    field = COMPARED.get(term.field)
+    return field is None or term.negated or (field.form in WORDS and not _pattern(term))
 
 
 def _pattern(term: Term) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Final
 
+from console.model.fields.field import Field, Form
 from console.model.filter import Fields
 from console.model.row_list import Grouping
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -36,28 +37,19 @@ class Item(Record):
 
 
 FIELDS: Final[Fields[Item]] = Fields(
-    lambda item: (
-        item.dead_letter.node.title,
-        item.key,
-        item.dead_letter.error,
-        item.group.fingerprint,
-        item.dead_letter.is_now,
-    ),
-    prefixes={
-        "engine": lambda item: (item.dead_letter.node.engine,),
-        "kind": lambda item: (item.dead_letter.node.kind,),
-        "status": lambda item: (item.dead_letter.is_now,),
-        "phase": lambda item: (item.dead_letter.node.phase,),
-    },
-    parts={
-        "error": lambda item: (item.dead_letter.error, item.group.fingerprint),
-        "owner": lambda item: (item.dead_letter.node.owner,),
-    },
-    times={"since": lambda item, now: None if item.dead_letter.since is None else now - item.dead_letter.since},
-    numbers={
-        "severity": lambda item: item.dead_letter.severity,
-        "attempts": lambda item: item.dead_letter.node.attempts,
-    },
+    (
+        Field("title", lambda i, _: i.dead_letter.node.title, searched=True),
+        Field("id", lambda i, _: i.key, searched=True),
+        Field("error", lambda i, _: (i.dead_letter.error, i.group.fingerprint), Form.PART, searched=True),
+        Field("status", lambda i, _: i.dead_letter.is_now, Form.BEGINNING, searched=True),
+        Field("engine", lambda i, _: i.dead_letter.node.engine, Form.BEGINNING),
+        Field("kind", lambda i, _: i.dead_letter.node.kind, Form.BEGINNING),
+        Field("phase", lambda i, _: i.dead_letter.node.phase, Form.BEGINNING),
+        Field("owner", lambda i, _: i.dead_letter.node.owner, Form.PART),
+        Field("since", lambda i, _: i.dead_letter.since, Form.AGE),
+        Field("severity", lambda i, _: i.dead_letter.severity, Form.NUMBER),
+        Field("attempts", lambda i, _: i.dead_letter.node.attempts, Form.NUMBER),
+    )
 )
 GROUPINGS: Final[tuple[Grouping[Item], ...]] = (
     Grouping("error", lambda item: (_key(item.group), item.group)),

@@ -5,6 +5,7 @@
     status:blocked           starts with the word; ``status:=blocked`` is equal to it; ``phase:failed,held``: either
     age:>2h  idle:<30s       since created, since changed: us ms s m h d w, also 1h30m
     revision:>100            > >= < <= =
+    cpu:>2s  poll:>1m        time measured by the engine
     finding:overdue          has a finding whose code starts with the word
     finding:any  owner:none  has one, has none
     !phase:done              negated
@@ -17,17 +18,21 @@ Terms are joined by "and". A number or time that the engine does not record matc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
+from console.model.fields.field import Context, Field, Form
+from console.model.fields.node import FIELDS as NODE_FIELDS
+from console.model.fields.node import Codes
 from queries.records.node import Node, Phase
 from queries.records.record import Record
 from queries.text import duration
 from queries.text.suggest import suggest
 
 T = TypeVar("T")
-Codes = Mapping[str, Collection[str]]
-"""Codes of findings by node id, from the console's own samples. ``Node.findings`` has those of the database."""
+WORDS = (Form.BEGINNING, Form.PART)
+DURATIONS = (Form.AGE, Form.SECONDS)
+NOTHING = Context()
 
 
 class FilterError(ValueError):
@@ -37,9 +42,6 @@ class FilterError(ValueError):
         super().__init__(message)
         self.message = message
         self.position = position
-
-
-Texts = Callable[[T], Iterable[str | None]]
 
 
 class Value(Record):
@@ -101,59 +103,43 @@ NO_SAVED: Final[Mapping[str, str]] = {}
 
 
 class Fields(Generic[T]):
-    """Fields by which the items of a list can be filtered.
+    """Fields by which the items of a list can be filtered."""
 
-    Args:
-        texts: the texts of an item in which a word is looked for.
-        prefixes: the values of a field that a filter's value is the beginning of.
-        parts: the values of a field that a filter's value occurs in.
-        times: seconds at a server time, or None if the item does not record them.
-        numbers: a number, or None if the item does not record it.
-    """
-
-    def __init__(
-        self,
-        texts: Texts[T],
-        *,
-        prefixes: Mapping[str, Texts[T]],
-        parts: Mapping[str, Texts[T]],
-        times: Mapping[str, Callable[[T, float], float | None]],
-        numbers: Mapping[str, Callable[[T], float | None]],
-    ) -> None:
-        self._texts = texts
-        self._prefixes = prefixes
-        self._words = {**prefixes, **parts}
-        self._times = times
-        self._numbers = numbers
-        self.names: Final = tuple(sorted((*self._words, *times, *numbers)))
+    def __init__(self, fields: Sequence[Field[T]]) -> None:
+        self._fields = {field.name: field for field in fields if field.form is not None}
+        self._searched = [field for field in fields if field.searched]
+        self.names: Final = tuple(sorted(self._fields))
 
     def is_word(self, field: str) -> bool:
         """Return True if the field has words, not numbers or times."""
-        return field in self._words
+        return self._fields[field].form in WORDS
 
     def is_time(self, field: str) -> bool:
         """Return True if the field has durations."""
-        return field in self._times
+        return self._fields[field].form in DURATIONS
 
-    def matches(self, filter: Filter, item: T, now: float) -> bool:
-        """Return True if an item matches at the server time ``now``."""
-        return all(self._matches(term, item, now) != term.negated for term in filter.terms)
+    def matches(self, filter: Filter, item: T, context: Context) -> bool:
+        """Return True if an item matches at the server time ``context.now``."""
+        return all(self._matches(term, item, context) != term.negated for term in filter.terms)
 
-    def values(self, field: str, items: Iterable[T]) -> list[str]:
+    def values(self, name: str, items: Iterable[T], context: Context = NOTHING) -> list[str]:
         """Return the values of a word field that occur in these items, sorted."""
-        get = self._words.get(field)
-        return sorted({value for item in items for value in get(item) if value}) if get else []
+        field = self._fields.get(name)
+        if field is None or field.form not in WORDS:
+            return []
+        return sorted({text for item in items for text in field.texts(item, context)})
 
-    def _matches(self, term: Term, item: T, now: float) -> bool:
+    def _matches(self, term: Term, item: T, context: Context) -> bool:
         if not term.field:
             wanted = term.values[0].text.casefold()
-            return any(text is not None and wanted in text.casefold() for text in self._texts(item))
-        words = self._words.get(term.field)
-        if words is not None:
-            found = [each.casefold() for each in words(item) if each]
-            return any(_is(found, value, part=term.field not in self._prefixes) for value in term.values)
-        time = self._times.get(term.field)
-        number = time(item, now) if time is not None else self._numbers[term.field](item)
+            return any(wanted in text.casefold() for field in self._searched for text in field.texts(item, context))
+        field = self._fields[term.field]
+        if field.form in WORDS:
+            found = [each.casefold() for each in field.texts(item, context)]
+            return any(_is(found, value, part=field.form is Form.PART) for value in term.values)
+        number = field.get(item, context)
+        if number is not None and field.form is Form.AGE:
+            number = context.now - number
         return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
 
 
@@ -171,22 +157,7 @@ def _is(found: Sequence[str], value: Value, *, part: bool) -> bool:
     return any(wanted in each if part else each.startswith(wanted) for each in found)
 
 
-NODES: Final = Fields[tuple[Node, Codes]](
-    lambda item: (item[0].title, item[0].id, item[0].status, item[0].error, item[0].owner),
-    prefixes={
-        "status": lambda item: (item[0].status,),
-        "phase": lambda item: (item[0].phase,),
-        "kind": lambda item: (item[0].kind,),
-        "engine": lambda item: (item[0].engine,),
-        "finding": lambda item: (*item[0].findings, *item[1].get(item[0].id, ())),
-    },
-    parts={"owner": lambda item: (item[0].owner,)},
-    times={
-        "age": lambda item, now: None if item[0].created_at is None else now - item[0].created_at,
-        "idle": lambda item, now: None if item[0].changed_at is None else now - item[0].changed_at,
-    },
-    numbers={"revision": lambda item: item[0].revision, "attempts": lambda item: item[0].attempts},
-)
+NODES: Final = Fields(NODE_FIELDS)
 
 
 def parse(text: str, fields: Fields[Any] = NODES, saved: Mapping[str, str] = NO_SAVED) -> Filter:
@@ -234,7 +205,7 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
 
 def matches(filter: Filter, node: Node, now: float, findings_by_id: Codes) -> bool:
     """Return True if a node matches at the server time ``now``."""
-    return NODES.matches(filter, (node, findings_by_id), now)
+    return NODES.matches(filter, node, Context(now=now, codes=findings_by_id))
 
 
 def _spaces(text: str, at: int) -> int:

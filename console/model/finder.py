@@ -7,28 +7,24 @@ from typing import Final
 
 import msgspec
 
+from console.model.fields.field import Field, Form
+from console.model.fields.node import FIELDS as FIELDS_OF_NODES
+from console.model.fields.node import NAMED
 from console.model.filter import Fields
 from console.model.row_list import Grouping
 from queries.read.reader import RANKS, Reader
 from queries.read.search import Sought, only, search, sought
 from queries.records.node import Hit, Hits, Node
 
-FIELDS: Final[Fields[Hit]] = Fields(
-    lambda hit: (hit.node.title, hit.node.id, hit.node.status, hit.node.error, hit.node.owner),
-    prefixes={
-        "status": lambda hit: (hit.node.status,),
-        "phase": lambda hit: (hit.node.phase,),
-        "kind": lambda hit: (hit.node.kind,),
-        "engine": lambda hit: (hit.node.engine,),
-        "matched": lambda hit: (hit.matched,),
-    },
-    parts={"owner": lambda hit: (hit.node.owner,)},
-    times={
-        "age": lambda hit, now: None if hit.node.created_at is None else now - hit.node.created_at,
-        "idle": lambda hit, now: None if hit.node.changed_at is None else now - hit.node.changed_at,
-    },
-    numbers={"attempts": lambda hit: hit.node.attempts},
-)
+
+def _of_node(field: Field[Node]) -> Field[Hit]:
+    return Field(field.name, lambda hit, at: field.get(hit.node, at), field.form, field.about, field.searched)
+
+
+ENGINE: Final = _of_node(NAMED["engine"])
+LOCAL: Final = Field[Hit]("local", lambda hit, _: hit.node.id.partition("/")[2])
+MATCHED: Final = Field[Hit]("matched", lambda hit, _: hit.matched, Form.BEGINNING)
+FIELDS: Final[Fields[Hit]] = Fields((*map(_of_node, FIELDS_OF_NODES), MATCHED))
 GROUPINGS: Final[tuple[Grouping[Hit], ...]] = (
     Grouping("node"),
     Grouping("engine", lambda hit: (f"engine {hit.node.engine}", hit.node.engine)),

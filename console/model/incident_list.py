@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from console.model.filter import Fields
+from console.model.fields.field import Context, Field, Form
 from console.model.row_list import Grouping
 from queries.contract.server_spec import LABEL
 from queries.records.finding import Finding, Incident
@@ -48,40 +48,35 @@ def items(incidents: Iterable[Incident]) -> list[Item]:
     ]
 
 
-def fields(node: Callable[[str], Node | None]) -> Fields[Item]:
-    """Return what incidents can be filtered by. ``node`` returns a node as last read."""
+def fields(node: Callable[[str], Node | None]) -> tuple[Field[Item], ...]:
+    """Return what is known of a finding. ``node`` returns a node as last read."""
 
-    def of(item: Item, get: Callable[[Node], T]) -> T | None:
-        found = node(item.finding.node_id)
-        return None if found is None else get(found)
+    def of(get: Callable[[Node], T]) -> Callable[[Item, Context], T | None]:
+        def got(item: Item, context: Context) -> T | None:
+            found = node(item.finding.node_id)
+            return None if found is None else get(found)
 
-    return Fields(
-        lambda item: (
-            item.incident.title,
-            item.finding.title,
-            item.finding.sentence,
-            item.finding.node_id,
-            of(item, lambda node: node.title),
-            of(item, lambda node: node.error),
-        ),
-        prefixes={
-            "engine": lambda item: (item.finding.engine,),
-            "kind": lambda item: (split_id(item.finding.node_id)[1],),
-            "finding": lambda item: (item.finding.code,),
-            "action": lambda item: (item.finding.action,),
-            "phase": lambda item: (of(item, lambda node: node.phase),),
-            "status": lambda item: (of(item, lambda node: node.status),),
-        },
-        parts={
-            "cause": lambda item: (item.incident.title, item.incident.sentence),
-            "owner": lambda item: (of(item, lambda node: node.owner),),
-        },
-        times={"since": lambda item, now: None if item.finding.since is None else now - item.finding.since},
-        numbers={
-            "severity": lambda item: item.finding.severity,
-            "attempts": lambda item: of(item, lambda node: node.attempts),
-            "revision": lambda item: of(item, lambda node: node.revision),
-        },
+        return got
+
+    return (
+        Field("cause", lambda i, _: (i.incident.title, i.incident.sentence), Form.PART),
+        Field("incident", lambda i, _: i.incident.title, searched=True),
+        Field("title", lambda i, _: i.finding.title, searched=True),
+        Field("why", lambda i, _: i.finding.sentence, searched=True),
+        Field("id", lambda i, _: i.finding.node_id, searched=True),
+        Field("node", of(lambda node: node.title), searched=True),
+        Field("error", of(lambda node: node.error), searched=True),
+        Field("engine", lambda i, _: i.finding.engine, Form.BEGINNING),
+        Field("kind", lambda i, _: split_id(i.finding.node_id)[1], Form.BEGINNING),
+        Field("finding", lambda i, _: i.finding.code, Form.BEGINNING),
+        Field("action", lambda i, _: i.finding.action, Form.BEGINNING),
+        Field("phase", of(lambda node: node.phase), Form.BEGINNING),
+        Field("status", of(lambda node: node.status), Form.BEGINNING),
+        Field("owner", of(lambda node: node.owner), Form.PART),
+        Field("since", lambda i, _: i.finding.since, Form.AGE),
+        Field("severity", lambda i, _: i.finding.severity, Form.NUMBER),
+        Field("attempts", of(lambda node: node.attempts), Form.NUMBER),
+        Field("revision", of(lambda node: node.revision), Form.NUMBER),
     )
 
 

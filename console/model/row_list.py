@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from console.model.fields.field import Context
 from console.model.filter import Fields, Filter
 from console.model.order import Order
 
@@ -85,8 +86,8 @@ class RowList(Generic[T]):
     def put(self, records: Sequence[T], now: float) -> None:
         """Take the records as last read, in their natural order, at a server time."""
         self._records = records
-        chosen = self.filter
-        self._matching = [r for r in records if self.fields.matches(chosen, r, now)] if chosen else records
+        chosen, context = self.filter, Context(now=now)
+        self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         if self.marks:
             self.marks &= {self.key(record) for record in records}
 

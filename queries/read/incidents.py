@@ -21,9 +21,6 @@ REFUSED = "refused"  # in the evidence: why the finding's action is not suggeste
 # Number of schemas from which on their incidents with one cause are shown as one.
 SCHEMAS = 3
 
-# Seconds by which a symptom may be older than its cause.
-OLDER_SECONDS = 600.0
-
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
 
@@ -47,14 +44,14 @@ class Group(Record, eq=False):
 
 
 def incidents(
-    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = (), *, at: float = inf
+    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = ()
 ) -> tuple[Incident, ...]:
     """Return the incidents, worst first, then oldest.
 
-    ``capped``: engine label and code of the findings of which more exist than were read. ``at``: when they were read.
+    ``capped``: engine label and code of the findings of which more exist than were read.
     """
     groups = _groups(findings, specs)
-    owners = _absorbed(groups, at)
+    owners = _absorbed(groups)
     explained: dict[int, list[Finding]] = {}
     left: dict[int, list[Finding]] = {}
     for place, group in enumerate(groups):
@@ -141,7 +138,7 @@ Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 """The group and the findings that explain a finding, by its own group and node."""
 
 
-def _absorbed(groups: list[Group], at: float) -> Owners:
+def _absorbed(groups: list[Group]) -> Owners:
     """Return what explains each finding.
 
     The first group that explains a finding keeps it.
@@ -161,23 +158,11 @@ def _absorbed(groups: list[Group], at: float) -> Owners:
                 for finding in symptoms.findings:
                     if finding.affects and not group.engines.intersection(finding.affects):
                         continue
-                    found = [
-                        each for each in causes.get(_values(rule, finding), ()) if not _is_older(finding, each, at)
-                    ]
+                    found = causes.get(_values(rule, finding))
                     if found and (other, finding.node_id) not in owners:
                         owners[other, finding.node_id] = place, found
                         parents.setdefault(other, set()).add(place)
     return owners
-
-
-def _is_older(symptom: Finding, cause: Finding, at: float) -> bool:
-    """Return True if a symptom began long before the server's cause.
-
-    A lock of a second does not explain a wait of an hour; one that was there for half of that time may.
-    """
-    if not cause.affects or cause.since is None or symptom.since is None:
-        return False
-    return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 
 def _names(rule: Explains, spec: FindingSpec, cause: Group) -> bool:

@@ -17,11 +17,13 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.theme import Theme
 
+from console.model.fields.field import Field
+from console.model.fields.node import COLUMNS
 from console.model.forest import EdgeRow
 from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
-from console.tui.widgets.columns import TASKS, TreeColumn, layout, recorded
+from console.tui.widgets.columns import layout, recorded
 from console.tui.widgets.table import Column, Table
 from console.tui.widgets.tree_table import TreeTable
 from queries.records.node import Node, Phase
@@ -120,24 +122,24 @@ def fill(app: TreeTableApp, roots: Iterable[object] = range(1, 4), complete: boo
 
 
 def test_narrow_screens_drop_columns_by_priority() -> None:
-    keys = {width: [column.key for column, _ in layout(TASKS, width)] for width in (200, 100, 78, 60, 38, 10)}
-    assert keys[200] == [column.key for column in TASKS]
-    assert keys[100] == [column.key for column in TASKS if column.key != "share"]
-    assert keys[78] == ["title", "status", "age", "changed", "due", "findings"]
-    assert keys[60] == ["title", "status", "findings"]
+    keys = {width: [column.name for column, _ in layout(COLUMNS, width)] for width in (200, 100, 78, 60, 38, 10)}
+    assert keys[200] == [column.name for column in COLUMNS]
+    assert keys[100] == [column.name for column in COLUMNS if column.name != "share"]
+    assert keys[78] == ["title", "status", "age", "idle", "due", "finding"]
+    assert keys[60] == ["title", "status", "finding"]
     assert keys[38] == ["title", "status"]
     assert keys[10] == ["title"]
     for width in range(1, 220):
-        fitted = layout(TASKS, width)
+        fitted = layout(COLUMNS, width)
         assert sum(cells for _, cells in fitted) + len(fitted) - 1 == width
 
 
 def test_long_statuses_have_of_the_room_to_spare_and_short_ones_leave_it() -> None:
     widths = {
-        status: {column.key: cells for column, cells in layout(recorded(TASKS, (), ["done", status]), 140)}
+        status: {column.name: cells for column, cells in layout(recorded(COLUMNS, (), ["done", status]), 140)}
         for status in ("suspended", "waiting_for_dependencies")
     }
-    assert widths["suspended"] == {column.key: cells for column, cells in layout(TASKS, 140)}
+    assert widths["suspended"] == {column.name: cells for column, cells in layout(COLUMNS, 140)}
     assert widths["waiting_for_dependencies"]["status"] >= len("blocked_by_failures") + 2
     assert widths["waiting_for_dependencies"]["title"] > 30
 
@@ -672,7 +674,7 @@ async def test_another_forest_and_other_columns_can_be_shown() -> None:
         await pilot.press("end", "e")
         other = type(app.table.forest)()
         other.set_children(None, nodes(["x"]), complete=True)
-        only = TreeColumn(key="title", title="entry", width=20, render=lambda item, _: (item.title.upper(), ""), flex=1)
+        only = Field("title", lambda item, _: item.title.upper(), title="entry", width=20, flex=1)
         app.table.show(other, [only])
         await pilot.pause()
         assert app.text() == ["  entry", "▌ ▸ TASK X"]

@@ -45,4 +45,4 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
         server = await workspace.server_problems(found, unread)
     found += server.found
     failed |= any(check.failed for check in server.skipped_findings)
-    return workspace.incidents(found, capped, at=server.at), failed
+    return workspace.incidents(found, capped), failed

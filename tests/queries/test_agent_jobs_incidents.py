@@ -114,7 +114,7 @@ async def test_a_job_that_executors_skip_is_no_lost_completion(agent_jobs_db: Ag
     shown = await incidents_of(table, LABEL)
     (incident,) = shown.pop("overdue")
     assert not shown
-    assert "the row may be locked" in incident.sentence
+    assert "the executors pass this one over" in incident.sentence
     assert (incident.severity, incident.action) == (6, None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.model.fields.field import Field, Form
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.row_list import Grouping, Order, RowList
 
@@ -20,11 +21,11 @@ class Thing:
 
 
 FIELDS: Fields[Thing] = Fields(
-    lambda thing: (thing.name,),
-    prefixes={"color": lambda thing: (thing.color,)},
-    parts={},
-    times={},
-    numbers={"size": lambda thing: thing.size},
+    (
+        Field("name", lambda thing, _: thing.name, searched=True),
+        Field("color", lambda thing, _: thing.color, Form.BEGINNING),
+        Field("size", lambda thing, _: thing.size, Form.NUMBER),
+    )
 )
 THINGS = [
     Thing("a", "red", 3),

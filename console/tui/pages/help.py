@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from console.model.fields.node import FIELDS
 from console.text import formatting
 from console.text.arguments import arguments
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
@@ -27,12 +28,13 @@ OPENING = (
 FILTER = (
     ("failed mail", "both words, anywhere in title, id, status, error or owner"),
     ("status:blocked", "prefix; status:=blocked matches the whole word; phase:failed,held matches either"),
-    ("age:>2h  idle:<30s", "time since creation, time since the last change"),
+    ("age:>2h  idle:<30s", "durations: us ms s m h d w, also 1h30m"),
     ("revision:>100", "numbers: > >= < <= ="),
-    ("finding:any", "has a finding; finding:overdue: its code starts with overdue"),
+    ("finding:any", "any: has a value; none: has none"),
     ("!phase:done", "negated"),
 )
 
+FIELDS_ABOUT = [(f"{field.name}:", field.about) for field in FIELDS if field.form is not None]
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
     ("‼3 !8 ·12", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below)"),
@@ -64,7 +66,7 @@ def help_page(
         lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
-    lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
+    lines += [heading("Filter"), *pairs([*FILTER, *FIELDS_ABOUT], width), BLANK]
     header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]

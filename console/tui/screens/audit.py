@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -12,17 +12,16 @@ from console.model import audit_list
 from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages.action import audit_log_place
-from console.text.pages.audit_entry import target
 from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_bulk
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.cells import text_column
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from queries.db.errors import DatabaseError
 from queries.records.audit import AuditLogEntry
-from queries.text.safe_text import safe_text
 from queries.write import audit_log
 
 WITHOUT_ROWS = audit_log.Filter(changes=False)
@@ -57,12 +56,12 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             Column(
                 "when", formatting.time_width(9), self._when, value=lambda row: -max(entry.at for entry in row.records)
             ),
-            Column("action", 9, _cell(lambda e: e.action, "bold $accent"), value=_value(lambda e: e.action)),
+            text_column(audit_list.ACTION, 9, style="bold $accent"),
             Column("outcome", 18, _outcome, value=lambda row: _outcome(row).plain),
-            Column("target", 0, _cell(target), value=_value(target)),
-            Column("who", 18, _cell(audit_list.who), 116, value=_value(audit_list.who)),
-            Column("engine", 14, _cell(lambda e: e.engine), 140, value=_value(lambda e: e.engine)),
-            Column("reason", 24, _cell(lambda e: e.reason), 96, value=_value(lambda e: e.reason)),
+            text_column(audit_list.TARGET, 0),
+            text_column(audit_list.WHO, 18, 116),
+            text_column(audit_list.ENGINE, 14, 140),
+            text_column(audit_list.REASON, 24, 96),
         ]
 
     def _place(self) -> str:
@@ -152,21 +151,6 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     def _when(self, row: Row[AuditLogEntry]) -> Content:
         at = formatting.since(max(entry.at for entry in row.records), self.session.at)
         return Content.assemble(self.fold_sign(row), (f"{row.group} " if row.foldable else at, "$faint"))
-
-
-def _value(get: Callable[[AuditLogEntry], str]) -> Callable[[Row[AuditLogEntry]], str | None]:
-    """Return what the entries of a row have in common."""
-
-    def value(row: Row[AuditLogEntry]) -> str | None:
-        found = {get(entry) for entry in row.records}
-        return found.pop() if len(found) == 1 else None
-
-    return value
-
-
-def _cell(get: Callable[[AuditLogEntry], str], style: str = "") -> Callable[[Row[AuditLogEntry]], Content]:
-    value = _value(get)
-    return lambda row: Content.styled(safe_text(value(row) or ""), style)
 
 
 def _outcome(row: Row[AuditLogEntry]) -> Content:

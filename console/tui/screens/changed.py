@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.content import Content
@@ -17,6 +17,7 @@ from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.cells import common, text_column
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.table import Column, Table
 from console.tui.widgets.text_bar import TextBar
@@ -60,11 +61,11 @@ class ChangedScreen(ListScreen[Change]):
     def columns(self) -> list[Column[Row[Change]]]:
         return [
             Column("when", formatting.time_width(10), self._when, value=lambda row: -max(c.at for c in row.records)),
-            Column("engine", 12, _cell(lambda c: c.engine), 110, value=_value(lambda c: c.engine)),
-            Column("change", 13, _what, value=_value(lambda c: c.what)),
-            Column("status", 24, _status, value=_value(lambda c: c.new or "")),
-            Column("title", 0, _cell(pages.subject), value=_value(pages.subject)),
-            Column("by", 24, _cell(change_list.operator), 150, value=_value(change_list.operator)),
+            text_column(change_list.ENGINE, 12, 110),
+            Column("change", 13, _what, value=common(_word)),
+            Column("status", 24, _status, value=common(lambda change: change.new or "")),
+            text_column(change_list.SUBJECT, 0),
+            text_column(change_list.WHO, 24, 150, title="by"),
         ]
 
     def note(self) -> str:
@@ -139,23 +140,12 @@ class ChangedScreen(ListScreen[Change]):
         return Content.assemble(self.fold_sign(row), (f"{len(row.records)} changes" if row.foldable else at, "$faint"))
 
 
-def _value(get: Callable[[Change], str]) -> Callable[[Row[Change]], str | None]:
-    """Return what the changes of a row have in common."""
-
-    def value(row: Row[Change]) -> str | None:
-        found = {get(change) for change in row.records}
-        return found.pop() if len(found) == 1 else None
-
-    return value
-
-
-def _cell(get: Callable[[Change], str]) -> Callable[[Row[Change]], Content]:
-    value = _value(get)
-    return lambda row: Content(safe_text(value(row) or ""))
+def _word(change: Change) -> str:
+    return change.what
 
 
 def _what(row: Row[Change]) -> Content:
-    what = _value(lambda change: change.what)(row) or ""
+    what = common(_word)(row) or ""
     return Content.styled(safe_text(what), "bold $accent" if all(change.entry for change in row.records) else "")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from textual import on
 from textual.content import Content
@@ -21,11 +20,12 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.cells import common, text_column
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.db.errors import DatabaseError
-from queries.records.node import Hit, Node, split_id
+from queries.records.node import Hit, Node
 from queries.text.safe_text import safe_text
 
 
@@ -54,12 +54,12 @@ class FindScreen(ListScreen[Hit]):
 
     def columns(self) -> list[Column[Row[Hit]]]:
         return [
-            Column("phase", 13, self._phase, value=_value(lambda hit: hit.node.phase)),
-            Column("title", 0, self._title, value=_value(lambda hit: hit.node.title)),
-            Column("matched", 9, _cell(lambda hit: hit.matched, "$faint"), 60, value=_value(lambda hit: hit.matched)),
-            Column("age", 6, self._age, 70, right=True, value=_value(lambda hit: -(hit.node.created_at or 0.0))),
-            Column("engine", 12, _cell(lambda hit: hit.node.engine), 50, value=_value(lambda hit: hit.node.engine)),
-            Column("id", 46, _cell(_local, "$faint"), 120, value=_value(lambda hit: hit.node.id)),
+            Column("phase", 13, self._phase, value=common(lambda hit: hit.node.phase)),
+            Column("title", 0, self._title, value=common(lambda hit: hit.node.title)),
+            text_column(finder.MATCHED, 9, 60, style="$faint"),
+            Column("age", 6, self._age, 70, right=True, value=common(lambda hit: -(hit.node.created_at or 0.0))),
+            text_column(finder.ENGINE, 12, 50),
+            text_column(finder.LOCAL, 46, 120, title="id", style="$faint"),
         ]
 
     def on_mount(self) -> None:
@@ -198,17 +198,3 @@ class FindScreen(ListScreen[Hit]):
 
     def action_leave(self) -> None:
         self.dismiss()
-
-
-def _local(hit: Hit) -> str:
-    _, kind, key = split_id(hit.node.id)
-    return f"{kind}:{key}"
-
-
-def _cell(text: Callable[[Hit], str], style: str = "") -> Callable[[Row[Hit]], Content]:
-    """Return a cell for the only hit of a row; empty for a group."""
-    return lambda row: Content.styled("" if row.foldable else safe_text(text(row.records[0])), style)
-
-
-def _value(get: Callable[[Hit], Any]) -> Callable[[Row[Hit]], Any]:
-    return lambda row: min((get(hit) for hit in row.records), default=None)

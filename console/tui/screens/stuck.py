@@ -9,6 +9,7 @@ from textual import on
 from textual.content import Content
 
 from console.model import incident_list
+from console.model.filter import Fields
 from console.model.incident_list import Item, Trend
 from console.model.row_list import Row, RowList
 from console.text import formatting
@@ -59,7 +60,7 @@ class StuckScreen(ListScreen[Item]):
     def make_list(self) -> RowList[Item]:
         return RowList(
             lambda item: item.key,
-            incident_list.fields(self._known.get),
+            Fields(incident_list.fields(self._known.get)),
             incident_list.GROUPINGS,
             lambda item: not item.explained,
         )

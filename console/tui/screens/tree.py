@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
 
+from console.model.fields.field import Context, Field, Form
+from console.model.fields.node import COLUMNS, FIELDS
 from console.model.forest import EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
 from console.model.order import Order
@@ -18,7 +20,7 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.list_screen import FilterScreen
-from console.tui.widgets.columns import TASKS, RenderContext, TreeColumn, recorded
+from console.tui.widgets.columns import recorded
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.tree_table import TreeTable
 from queries.contract import engine_options
@@ -29,7 +31,8 @@ from queries.text.safe_text import safe_text
 if TYPE_CHECKING:
     from console.model.filter import Fields, Filter
 
-TIME_DEPENDENT = {"age", "idle", "finding"}  # filter fields that may change while the node does not
+# Fields of a filter that may change while the node does not.
+TIME_DEPENDENT = {field.name for field in FIELDS if field.form is Form.AGE} | {"finding"}
 FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
 NOT_READ = "not read; Enter tries again"
 
@@ -194,9 +197,9 @@ class TreeScreen(FilterScreen):
         if self.node_list is not None:
             self.table.show(self.node_list.forest, self._columns())
 
-    def _columns(self) -> Sequence[TreeColumn]:
+    def _columns(self) -> Sequence[Field[Node]]:
         engine = self.engine
-        return recorded(TASKS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else TASKS
+        return recorded(COLUMNS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else COLUMNS
 
     def _notice(self, node_list: NodeList | None) -> None:
         notice = self.query_one(Placeholder)
@@ -434,11 +437,7 @@ class TreeScreen(FilterScreen):
 
     def orders(self) -> Sequence[Order[Any]]:
         table = self.table
-        return [
-            Order(column.title, partial(_value, table, column.value))
-            for column in table.columns
-            if column.value is not None
-        ]
+        return [Order(column.title, partial(_value, table, column)) for column in table.columns]
 
     def set_order(self, order: Order[Any] | None) -> None:
         self._order = order
@@ -471,8 +470,8 @@ class TreeScreen(FilterScreen):
 
     def values(self, field: str) -> Iterable[str]:
         node_list = self.node_list
-        nodes = [(node, self.session.codes()) for node in node_list.forest.nodes()] if node_list else []
-        return self.fields().values(field, nodes)
+        nodes = node_list.forest.nodes() if node_list else ()
+        return self.fields().values(field, nodes, Context(codes=self.session.codes()))
 
     def set_filter(self, filter: Filter | None) -> None:
         self._filter = filter
@@ -541,6 +540,6 @@ class TreeScreen(FilterScreen):
             self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")
 
 
-def _value(table: TreeTable, value: Callable[[Node, RenderContext], Any], node: Node) -> Any:
+def _value(table: TreeTable, column: Field[Node], node: Node) -> Any:
     """Return what a column is sorted by. Findings may be newer than the order."""
-    return value(node, table.context)
+    return column.sorted_by(node, table.context)

@@ -11,11 +11,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from console.model.fields.field import Context, Field
 from console.model.forest import EdgeRow, Row
 from console.model.order import Order
 from console.text import formatting
 from console.text.ascii import TABLE
-from console.tui.widgets.columns import GAP, Layout, RenderContext, TreeColumn
+from console.tui.widgets.columns import GAP, Layout, heading
 from queries.records.node import Node
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -80,19 +81,19 @@ def fold_sign_at(row: Row, layout: Layout) -> range:
     return range(start, start + FOLD_SIGN)
 
 
-def header(layout: Layout, context: RenderContext, style_of: StyleOf, order: Order[Node] | None) -> Strip:
+def header(layout: Layout, context: Context, style_of: StyleOf, order: Order[Node] | None) -> Strip:
     """Render the headings of the columns. An arrow shows the order of siblings."""
     segments = [Segment(" " * GUTTER, style_of(("header",)))]
     for number, (column, cells) in enumerate(layout):
         by_it = order is not None and order.title == column.title
         arrow = ("v^" if context.ascii else "▼▲")[order.reverse] if order is not None and by_it else ""
-        text = (column.heading or column.title)[: cells - len(arrow)] + arrow
+        text = heading(column)[: cells - len(arrow)] + arrow
         text = " " * (GAP if number else 0) + formatting.fit(text, cells, column.align, context.ascii)
         segments.append(Segment(text, style_of(("header", "marker") if by_it else ("header",))))
     return Strip(segments, _width(layout))
 
 
-def column_at(x: int, layout: Layout) -> TreeColumn | None:
+def column_at(x: int, layout: Layout) -> Field[Node] | None:
     """Return the column at a cell of a line."""
     end = GUTTER
     for column, cells in layout:
@@ -102,9 +103,7 @@ def column_at(x: int, layout: Layout) -> TreeColumn | None:
     return None
 
 
-def line(
-    row: Row, layout: Layout, context: RenderContext, style_of: StyleOf, state: str, changed: frozenset[str]
-) -> Strip:
+def line(row: Row, layout: Layout, context: Context, style_of: StyleOf, state: str, changed: frozenset[str]) -> Strip:
     """Render a row.
 
     ``state`` is the style of the cursor, if it is on the row; ``changed`` are fields to highlight.
@@ -158,7 +157,7 @@ def _segments(runs: list[Run], style_of: StyleOf) -> list[Segment]:
 
 
 def _cells(
-    row: Row, layout: Layout, room: int, context: RenderContext, base: tuple[str, ...], changed: frozenset[str]
+    row: Row, layout: Layout, room: int, context: Context, base: tuple[str, ...], changed: frozenset[str]
 ) -> list[Run]:
     node = row.node
     if node is None:
@@ -176,7 +175,7 @@ def _cells(
         if not number and column.foreign and len(text) <= 4 * cells:
             text = formatting.shorten(text, width, context.ascii)
         text = formatting.fit(text, width, column.align, context.ascii)
-        if changed and not changed.isdisjoint(column.fields):
+        if changed and not changed.isdisjoint(column.parts):
             runs += [(" " * GAP, base)] if number else []
             names = (*names, CHANGED)
         elif number:
@@ -185,7 +184,7 @@ def _cells(
     return runs
 
 
-def _edge(row: Row, context: RenderContext) -> str:
+def _edge(row: Row, context: Context) -> str:
     if row.edge is None:
         return ""
     dots = "" if row.edge is EdgeRow.COSTLY else "..." if context.ascii else "…"

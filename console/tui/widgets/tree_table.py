@@ -18,10 +18,12 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
+from console.model.fields.field import Context, Field
+from console.model.fields.node import COLUMNS
 from console.model.forest import EdgeRow, Forest, Row
 from console.model.order import Order
 from console.tui.widgets import tree_render
-from console.tui.widgets.columns import TASKS, Layout, RenderContext, TreeColumn, layout
+from console.tui.widgets.columns import Layout, layout
 from console.tui.widgets.row_view import RowView
 from queries.records.node import Node, Phase
 
@@ -138,7 +140,7 @@ class TreeTable(RowView):
     def __init__(
         self,
         forest: Forest | None = None,
-        columns: Sequence[TreeColumn] = TASKS,
+        columns: Sequence[Field[Node]] = COLUMNS,
         *,
         ascii: bool = False,
         id: str | None = None,
@@ -147,7 +149,7 @@ class TreeTable(RowView):
         super().__init__(id=id, classes=classes)
         self.forest = Forest() if forest is None else forest
         self._columns = columns
-        self._render_context = RenderContext(ascii=ascii)
+        self._render_context = Context(ascii=ascii)
         self._changed_cells: Mapping[str, frozenset[str]] = {}
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
@@ -173,12 +175,12 @@ class TreeTable(RowView):
         return self.forest.ids(self.top_row, self.top_row + self.page_rows)
 
     @property
-    def columns(self) -> list[TreeColumn]:
+    def columns(self) -> list[Field[Node]]:
         """The columns that the screen has room for."""
         return [column for column, _ in self._layout]
 
     @property
-    def context(self) -> RenderContext:
+    def context(self) -> Context:
         """Input of a cell apart from its node."""
         return self._render_context
 
@@ -187,7 +189,7 @@ class TreeTable(RowView):
         """The server time from which ages are computed."""
         return self._render_context.now
 
-    def show(self, forest: Forest, columns: Sequence[TreeColumn] | None = None) -> None:
+    def show(self, forest: Forest, columns: Sequence[Field[Node]] | None = None) -> None:
         """Paint another forest."""
         self.forest = forest
         self._columns = self._columns if columns is None else columns
@@ -342,7 +344,7 @@ class TreeTable(RowView):
 
     def click_heading(self, event: events.Click) -> None:
         column = tree_render.column_at(event.x, self._layout)
-        if column is not None and column.value is not None:
+        if column is not None:
             self.post_message(self.Heading(column.title))
 
     def click_row(self, index: int, event: events.Click) -> None:

@@ -1,0 +1,1 @@
+"""Fields of the records of lists, each stated once. UI-free."""
