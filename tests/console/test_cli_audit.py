@@ -115,6 +115,7 @@ async def test_the_table_and_the_file_filter_alike(both: tuple[Workspace, list[A
     assert {(None, 12), (None, 0), (301, 5), (None, 4), (None, 1)} <= seen
 
 
+@proof
 async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +295,7 @@ def test_hostile_text_is_only_text_in_a_spreadsheet_and_in_markdown() -> None:
         assert mark not in bare.replace(f"\\{mark}", "")
 
 
+@proof
 async def test_an_export_takes_bounded_memory(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     """Compare the peaks of 60 and of 600 large entries, of the table and of the file."""
     await eternaltwin_db.sql(audit_log.ddl())

@@ -18,7 +18,7 @@ from queries.records.node import Node
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.db.estuary import digest
-from tests.proof import most_in_proof
+from tests.proof import most_in_proof, proof
 from tests.servers import PostgresServer
 
 VARIANTS = [("uni2work", ""), ("agent_jobs", "table"), ("estuary", ""), ("agent_jobs", "mirror")]
@@ -99,6 +99,7 @@ async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -
     raise AssertionError(f"no {kind} to {action}: " + "; ".join(why))
 
 
+@proof
 def test_every_action_has_its_twin(engine: tuple[str, str, str, Path]) -> None:
     name, profile, dsn, home = engine
     asked = asyncio.run(actions(name, profile, dsn))

@@ -13,6 +13,7 @@ from console.tui.widgets.line_view import LineView
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
 from tests.servers import PostgresServer, all_engines_database
 
 LABELS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
@@ -52,7 +53,7 @@ async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(all_
     await connection.close()
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("width", most_in_proof([80, 60, 120]))
 async def test_each_of_five_engines_has_its_line(all_engines: str, tmp_path: Path, width: int) -> None:
     async with run_tui(all_engines, tmp_path, size=(width, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)

@@ -289,7 +289,7 @@ async def test_a_role_named_like_markup(
         server.sql(f'DROP ROLE "{role}"')
 
 
-@pytest.mark.parametrize("size", most_in_proof([(40, 10), (60, 20), (20, 6), (250, 80)], 2, unpacked=False))
+@pytest.mark.parametrize("size", most_in_proof([(40, 10), (60, 20), (20, 6), (250, 80)], unpacked=False))
 async def test_every_page_at_every_size(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -423,7 +423,7 @@ async def test_large_values_are_read_in_parts(eternaltwin_db: EternaltwinDb, ete
         await tui.wait_for("All stored bytes are loaded.")
 
 
-@pytest.mark.parametrize("profile", ["mirror", "table"])
+@pytest.mark.parametrize("profile", most_in_proof(["mirror", "table"]))
 async def test_the_variant_of_an_engine_is_always_shown(server: PostgresServer, tmp_path: Path, profile: str) -> None:
     dsn = server.fresh("agent_jobs", filled=True)
     if profile == "table":

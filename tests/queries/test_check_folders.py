@@ -19,6 +19,7 @@ from queries.check.scripts import script
 from queries.contract.builtin import builtin_folder
 from queries.text.psql_text import array
 from tests.outside import HOMEMADE, MORE, change, copied
+from tests.proof import most_in_proof, proof
 from tests.servers import PostgresServer
 
 TOML, SCHEMA, FIXTURE = "engine.toml", "schema.sql", "fixture.sql"
@@ -69,6 +70,7 @@ async def test_an_action_changes_what_a_generated_column_follows_from(
     assert [note for check in found for note in check.notes] == []
 
 
+@proof
 async def test_many_unfinished_statuses_are_bounded(server: PostgresServer, tmp_path: Path, folder: Path) -> None:
     """Each part reads its page, and the counts 10,000 rows of each status."""
     words = [f"wait_{n}" for n in range(20)]
@@ -83,6 +85,7 @@ async def test_many_unfinished_statuses_are_bounded(server: PostgresServer, tmp_
     assert found.number
 
 
+@proof
 async def test_a_status_that_is_no_column_says_what_large_tables_need(
     server: PostgresServer, tmp_path: Path, folder: Path
 ) -> None:
@@ -94,6 +97,7 @@ async def test_a_status_that_is_no_column_says_what_large_tables_need(
     assert "live.sql" in note
 
 
+@proof
 async def test_dead_letters_have_an_index_in_their_order(server: PostgresServer, tmp_path: Path, folder: Path) -> None:
     """No row lacks the time, so a search for rows without one must not read them all."""
     change(folder, SCHEMA, "  error text\n", "  error text,\n  failed_at timestamptz\n")
@@ -171,7 +175,7 @@ EDIT_MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("says", EDIT_MISTAKES)
+@pytest.mark.parametrize("says", most_in_proof(EDIT_MISTAKES))
 async def test_a_mistake_in_an_edit_is_found(server: PostgresServer, tmp_path: Path, folder: Path, says: str) -> None:
     with_edit(folder)
     for old, new in EDIT_MISTAKES[says]:
@@ -209,7 +213,7 @@ SHARED_MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("says", SHARED_MISTAKES)
+@pytest.mark.parametrize("says", most_in_proof(SHARED_MISTAKES))
 async def test_an_action_that_loses_its_own_section_is_found(
     server: PostgresServer, tmp_path: Path, folder: Path, says: str
 ) -> None:

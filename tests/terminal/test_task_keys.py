@@ -11,6 +11,7 @@ from tests.command import environment
 from tests.console.test_dead import dead
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
+from tests.proof import proof
 from tests.terminal.driver import Terminal, Wanted
 
 # task -> keys
@@ -109,6 +110,7 @@ def resolve(terminal: Terminal) -> int:
     return operator.keys
 
 
+@proof
 async def test_keys_to_resolve_forty_dead_letters(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
     data = Data(1)
     dead(data, 40, error="no such card {n}")

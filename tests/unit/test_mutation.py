@@ -9,6 +9,7 @@ import pytest
 
 from tests.mutation.mutations import AREAS, Mutation, choose, mutations
 from tests.mutation.reach import probed
+from tests.proof import proof
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,6 +85,7 @@ def test_probes_keep_the_meaning() -> None:
     assert " WHERE /*mutation 7*/a.id = x.id" in marked
 
 
+@proof
 def test_the_same_seed_chooses_the_same_mutations_of_each_area() -> None:
     chosen = choose(ROOT, 1, 60)
     assert chosen == choose(ROOT, 1, 60) != choose(ROOT, 2, 60)
