@@ -58,16 +58,21 @@ async def snapshot(
     return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped))
 
 
+async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
+    """Return an engine's counts, or why they could not be read.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    try:
+        return await reader.counts(), ""
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        return None, error.line
+
+
 async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
-    counted: tuple[Count, ...] | None = None
-    uncounted = ""
-    if counts:
-        try:
-            counted = await reader.counts()
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            uncounted = error.line
+    numbers, uncounted = await counted(reader) if counts else (None, "")
     unsampled = () if sampled else tuple(_unsampled(reader))
     try:
         findings = await reader.findings(page=page)
@@ -77,7 +82,7 @@ async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kep
         raise
     except DatabaseError as error:
         part = _failed(reader.label, error, kept, *unsampled)
-    return with_samples(reader, msgspec.structs.replace(part, counts=counted, uncounted=uncounted))
+    return with_samples(reader, msgspec.structs.replace(part, counts=numbers, uncounted=uncounted))
 
 
 def with_samples(reader: Reader, part: Part) -> Part:

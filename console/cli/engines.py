@@ -13,10 +13,10 @@ from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action
-from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
 from queries.records.node import Count
 from queries.records.record import Record
+from queries.snapshot import counted
 
 
 class ActionSummary(Record):
@@ -75,14 +75,7 @@ async def engines(target: Target) -> int:
 
 
 async def _summary(reader: Reader) -> EngineSummary:
-    counts: tuple[Count, ...] = ()
-    why = ""
-    try:
-        counts = await reader.counts()
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        why = error.line
+    counts, why = await counted(reader)
     spec = reader.engine.spec
     actions = []
     for action in reader.engine.actions_here:
@@ -94,7 +87,7 @@ async def _summary(reader: Reader) -> EngineSummary:
         title=spec.title,
         notes=reader.variant.notes,
         about=spec.about,
-        counts=counts,
+        counts=counts or (),
         actions=tuple(actions),
         missing=tuple(need.ddl for need in reader.found.missing()),
         unreadable=why,

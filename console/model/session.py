@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
+from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.records.action import DryRun
 from queries.records.finding import Finding, Incident, SkippedFinding
@@ -257,9 +257,7 @@ class Session:
             return
         self._found = found
         everything = (f for part in found.values() for f in part)
-        self._findings = tuple(
-            sorted(everything, key=lambda f: (-f.severity, f.since if f.since is not None else inf, f.node_id))
-        )
+        self._findings = tuple(sorted(everything, key=rank))
         by_node: dict[str, list[Finding]] = {}
         for finding in self._findings:
             by_node.setdefault(finding.node_id, []).append(finding)

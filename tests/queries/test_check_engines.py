@@ -74,7 +74,7 @@ async def test_an_engine_of_the_package_passes(
 
 @pytest.mark.parametrize("name", [each.name for each in builtin()])
 async def test_each_action_changes_rows_and_undoes_them(server: PostgresServer, tmp_path: Path, name: str) -> None:
-    """Leave the privileges of an operator, and the undo of engines that workers test, to the proof."""
+    """Undo those of the five engines; workers of the others run in their own tests."""
     await passes(server, tmp_path, name, (prove.ACTIONS, prove.UNDO) if name in MISSION else (prove.ACTIONS,))
 
 

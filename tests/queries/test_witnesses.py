@@ -25,6 +25,7 @@ from queries.records.node import Phase
 from queries.workspace import Workspace
 from queries.write import audit_log, witnesses
 from tests.command import unstick
+from tests.console.tui_driver import run_tui
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
@@ -567,7 +568,30 @@ def test_yes_is_not_enough_to_take_work_from_a_living_owner(server: PostgresServ
     refused = unstick(*command, dsn=dsn)
     assert refused.code == 3
     assert "gone=yes" in refused.out
+    (key,) = [i["key"] for i in unstick("stuck", "--json", dsn=dsn).json["incidents"] if "dead_worker" in i["code"]]
+    for selection in (("--incident", key), ("--filter", "kind:job")):
+        words = ("do", "release", *selection, "--reason", "it was stuck", "--yes")
+        answer = unstick(*words, dsn=dsn)
+        assert "gone=yes" in answer.out + answer.err, (selection, answer)
+        assert unstick("audit", "--json", dsn=dsn).json["entries"] == []
     assert unstick(*command, "--arg", "gone=yes", dsn=dsn).code == 0
+    server.drop(dsn)
+
+
+async def test_the_console_asks_for_it_in_words_too(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("pgqueuer")
+    server.sql(
+        "INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat) SELECT 0, 'picked', 'mail', "
+        "'6f1c9d70-0000-4000-8000-000000000001', now() - m * interval '10 minutes' FROM generate_series(0, 1) AS m",
+        dsn,
+    )
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("live")
+        await tui.press("2")
+        await tui.wait_for("locked by a dead worker")
+        await tui.action("L")
+        await tui.wait_for("may live", "gone=yes")
+        assert "Will change 1" not in tui.text
     server.drop(dsn)
 
 

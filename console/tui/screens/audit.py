@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.content import Content
 
 from console.model import audit_list
@@ -18,9 +17,7 @@ from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_bulk
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.cells import text_column
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.table import Column, Table
-from queries.db.errors import DatabaseError
+from console.tui.widgets.table import Column
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log
 
@@ -36,20 +33,16 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     MODE = "audit"
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
     BINDINGS = bindings(keymap.ROWS, keymap.AUDIT_LOG)
+    PREVIEW = False
 
     def __init__(self) -> None:
         super().__init__()
         self._entries: dict[str, AuditLogEntry] = {}
         self._cursor: str | None = None
         self._read = False
-        self._fetching = False
 
     def make_list(self) -> RowList[AuditLogEntry]:
         return RowList(lambda entry: entry.id, audit_list.FIELDS, audit_list.GROUPINGS)
-
-    def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
-        yield self.make_table()
 
     def columns(self) -> list[Column[Row[AuditLogEntry]]]:
         return [
@@ -94,39 +87,22 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
             self._cursor, self._read = cursor, True
         self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
 
-    def show_body(self) -> None:
-        notice = self.query_one(Placeholder)
-        if self.put_rows():
-            notice.hide()
-        elif self._entries:
-            notice.show("No entry matches the filter.", "Escape clears it. The end of the list loads older entries.")
-        elif self._read and self.session.workspace is not None and self.session.workspace.audit_log_closed:
-            notice.show("No privilege to read the audit log.", self.session.workspace.audit_log_closed)
-        elif self._read:
-            notice.show(
-                "No changes made with unstick yet.",
-                f"Every change is recorded here: who, when, why, which rows.\n{self._place()}",
-            )
-        else:
-            notice.show("Reading …", self.session.error_text)
+    def notice(self) -> tuple[str, str]:
+        workspace = self.session.workspace
+        if self._entries:
+            return "No entry matches the filter.", "Escape clears it. The end of the list loads older entries."
+        if not self._read:
+            return "Reading …", self.session.error_text
+        if workspace is not None and workspace.audit_log_closed:
+            return "No privilege to read the audit log.", workspace.audit_log_closed
+        about = "Every change is recorded here: who, when, why, which rows."
+        return "No changes made with unstick yet.", f"{about}\n{self._place()}"
 
-    @on(Table.NearEnd)
-    def _near_end(self) -> None:
-        if self._cursor is not None and not self._fetching:
-            self._fetching = True
-            self.run_worker(self._more(self._cursor), group="audit_log", exit_on_error=True)
-
-    async def _more(self, cursor: str) -> None:
-        try:
-            if self.session.workspace is not None:
-                entries, self._cursor = await self.session.workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
-                self._entries |= {entry.id: entry for entry in entries}
-                self.renew()
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
-        finally:
-            self._fetching = False
+    async def read_more(self) -> None:
+        if self._cursor is not None and self.session.workspace is not None:
+            entries, self._cursor = await self.session.workspace.audit_entries(self._cursor, wanted=WITHOUT_ROWS)
+            self._entries |= {entry.id: entry for entry in entries}
+            self.renew()
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, whole=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual import on
 from textual.content import Content
 
 from console.model import change_list
@@ -18,10 +17,8 @@ from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.cells import common, text_column
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Column
 from console.tui.widgets.text_bar import TextBar
-from queries.db.errors import DatabaseError
 from queries.records.change import Change
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
@@ -44,18 +41,17 @@ class ChangedScreen(ListScreen[Change]):
     MODE = "changed"
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
     BINDINGS = bindings(keymap.ROWS, keymap.CHANGED)
+    PREVIEW = False
 
     def __init__(self) -> None:
         super().__init__()
         self._board = ChangeBoard()
-        self._fetching = False
 
     def make_list(self) -> RowList[Change]:
         return RowList(change_list.key, change_list.FIELDS, change_list.GROUPINGS)
 
     def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
-        yield self.make_table()
+        yield from super().body()
         yield Unsearched(id="unsearched")
 
     def columns(self) -> list[Column[Row[Change]]]:
@@ -96,36 +92,24 @@ class ChangedScreen(ListScreen[Change]):
             self.session.read(answer.at)
 
     def show_body(self) -> None:
-        answer = self._board.answer
-        notice, line = self.query_one(Placeholder), self.query_one(Unsearched)
+        answer, line = self._board.answer, self.query_one(Unsearched)
         line.text = " ".join(pages.unsearched(answer)) if answer else ""
         line.display = bool(line.text)
         line.renew()
-        if self.put_rows():
-            notice.hide()
-        elif answer is None:
-            notice.show("Reading …", self.session.error_text)
-        elif self.list.records:
-            notice.show("No change matches the filter.", "Escape clears it. The end of the list loads older changes.")
-        else:
-            notice.show("No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer)))
+        super().show_body()
 
-    @on(Table.NearEnd)
-    def _near_end(self) -> None:
-        if self._board.cursor is not None and not self._fetching:
-            self._fetching = True
-            self.run_worker(self._more(self._board.cursor), group="changes", exit_on_error=True)
+    def notice(self) -> tuple[str, str]:
+        answer = self._board.answer
+        if answer is None:
+            return "Reading …", self.session.error_text
+        if self.list.records:
+            return "No change matches the filter.", "Escape clears it. The end of the list loads older changes."
+        return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
 
-    async def _more(self, cursor: str) -> None:
-        try:
-            if self.session.workspace is not None:
-                self._board.add(await self.session.workspace.changed(cursor=cursor))
-                self.renew()
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
-        finally:
-            self._fetching = False
+    async def read_more(self) -> None:
+        if self._board.cursor is not None and self.session.workspace is not None:
+            self._board.add(await self.session.workspace.changed(cursor=self._board.cursor))
+            self.renew()
 
     def open(self, record: Change) -> None:
         if record.entry is not None:

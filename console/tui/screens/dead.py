@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from textual import on
 from textual.content import Content
 
 from console.model.dead_letter_board import FIELDS, GROUPINGS, DeadLetterBoard, Item, fate, number
@@ -19,9 +18,7 @@ from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview, Split
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Column
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node, split_id
 from queries.records.record import Record
@@ -49,13 +46,10 @@ class DeadScreen(ListScreen[Item]):
     def __init__(self) -> None:
         super().__init__()
         self._board = DeadLetterBoard()
+        self._filled = False
 
     def make_list(self) -> RowList[Item]:
         return RowList(lambda item: item.key, FIELDS, GROUPINGS)
-
-    def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
-        yield Split(self.make_table(), Preview(id="preview"))
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [
@@ -130,26 +124,20 @@ class DeadScreen(ListScreen[Item]):
         if self.alive:
             self.show_body()
 
-    _filled = False
+    @property
+    def filling(self) -> bool:
+        return not self._filled
 
     def show_body(self) -> None:
-        rows = self.put_rows(filling=not self._filled)
+        super().show_body()
         self._filled = self._filled or self._board.read
-        notice = self.query_one(Placeholder)
-        if rows:
-            notice.hide()
-        elif self.filter:
-            notice.show("No dead letter matches the filter.", "Escape clears it.")
-        elif self.session.engines:
-            notice.show("Reading …", self.session.error_text)
-        else:
-            notice.show(*empty_state.why(self.session, None, filtered=False))
-        self._preview()
 
-    @on(Table.Highlighted)
-    def _stale(self) -> None:
-        self._preview()
-        self.renew_place()
+    def notice(self) -> tuple[str, str]:
+        if self.filter:
+            return "No dead letter matches the filter.", "Escape clears it."
+        if self.session.engines:
+            return "Reading …", self.session.error_text
+        return empty_state.why(self.session, None, filtered=False)
 
     # cells
 
@@ -218,11 +206,7 @@ class DeadScreen(ListScreen[Item]):
 
     # the lines below
 
-    def _preview(self) -> None:
-        row = self.row
-        self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
-
-    def _lines(self, row: Row[Item], width: int) -> list[Spans]:
+    def lines(self, row: Row[Item], width: int) -> list[Spans]:
         if row.record is not None and not row.heading:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):

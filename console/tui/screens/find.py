@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from textual import on
 from textual.content import Content
 
 from console.model import finder
@@ -21,9 +20,8 @@ from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.cells import common, text_column
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview, Split
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.preview import Preview
+from console.tui.widgets.table import Column
 from queries.db.errors import DatabaseError
 from queries.records.node import Hit, Node
 from queries.text.safe_text import safe_text
@@ -48,10 +46,6 @@ class FindScreen(ListScreen[Hit]):
     def make_list(self) -> RowList[Hit]:
         return RowList(lambda hit: hit.node.id, finder.FIELDS, finder.GROUPINGS)
 
-    def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
-        yield Split(self.make_table(), Preview(id="preview"))
-
     def columns(self) -> list[Column[Row[Hit]]]:
         return [
             Column("phase", 13, self._phase, value=common(lambda hit: hit.node.phase)),
@@ -61,10 +55,6 @@ class FindScreen(ListScreen[Hit]):
             text_column(finder.ENGINE, 12, 50),
             text_column(finder.LOCAL, 46, 120, title="id", style="$faint"),
         ]
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.query_one(Preview).put(self._notes)
 
     # description of the page
 
@@ -130,17 +120,21 @@ class FindScreen(ListScreen[Hit]):
         if not self._begun and self.session.engines:
             self._begun = True
             self.run_worker(self._search(), group="read", exit_on_error=True)
-        rows = self.put_rows(filling=not self.finder.ended)
-        notice = self.query_one(Placeholder)
-        if rows:
-            notice.hide()
-        elif self.finder.hits:
-            notice.show("The filter hides all hits.", "esc clears the filter.")
-        elif self.finder.ended:
-            notice.show("Nothing was found.", "f searches for another text, esc goes back.")
-        else:
-            notice.show("Searching …", self.session.error_text)
-        self.query_one(Preview).renew()
+        super().show_body()
+
+    @property
+    def filling(self) -> bool:
+        return not self.finder.ended
+
+    def notice(self) -> tuple[str, str]:
+        if self.finder.hits:
+            return "The filter hides all hits.", "esc clears the filter."
+        if self.finder.ended:
+            return "Nothing was found.", "f searches for another text, esc goes back."
+        return "Searching …", self.session.error_text
+
+    def show_preview(self) -> None:
+        self.query_one(Preview).put(self._notes)
 
     def _notes(self, width: int) -> list[Spans]:
         found, workspace = self.finder, self.session.workspace
@@ -171,10 +165,6 @@ class FindScreen(ListScreen[Hit]):
         return Content(formatting.since(created, self.session.at))
 
     # keys
-
-    @on(Table.Highlighted)
-    def _highlighted(self) -> None:
-        self.renew_place()
 
     def action_back(self) -> None:
         """Clear the filter, or else the marks, or else leave the page."""

@@ -11,9 +11,13 @@ from textual.suggester import Suggester
 from textual.widgets import Input
 
 from console.model.order import Order
+from console.text.spans import Spans
 from console.tui.screens.base import PageScreen
+from console.tui.widgets.placeholder import Placeholder
+from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.row_view import RowView
 from console.tui.widgets.table import Column, Table
+from queries.db.errors import DatabaseError
 from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -153,11 +157,17 @@ class Completion(Suggester):
 
 
 class ListScreen(FilterScreen, Generic[T]):
-    """Page with a table of records that can be filtered, sorted, grouped, marked."""
+    """Page with a table of records that can be filtered, sorted, grouped, marked.
+
+    ``PREVIEW``: lines about the row under the cursor are beside or below the list.
+    """
+
+    PREVIEW = True
 
     def __init__(self) -> None:
         super().__init__()
         self.list = self.make_list()
+        self._fetching = False
 
     # what a page provides
 
@@ -189,6 +199,22 @@ class ListScreen(FilterScreen, Generic[T]):
         """Return True if the list may have records that are not loaded."""
         return False
 
+    def notice(self) -> tuple[str, str]:
+        """Return what is shown instead of rows: a sentence, and what to do."""
+        raise NotImplementedError
+
+    def lines(self, row: Row[T], width: int) -> list[Spans]:
+        """Return the lines about a row."""
+        raise NotImplementedError
+
+    @property
+    def filling(self) -> bool:
+        """True while the first records come in: the cursor stays on the first row."""
+        return False
+
+    async def read_more(self) -> None:
+        """Read older records, which the end of the list loads. Raises DatabaseError."""
+
     # the table
 
     @property
@@ -205,8 +231,46 @@ class ListScreen(FilterScreen, Generic[T]):
             self.columns(), lambda row: row.key, id="list", ascii=self.host.ascii, marked=lambda row: row.marked
         )
 
+    def body(self) -> Iterable[object]:
+        yield Placeholder(id="notice")
+        yield Split(self.make_table(), Preview(id="preview")) if self.PREVIEW else self.make_table()
+
     def on_mount(self) -> None:
         self.table.focus()
+
+    def show_body(self) -> None:
+        notice = self.query_one(Placeholder)
+        if self.put_rows(filling=self.filling):
+            notice.hide()
+        else:
+            notice.show(*self.notice())
+        self.show_preview()
+
+    def show_preview(self) -> None:
+        """Show the lines about the row under the cursor."""
+        row = self.row
+        for preview in self.query(Preview):
+            preview.put(None if row is None else lambda width: self.lines(row, width))
+
+    @on(Table.Highlighted)
+    def _highlighted(self) -> None:
+        self.show_preview()
+        self.renew_place()
+
+    @on(Table.NearEnd)
+    def _near_end(self) -> None:
+        if not self._fetching:
+            self._fetching = True
+            self.run_worker(self._fetch(), group="more", exit_on_error=True)
+
+    async def _fetch(self) -> None:
+        try:
+            await self.read_more()
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+        finally:
+            self._fetching = False
 
     def times_changed(self) -> None:
         self.table.put_columns(self.columns())

@@ -23,8 +23,6 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.table import Column, Table
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
@@ -64,10 +62,6 @@ class StuckScreen(ListScreen[Item]):
             incident_list.GROUPINGS,
             lambda item: not item.explained,
         )
-
-    def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
-        yield Split(self.make_table(), Preview(id="preview"))
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [
@@ -149,26 +143,26 @@ class StuckScreen(ListScreen[Item]):
         self._known.update(nodes)
         self._gone -= set(nodes)
 
+    @property
+    def filling(self) -> bool:
+        return not self._filled
+
     def show_body(self) -> None:
-        self._notice(bool(self.put_rows(filling=not self._filled)))
+        super().show_body()
         self._filled = self.session.findings_loaded
-        self._preview()
         self._read_unknown()
 
-    def _notice(self, any_: bool) -> None:
-        notice = self.query_one(Placeholder)
-        if any_:
-            notice.hide()
-        elif self.filter and self.session.incidents:
-            notice.show("No incident matches the filter.", "Escape clears it.")
-        elif not self.session.findings_loaded:
-            notice.show("Reading findings …", self.session.error_text)
-        else:
-            left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
-            sure = "Nothing is stuck, as far as the database shows."
-            part = "No problems found in the parts that could be checked."
-            some = part if self.session.engines else "Nothing was checked."
-            notice.show(some if self.session.more or not self.session.engines else sure, left)
+    def notice(self) -> tuple[str, str]:
+        if self.filter and self.session.incidents:
+            return "No incident matches the filter.", "Escape clears it."
+        if not self.session.findings_loaded:
+            return "Reading findings …", self.session.error_text
+        left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
+        if not self.session.engines:
+            return "Nothing was checked.", left
+        if self.session.more:
+            return "No problems found in the parts that could be checked.", left
+        return "Nothing is stuck, as far as the database shows.", left
 
     def _read_unknown(self) -> None:
         """Refresh early if nodes of the cursor's row were not read yet.
@@ -185,18 +179,12 @@ class StuckScreen(ListScreen[Item]):
             self.session.run_now()
 
     @on(Table.Highlighted)
-    def _stale(self) -> None:
-        self._preview()
+    def _looked_at(self) -> None:
         self._read_unknown()
-        self.renew_place()
 
     # the lines below
 
-    def _preview(self) -> None:
-        row = self.row
-        self.query_one(Preview).put(None if row is None else lambda width: self._lines(row, width))
-
-    def _lines(self, row: Row[Item], width: int) -> list[Spans]:
+    def lines(self, row: Row[Item], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
         head: Spans = [*marked(_severity(row))[:1], ("  ", "")]
         lines = wrap([*head, (safe_text(_sentence(row)), "")], width)
