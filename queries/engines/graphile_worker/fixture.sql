@@ -20,6 +20,8 @@ INSERT INTO _private_jobs (task_id, job_queue_id, priority, run_at, attempts, ma
   (3, NULL, 0, now() - interval '1 hour', 5, 5, 'no such file', NULL, NULL, NULL, '{}', NULL),
   (3, 3, 0, now() + interval '1 hour', 25, 25, 'Manually marked as failed', 'scan-1', NULL, NULL, '{}', NULL),
   (3, NULL, 9, now() - interval '1 minute', 1, 25, NULL, NULL, now(), 'pool-00000000000000000c', '{}', NULL);
+INSERT INTO _private_jobs (task_id, run_at, attempts, last_error)
+SELECT 2, now() + interval '30 minutes', 2, 'the bank did not answer request ' || n FROM generate_series(1, 12) AS n;
 UPDATE _private_jobs SET created_at = now() - interval '5 hours' + id * interval '1 minute', updated_at = now() - interval '5 hours' + id * interval '1 minute';
 
 INSERT INTO _private_known_crontabs (identifier, known_since, last_execution) VALUES

@@ -18,7 +18,7 @@ SELECT j.state::oban_job_state, j.queue, j.worker, j.attempt, 5, jsonb_build_obj
                ('executing', 'default', 'App.Sync', 1, NULL, 2, interval '30 minutes', 2), ('executing', 'default', 'App.Charge', 5, NULL, 9, interval '25 minutes', 1),
                ('executing', 'default', 'App.Crawl', 1, NULL, 1, interval '3 hours', 1), ('executing', 'default', 'App.Bill', 1, NULL, 1, interval '1 minute', 1),
                ('scheduled', 'default', 'App.Clean', 0, NULL, NULL, interval '-1 day', 2), ('scheduled', 'reports', 'App.Remind', 0, NULL, NULL, interval '20 minutes', 2),
-               ('retryable', 'default', 'App.Fetch', 2, 'timeout of', NULL, interval '-1 hour', 2), ('retryable', 'reports', 'App.Fetch', 2, 'timeout of', NULL, interval '15 minutes', 1),
+               ('retryable', 'default', 'App.Fetch', 2, 'timeout of', NULL, interval '-1 hour', 12), ('retryable', 'reports', 'App.Fetch', 2, 'timeout of', NULL, interval '15 minutes', 1),
                ('suspended', 'default', 'App.Join', 0, NULL, NULL, interval '1 hour', 1), ('discarded', 'default', 'App.Parse', 5, 'no such key in row', NULL, interval '3 hours', 3),
                ('cancelled', 'default', 'App.Old', 1, NULL, NULL, interval '5 hours', 2), ('available', 'default', 'App.Stuck', 5, 'killed in', NULL, interval '2 hours', 1))
             AS j(state, queue, worker, attempt, error, node, age, many), generate_series(1, j.many) AS n;
