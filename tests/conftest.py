@@ -17,6 +17,7 @@ from tests import profiles  # noqa: F401 - Hypothesis takes its settings from it
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
+from tests.proof import leave_cases
 from tests.servers import PostgresServer, Servers
 
 # In the background of a script or under nohup, SIGINT or SIGHUP is ignored. Programs that the tests start would inherit
@@ -57,8 +58,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(trylast=True)  # of the tests that -m and -k have chosen
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark cases before -m and -k choose, and take a part of what they have chosen."""
+    leave_cases(items)
+    yield
     part = config.getoption("part")
     if part > 1:
         chosen = set(random.Random(config.getoption("seed")).sample(range(len(items)), -(-len(items) // part)))

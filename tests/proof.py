@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from queries.contract.builtin import builtin
+
 proof = pytest.mark.proof
+CASES = 3  # of a test on a server that `make test` runs
 ROUNDS = float(os.environ.get("ROUNDS") or 1)
 
 
@@ -38,6 +41,25 @@ def one_in(number: int, cases: Iterable[Any], *, unpacked: bool = True) -> list[
     A number that does not divide the choices of an argument keeps each of them, with some of the others.
     """
     return [_left(each, unpacked) if at % number else each for at, each in enumerate(cases)]
+
+
+def leave_cases(items: Iterable[pytest.Item]) -> None:
+    """Mark cases of tests on a server, so that `make test` runs `CASES` of each, spread evenly.
+
+    A test that runs for each engine keeps them all, and so do the drills, which are chosen.
+    """
+    names = {engine.name for engine in builtin()}
+    tests: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("proof") is None and hasattr(item, "callspec"):
+            own = names.intersection(v for v in item.callspec.params.values() if isinstance(v, str))
+            if "servers" in item.fixturenames and not own and "drills" not in item.path.parts:
+                tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        kept = {n * len(cases) // CASES for n in range(CASES)} if len(cases) > CASES else set(range(len(cases)))
+        for n, item in enumerate(cases):
+            if n not in kept:
+                item.add_marker(proof)
 
 
 def _left(case: Any, unpacked: bool) -> Any:
