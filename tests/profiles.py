@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.proof import ROUNDS
 
-settings.register_profile("test", deadline=None, derandomize=True)
+settings.register_profile("test", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("check", deadline=None, derandomize=True, max_examples=10, stateful_step_count=15)
 settings.register_profile("proof", deadline=None, max_examples=round(1000 * ROUNDS), print_blob=True)
 settings.load_profile("test")

@@ -14,7 +14,7 @@ import pytest
 from queries.contract.builtin import builtin
 
 proof = pytest.mark.proof
-CASES = 3  # of a test on a server that `make test` runs
+CASES = 2  # of a test on a server that `make test` runs
 ROUNDS = float(os.environ.get("ROUNDS") or 1)
 
 
@@ -44,7 +44,7 @@ def one_in(number: int, cases: Iterable[Any], *, unpacked: bool = True) -> list[
 
 
 def leave_cases(items: Iterable[pytest.Item]) -> None:
-    """Mark cases of tests on a server, so that `make test` runs `CASES` of each, spread evenly.
+    """Mark all but `CASES` cases of each test on a server, spread evenly.
 
     A test that runs for each engine keeps them all, and so do the drills, which are chosen.
     """

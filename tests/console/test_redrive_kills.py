@@ -35,7 +35,7 @@ from tests.command import ROOT, environment, fetch, unstick
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.uni2work import LIVE, Uni2workDb
-from tests.proof import most_in_proof, repeated
+from tests.proof import ROUNDS, proof
 from tests.servers import PostgresServer
 
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))
@@ -280,13 +280,14 @@ def play(server: PostgresServer, engine: str, home: Path, rng: Random) -> dict[s
         server.drop(dsn)
 
 
-@repeated(few=1, many=8)
-@pytest.mark.parametrize("engine", most_in_proof(CASES))
-def test_nothing_is_lost_or_revived_twice(server: PostgresServer, engine: str, tmp_path: Path, times: int) -> None:
+@proof
+@pytest.mark.parametrize("engine", CASES)
+def test_nothing_is_lost_or_revived_twice(server: PostgresServer, engine: str, tmp_path: Path) -> None:
     settings = tmp_path / "config" / "unstick" / "config.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[options.agent_jobs]\nprofile = "table"\n')
     total: dict[str, int] = {}
+    times = max(1, round(8 * ROUNDS))
     for number in range(times):
         for name, count in play(server, engine, tmp_path, Random(f"{SEED}/{engine}/{number}")).items():
             total[name] = total.get(name, 0) + count
