@@ -276,6 +276,51 @@ def test_a_proposal_is_an_engine(server: PostgresServer, database: str, home: Pa
     assert bool(stuck(database, home)) == bool(spec.findings)
 
 
+# What a worker of each table asks for, and rows for each action.
+CLAIMS = {
+    "enum": (
+        (
+            "SELECT id::text FROM jobs WHERE state = 'queued' AND run_at <= now() AND locked_by IS NULL"
+            " AND attempts < max_attempts"
+        ),
+        "INSERT INTO jobs (job_type, run_at) VALUES ('later', now() + interval '1 day')",
+    ),
+    "checked": (
+        "SELECT task_id::text FROM tasks WHERE status IN ('pending', 'retry') AND (scheduled_at > now()) IS NOT TRUE",
+        (
+            "INSERT INTO tasks (name, status, scheduled_at)"
+            " VALUES ('bad', 'error', NULL), ('later', 'pending', now() + interval '1 day')"
+        ),
+    ),
+    "columns": (
+        "SELECT id::text FROM delayed_jobs WHERE locked_at IS NULL AND failed_at IS NULL AND run_at <= now()",
+        "INSERT INTO delayed_jobs (handler, run_at) VALUES ('later', now() + interval '1 day')",
+    ),
+}
+FROM = {"retry": "failed", "release": "running", "wake": "scheduled"}
+
+
+@pytest.mark.parametrize("file", CLAIMS)
+def test_what_an_action_has_changed_is_found_by_a_worker(
+    server: PostgresServer, database: str, home: Path, file: str
+) -> None:
+    """Run the proposed actions, and after each the claim of a worker."""
+    shape = next(shape for shape in SHAPES if shape.file == file)
+    claim, rows = CLAIMS[file]
+    answered(proposed(shape, server, database, home))
+    server.sql(rows, database)
+    (home / "config" / "unstick" / "config.toml").write_text(f"engines.{shape.engine}.trust = true\n")
+    nodes = unstick("tree", "--json", dsn=database, home=home).json["nodes"]
+    for action, phase in FROM.items():
+        assert action in shape.actions
+        node = next(node["id"] for node in nodes if node["phase"] == phase)
+        key = node.partition(":")[2]
+        assert (key,) not in fetch(database, claim), action
+        done = unstick("do", action, node, "--reason", "a test", "--yes", dsn=database, home=home)
+        assert done.code == 0, (action, done.out, done.err)
+        assert (key,) in fetch(database, claim), action
+
+
 def test_a_row_that_a_worker_has_taken_is_not_given_up(server: PostgresServer, database: str, home: Path) -> None:
     proposed(next(shape for shape in SHAPES if shape.file == "last_try"), server, database, home)
     answer = unstick("tree", "--json", dsn=database, home=home)
