@@ -209,6 +209,8 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
             nodes = tuple(row.node for row in rows if row.node.id not in seen)
             seen.update(node.id for node in nodes)
             yield await _complete(reader, wanted, missing, Page(nodes=nodes, at=at))
+    if walk.below:
+        missing.append(f"{len(walk.below)} nodes of {reader.label} have more children than were read")
     cursor: str | None = None
     while True:
         dead = await reader.dead(cursor, NODES_AT_ONCE)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from queries.read.reader import Reader
 from queries.records.node import Node, Page
 
+STEP_NODES = 10_000  # nodes that are read at once; of others the children are not read
 NODES_AT_ONCE = 100  # nodes at the top, and parents whose children are read in one transaction
 
 
@@ -22,9 +23,9 @@ class Row(NamedTuple):
 class Walk:
     """One walk over an engine's tree.
 
-    ``note`` gets each page and its parent, None at the top. ``levels``: how deep. ``limit``: of nodes at the top, of
-    children of one node, and of nodes of one step. ``allow_scan``: read children also where that needs a full scan.
-    Afterwards ``cut`` is True if there is more at the top, and ``below`` are the nodes that have more children.
+    ``note`` gets each page and its parent, None at the top. ``levels``: how deep. ``limit``: of nodes at the top, and
+    of children of one node. ``allow_scan``: read children also where that needs a full scan.
+    Afterwards ``cut`` is True if there is more at the top, and ``below`` are the nodes that may have more children.
     """
 
     def __init__(
@@ -63,18 +64,21 @@ class Walk:
     async def _read_below(self, top: Sequence[Node]) -> dict[str, list[Node]]:
         """Return the children of these nodes and of all below, by parent, level by level."""
         children: dict[str, list[Node]] = {}
-        level, depth, number = list(top), 1, len(top)
-        while level and depth < self._levels and number < self._limit:
+        level, depth, left = list(top), 1, STEP_NODES - len(top)
+        while level and depth < self._levels:
             parents = [node for node in level if node.kind in self._with_children]
             level = []
             for start in range(0, len(parents), NODES_AT_ONCE):
                 some = parents[start : start + NODES_AT_ONCE]
+                if left <= 0:
+                    self.below += [node.id for node in some]
+                    continue
                 for parent, page in zip(some, await self._pages(some), strict=True):
-                    nodes = await self._all(parent, page)
+                    nodes = await self._all(parent, page, left)
                     children[parent.id] = fresh = [node for node in nodes if node.id not in self._seen]
                     self._seen.update(node.id for node in fresh)
                     level += fresh
-                    number += len(fresh)
+                    left -= len(fresh)
             depth += 1
         return children
 
@@ -82,13 +86,13 @@ class Walk:
         at_once = min(self._limit, NODES_AT_ONCE)
         return await self._reader.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
 
-    async def _all(self, parent: Node, page: Page) -> list[Node]:
-        """Return the children of a node, of which ``page`` is the first page."""
+    async def _all(self, parent: Node, page: Page, most: int) -> list[Node]:
+        """Return the children of a node, of which ``page`` is the first page, about ``most``."""
         self._note(page, parent)
-        nodes = [*page.nodes]
-        while page.cursor is not None and len(nodes) < self._limit:
-            left = min(self._limit - len(nodes), NODES_AT_ONCE)
-            page = await self._reader.children(parent.id, page.cursor, left, allow_scan=self._allow_scan)
+        nodes, most = [*page.nodes], min(most, self._limit)
+        while page.cursor is not None and len(nodes) < most:
+            at_once = min(self._limit - len(nodes), NODES_AT_ONCE)
+            page = await self._reader.children(parent.id, page.cursor, at_once, allow_scan=self._allow_scan)
             self._note(page, parent)
             nodes += page.nodes
         if page.cursor is not None:

@@ -155,6 +155,26 @@ def test_a_limit_says_that_there_is_more(demo: str) -> None:
     assert "--limit" in answer.out
 
 
+def test_a_limit_is_one_for_the_top_and_for_the_children_of_each_node(demo: str) -> None:
+    nodes = unstick("tree", "--limit", "2", "--json", dsn=demo).json["nodes"]
+    jobs = {node["id"] for node in nodes if node["kind"] == "job"}
+    assert len(jobs) == 2
+    assert {node["parent_id"] for node in nodes if node["kind"] == "task"} == jobs
+
+
+def test_what_is_below_many_nodes_is_bounded_and_said(demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.model.walk.NODES_AT_ONCE", 10)
+    whole = unstick("tree", "--json", "--limit", "1000", dsn=demo).json
+    assert whole["complete"]
+    monkeypatch.setattr("console.model.walk.STEP_NODES", 15)
+    part = unstick("tree", "--json", "--limit", "1000", dsn=demo)
+    shown = [node["id"] for node in part.json["nodes"]]
+    assert len(shown) < len(whole["nodes"])
+    assert shown == [node["id"] for node in whole["nodes"] if node["id"] in set(shown)]
+    assert not part.json["complete"]
+    assert "There is more below" in part.err
+
+
 def test_a_filter_keeps_what_is_above(demo: str) -> None:
     everything: Tree = strict(unstick("tree", "--json", "--limit", "1000", dsn=demo).out, Tree)
     blocked: Tree = strict(
