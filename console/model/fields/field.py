@@ -77,8 +77,10 @@ class Field(Generic[T]):
     def texts(self, record: T, context: Context) -> list[str]:
         """Return the texts of a field with words."""
         value = self.get(record, context)
-        if value is None or isinstance(value, str):
+        if isinstance(value, str):
             return [value] if value else []
+        if value is None:
+            return []
         return [text for text in value if text]
 
     def render(self, record: T, context: Context) -> Cell:

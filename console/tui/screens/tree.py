@@ -494,10 +494,8 @@ class TreeScreen(FilterScreen):
         if chosen is None:
             node_list.forest.set_filter(None)
             return
-        from console.model.filter import matches
-
-        codes, at = self.session.codes(), node_list.at
-        node_list.forest.set_filter(lambda node: matches(chosen, node, at, codes))
+        fields, context = self.fields(), Context(now=node_list.at, codes=self.session.codes())
+        node_list.forest.set_filter(lambda node: fields.matches(chosen, node, context))
 
     # requests of the app
 
