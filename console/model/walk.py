@@ -87,7 +87,7 @@ class Walk:
         return await self._reader.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
 
     async def _all(self, parent: Node, page: Page, most: int) -> list[Node]:
-        """Return the children of a node, of which ``page`` is the first page, about ``most``."""
+        """Return about ``most`` children of a node. ``page`` is the first page."""
         self._note(page, parent)
         nodes, most = [*page.nodes], min(most, self._limit)
         while page.cursor is not None and len(nodes) < most:
