@@ -171,7 +171,7 @@ class RedriveScreen(Dialog[None]):
 
     def renew(self) -> None:
         """Show the cohorts, the question, or the end."""
-        if not self.is_attached or not self.query(LineView):
+        if not self.is_attached or self.closed or not self.query("#close"):  # which is mounted last
             return
         work = self._work
         if work.ended and self._left:

@@ -64,7 +64,7 @@ class ResultScreen(Dialog[str]):
 
     def renew(self) -> None:
         """Show the progress, or the result once the run has ended."""
-        if not self.is_attached or not self.query(LineView):
+        if not self.is_attached or self.closed or not self.query("#close"):  # which is mounted last
             return
         work = self._work
         self._renew_next()
