@@ -13,11 +13,13 @@ from random import Random
 
 import asyncpg
 import pytest
+from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
 from console.config import Context
 from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import Runner
+from console.tui.screens.result import ResultScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.servers import PostgresServer
@@ -65,6 +67,29 @@ async def test_a_wake_from_key_to_row(
         await tui.wait_for("its timer was missed", "wake")
         await tui.press("enter")
         await tui.wait_for("Blocked → Available", f"task:{task}")
+
+
+async def test_a_result_is_renewed_before_its_buttons_are_there(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run reports a change while the page of its result is being made."""
+    renewed = []
+
+    class Late(Horizontal):
+        async def _compose(self) -> None:
+            assert isinstance(self.screen, ResultScreen)
+            self.screen.renew()
+            renewed.append(True)
+            await super()._compose()
+
+    monkeypatch.setattr("console.tui.screens.result.Horizontal", Late)
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await on_task(tui)
+        await tui.action("W")
+        await tui.press("W")
+        await tui.wait_for("1 changed", "Close")
+        assert renewed
 
 
 async def test_without_a_table_the_dialog_names_the_file(
