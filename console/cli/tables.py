@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from console.model.fields.field import Context, Field, Form
+from console.model.fields.field import WORDS, Context, Field
 from console.model.fields.node import NAMED
 from console.target import Target
 from console.text import formatting
@@ -21,7 +21,7 @@ NODE = [
     NAMED[name]
     for name in ("phase", "title", "status", "revision", "cpu", "poll", "age", "idle", "due", "finding", "id")
 ]
-ALWAYS = ("phase", "title", "id")
+ALWAYS = ("phase", "id")
 HEADINGS = {"title": "title"}
 EMPTY = ("", formatting.NONE)
 STYLES = {"finding": "$warning", "id": "$faint"}
@@ -77,7 +77,7 @@ def _cell(field: Field[Node], node: Node, context: Context) -> tuple[str, str]:
     """Return words as they are, and numbers and times as on the screen."""
     if field.name == "phase":
         return f"{formatting.glyph(node.phase, context.ascii)} {node.phase}", f"$phase-{node.phase}"
-    if field.searched or field.form in (Form.BEGINNING, Form.PART):
+    if field.searched or field.form in WORDS:
         return " ".join(field.texts(node, context)), STYLES.get(field.name, "")
     return field.render(node, context)[0], ""
 

@@ -23,9 +23,13 @@ def _targets(entry: AuditLogEntry) -> list[str]:
 
 ACTION: Final = Field[AuditLogEntry]("action", lambda e, _: e.action, Form.BEGINNING, searched=True)
 ENGINE: Final = Field[AuditLogEntry]("engine", lambda e, _: e.engine, Form.BEGINNING)
-WHO: Final = Field[AuditLogEntry]("who", lambda e, _: (who(e), e.role), Form.PART, searched=True)
+WHO: Final = Field[AuditLogEntry](
+    "who", lambda e, _: (who(e), e.role), Form.PART, searched=True, cell=lambda e, _: (who(e), "")
+)
 REASON: Final = Field[AuditLogEntry]("reason", lambda e, _: e.reason, Form.PART, searched=True)
-TARGET: Final = Field[AuditLogEntry]("target", lambda e, _: target(e))
+TARGET: Final = Field[AuditLogEntry](
+    "target", lambda e, _: _targets(e), Form.PART, searched=True, cell=lambda e, _: (target(e), "")
+)
 FIELDS: Final[Fields[AuditLogEntry]] = Fields(
     (
         ACTION,
@@ -33,7 +37,7 @@ FIELDS: Final[Fields[AuditLogEntry]] = Fields(
         WHO,
         REASON,
         Field("entry", lambda e, _: e.id, searched=True),
-        Field("target", lambda e, _: _targets(e), Form.PART, searched=True),
+        TARGET,
         Field("outcome", lambda e, _: [result.outcome for result in e.results], Form.BEGINNING),
         Field("id", lambda e, _: [result.id for result in e.results], Form.BEGINNING),
         Field("age", lambda e, _: e.at, Form.AGE),

@@ -31,9 +31,10 @@ def _kind(change: Change) -> str:
 
 CHANGE: Final = Field[Change]("change", lambda c, _: c.what, Form.BEGINNING, searched=True)
 ENGINE: Final = Field[Change]("engine", lambda c, _: c.engine, Form.BEGINNING)
-TITLE: Final = Field[Change]("title", lambda c, _: c.title, Form.PART, searched=True)
+TITLE: Final = Field[Change](
+    "title", lambda c, _: c.title, Form.PART, searched=True, cell=lambda c, _: (subject(c), "")
+)
 WHO: Final = Field[Change]("who", lambda c, _: operator(c), Form.PART, searched=True)
-SUBJECT: Final = Field[Change]("title", lambda c, _: subject(c))
 FIELDS: Final[Fields[Change]] = Fields(
     (
         CHANGE,

@@ -9,9 +9,9 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from console.model.fields.field import Form
+from console.model.fields.field import WORDS, Form
 from console.model.fields.node import FIELDS
-from console.model.filter import ANY, NONE, WORDS, Filter, Term, Value, allows
+from console.model.filter import ANY, NONE, Filter, Term, Value, allows
 from queries.records.node import Phase
 
 COMPARED = {field.name: field for field in FIELDS if field.column}  # by the server

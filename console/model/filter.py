@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from console.model.fields.field import Context, Field, Form
+from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
 from console.model.fields.node import FIELDS as NODE_FIELDS
 from console.model.fields.node import Codes
 from queries.records.node import Node, Phase
@@ -30,9 +30,6 @@ from queries.text import duration
 from queries.text.suggest import suggest
 
 T = TypeVar("T")
-WORDS = (Form.BEGINNING, Form.PART)
-DURATIONS = (Form.AGE, Form.SECONDS)
-NOTHING = Context()
 
 
 class FilterError(ValueError):

@@ -154,16 +154,8 @@ class Reader:
         Return a page for each parent.
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
-        read: list[Rows | ScanRequired] = []
         async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
-            for parent in parents:
-                kind = parent.partition(":")[0]
-                chosen = self.variant.select("children", allow_scan=allow_scan, kind=kind)
-                if chosen is None:
-                    read.append(self._scan_required("children", kind))
-                    continue
-                values = self.variant.parameters(cursor=None, page=page, parent=parent)
-                read.append(await _rows(source, chosen, "children", values))
+            read = [await self._ids(source, "children", None, page, allow_scan, parent=parent) for parent in parents]
             return await self._pages_of(source, read, page)
 
     async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
@@ -556,19 +548,25 @@ class Reader:
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         await self.variant.recognise()
-        kind = values.get("parent", "").partition(":")[0]
-        chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
-        if chosen is None:
-            async with self._reading() as transaction:
-                return Page(nodes=(), at=await _now(transaction), scan_required=self._scan_required(which, kind))
+        first = self.variant.select(which) if which == "roots" and cursor is None else None
         reading = (
-            self.database.reading_first(chosen)
-            if which == "roots" and cursor is None
+            self.database.reading_first(first)
+            if first is not None
             else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan)
         )
         async with reading as source:
-            rows = await _rows(source, chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
-            return await self._page_of(source, rows, page)
+            ids = await self._ids(source, which, cursor, page, allow_scan, **values)
+            return (await self._pages_of(source, [ids], page))[0]
+
+    async def _ids(
+        self, source: Source, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
+    ) -> Rows | ScanRequired:
+        """Return the rows of a *which* statement, or the scan that it would need."""
+        kind = values.get("parent", "").partition(":")[0]
+        chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
+        if chosen is None:
+            return self._scan_required(which, kind)
+        return await _rows(source, chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
 
     async def _page_of(self, source: Source, rows: Rows, page: int) -> Page:
         """Return the nodes of a *which* statement's rows.
@@ -593,10 +591,10 @@ class Reader:
                 nodes=tuple(by_id[id_] for id_ in dict.fromkeys(row["id"] for row in here) if id_ in by_id),
                 at=nodes.at,
                 cursor=here[-1].get("cursor") if len(here) == page else None,
-                scope="".join(row["cursor"] for row in rows if row["id"] is None) or visible,
-                scan_required=which if isinstance(which, ScanRequired) else None,
+                scope="" if isinstance(ids, ScanRequired) else _searched(rows) or visible,
+                scan_required=ids if isinstance(ids, ScanRequired) else None,
             )
-            for which, rows, here in zip(read, parts, named, strict=True)
+            for ids, rows, here in zip(read, parts, named, strict=True)
         ]
 
     async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
@@ -855,6 +853,11 @@ def _decoded(value: Any) -> Any:
     A transaction reads it as text, a script as values.
     """
     return decoded(value) if isinstance(value, str) else value
+
+
+def _searched(rows: Rows) -> str:
+    """Return the part that was searched, which a row without id names, or ""."""
+    return "".join(row["cursor"] for row in rows if row["id"] is None)
 
 
 async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:

@@ -557,13 +557,16 @@ async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServe
     server.drop(dsn)
 
 
+LATE_BESIDE_BEATING = """
+INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat)
+SELECT 0, 'picked', 'mail', '6f1c9d70-0000-4000-8000-000000000001', now() - m * interval '10 minutes'
+  FROM generate_series(0, 1) AS m
+"""
+
+
 def test_yes_is_not_enough_to_take_work_from_a_living_owner(server: PostgresServer) -> None:
     dsn = server.fresh("pgqueuer")
-    server.sql(
-        "INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat) SELECT 0, 'picked', 'mail', "
-        "'6f1c9d70-0000-4000-8000-000000000001', now() - m * interval '10 minutes' FROM generate_series(0, 1) AS m",
-        dsn,
-    )
+    server.sql(LATE_BESIDE_BEATING, dsn)
     command = ("do", "release", "pgqueuer/job:2", "--reason", "it was stuck", "--yes")
     refused = unstick(*command, dsn=dsn)
     assert refused.code == 3
@@ -580,11 +583,7 @@ def test_yes_is_not_enough_to_take_work_from_a_living_owner(server: PostgresServ
 
 async def test_the_console_asks_for_it_in_words_too(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("pgqueuer")
-    server.sql(
-        "INSERT INTO pgqueuer (priority, status, entrypoint, queue_manager_id, heartbeat) SELECT 0, 'picked', 'mail', "
-        "'6f1c9d70-0000-4000-8000-000000000001', now() - m * interval '10 minutes' FROM generate_series(0, 1) AS m",
-        dsn,
-    )
+    server.sql(LATE_BESIDE_BEATING, dsn)
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("live")
         await tui.press("2")

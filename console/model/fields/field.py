@@ -26,12 +26,19 @@ class Form(StrEnum):
     NUMBER = "number"
 
 
+WORDS = (Form.BEGINNING, Form.PART)
+DURATIONS = (Form.AGE, Form.SECONDS)
+
+
 class Context(Record):
     """Input of a value or a cell apart from the record."""
 
     now: float = 0.0  # server time
     ascii: bool = False
     codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
+
+
+NOTHING = Context()
 
 
 @dataclass(frozen=True)

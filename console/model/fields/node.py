@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 from console.model.fields.field import Cell, Context, Field, Form
 from console.text import formatting
@@ -59,6 +59,57 @@ def _most_first(value: float | None) -> float | None:
     return None if value is None else -value
 
 
+def _ratio(node: Node) -> float | None:
+    return node.cpu / node.poll if node.cpu is not None and node.poll else None
+
+
+def _measured(
+    name: str,
+    get: Callable[[Node], Any],
+    form: Form,
+    about: str,
+    *,
+    cell: Callable[[Any], Cell],
+    title: str,
+    width: int,
+    keep: int,
+) -> Field[Node]:
+    """Return the field of a number, sorted with the largest first."""
+    return Field(
+        name,
+        lambda node, _: get(node),
+        form,
+        about,
+        title=title,
+        width=width,
+        cell=lambda node, _: cell(get(node)),
+        parts=frozenset({name}),
+        align="right",
+        keep=keep,
+        order=lambda node, _: _most_first(get(node)),
+    )
+
+
+def _timed(
+    name: str, get: Callable[[Node], float | None], about: str, *, column: str, absolute: str, keep: int
+) -> Field[Node]:
+    """Return the field of a time in the past, which is also a column of nodes.sql."""
+    return Field(
+        name,
+        lambda node, _: get(node),
+        Form.AGE,
+        about,
+        column=column,
+        title=name,
+        width=6,
+        cell=lambda node, context: _since(get(node), context),
+        parts=frozenset({column}),
+        align="right",
+        keep=keep,
+        absolute=absolute,
+    )
+
+
 FIELDS: Final[tuple[Field[Node], ...]] = (
     Field(
         "title",
@@ -86,82 +137,52 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         foreign=True,
         order=lambda node, _: (node.phase, node.status or ""),
     ),
-    Field(
+    _measured(
         "revision",
-        lambda node, _: node.revision,
+        lambda node: node.revision,
         Form.NUMBER,
         "number of changes of the state",
+        cell=_number,
         title="rev",
         width=5,
-        cell=lambda node, _: _number(node.revision),
-        parts=frozenset({"revision"}),
-        align="right",
         keep=40,
-        order=lambda node, _: _most_first(node.revision),
     ),
-    Field(
-        "cpu",
-        lambda node, _: node.cpu,
-        Form.SECONDS,
-        "CPU time",
-        title="cpu",
-        width=6,
-        cell=lambda node, _: _duration(node.cpu),
-        parts=frozenset({"cpu"}),
-        align="right",
-        keep=20,
-        order=lambda node, _: _most_first(node.cpu),
-    ),
-    Field(
+    _measured("cpu", lambda node: node.cpu, Form.SECONDS, "CPU time", cell=_duration, title="cpu", width=6, keep=20),
+    _measured(
         "poll",
-        lambda node, _: node.poll,
+        lambda node: node.poll,
         Form.SECONDS,
         "time of its polls",
+        cell=_duration,
         title="poll",
         width=6,
-        cell=lambda node, _: _duration(node.poll),
-        parts=frozenset({"poll"}),
-        align="right",
         keep=30,
-        order=lambda node, _: _most_first(node.poll),
     ),
     Field(
         "share",
-        lambda node, _: node.cpu / node.poll if node.cpu is not None and node.poll else None,
+        lambda node, _: _ratio(node),
         title="cpu %",
         width=6,
         cell=_share,
         parts=frozenset({"cpu", "poll"}),
         keep=10,
-        order=lambda node, _: -node.cpu / node.poll if node.cpu is not None and node.poll else None,
+        order=lambda node, _: _most_first(_ratio(node)),
     ),
-    Field(
+    _timed(
         "age",
-        lambda node, _: node.created_at,
-        Form.AGE,
+        lambda node: node.created_at,
         "time since it was created",
         column="created_at",
-        title="age",
-        width=6,
-        cell=lambda node, context: _since(node.created_at, context),
-        parts=frozenset({"created_at"}),
-        align="right",
-        keep=50,
         absolute="created",
+        keep=50,
     ),
-    Field(
+    _timed(
         "idle",
-        lambda node, _: node.changed_at,
-        Form.AGE,
+        lambda node: node.changed_at,
         "time since its last change",
         column="changed_at",
-        title="idle",
-        width=6,
-        cell=lambda node, context: _since(node.changed_at, context),
-        parts=frozenset({"changed_at"}),
-        align="right",
-        keep=60,
         absolute="changed",
+        keep=60,
     ),
     Field(
         "due",

@@ -34,6 +34,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
     BINDINGS = bindings(keymap.ROWS, keymap.AUDIT_LOG)
     PREVIEW = False
+    LOADS = True
 
     def __init__(self) -> None:
         super().__init__()

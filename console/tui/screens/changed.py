@@ -42,6 +42,7 @@ class ChangedScreen(ListScreen[Change]):
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
     BINDINGS = bindings(keymap.ROWS, keymap.CHANGED)
     PREVIEW = False
+    LOADS = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +61,7 @@ class ChangedScreen(ListScreen[Change]):
             text_column(change_list.ENGINE, 12, 110),
             Column("change", 13, _what, value=common(_word)),
             Column("status", 24, _status, value=common(lambda change: change.new or "")),
-            text_column(change_list.SUBJECT, 0),
+            text_column(change_list.TITLE, 0),
             text_column(change_list.WHO, 24, 150, title="by"),
         ]
 

@@ -159,10 +159,11 @@ class Completion(Suggester):
 class ListScreen(FilterScreen, Generic[T]):
     """Page with a table of records that can be filtered, sorted, grouped, marked.
 
-    ``PREVIEW``: lines about the row under the cursor are beside or below the list.
+    ``PREVIEW``: lines about the row under the cursor are beside or below the list. ``LOADS``: its end loads more.
     """
 
     PREVIEW = True
+    LOADS = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,6 +215,7 @@ class ListScreen(FilterScreen, Generic[T]):
 
     async def read_more(self) -> None:
         """Read older records, which the end of the list loads. Raises DatabaseError."""
+        raise NotImplementedError
 
     # the table
 
@@ -259,7 +261,7 @@ class ListScreen(FilterScreen, Generic[T]):
 
     @on(Table.NearEnd)
     def _near_end(self) -> None:
-        if not self._fetching:
+        if self.LOADS and self.more() and not self._fetching:
             self._fetching = True
             self.run_worker(self._fetch(), group="more", exit_on_error=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from textual import on
 from textual.content import Content
@@ -23,6 +22,7 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.cells import common
 from console.tui.widgets.table import Column, Table
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
@@ -296,12 +296,6 @@ class StuckScreen(ListScreen[Item]):
             self.app.push_screen(DetailScreen(nodes[0], self.MODE))
 
 
-def _same(values: Iterable[Any]) -> Any:
-    """Return the value that all have in common, or None."""
-    different = set(values)
-    return different.pop() if len(different) == 1 else None
-
-
 def _title(row: Row[Item]) -> str:
     if isinstance(row.group, Incident):
         return row.group.title
@@ -312,10 +306,18 @@ def _severity(row: Row[Item]) -> int:
     return row.group.severity if isinstance(row.group, Incident) else max(r.finding.severity for r in row.records)
 
 
+def _engine_of(item: Item) -> str:
+    return item.finding.engine
+
+
+def _action_of(item: Item) -> str | None:
+    return item.finding.action
+
+
 def _engine(row: Row[Item]) -> str | None:
     if isinstance(row.group, Incident):
         return row.group.engine
-    engine: str | None = _same(record.finding.engine for record in row.records)
+    engine: str | None = common(_engine_of)(row)
     return engine
 
 
@@ -328,7 +330,7 @@ def _since(row: Row[Item]) -> float | None:
 def _action(row: Row[Item]) -> str | None:
     if isinstance(row.group, Incident):
         return row.group.action
-    action: str | None = _same(record.finding.action for record in row.records)
+    action: str | None = common(_action_of)(row)
     return action
 
 

@@ -7,13 +7,12 @@ from typing import Any, TypeVar
 
 from textual.content import Content
 
-from console.model.fields.field import Context, Field
+from console.model.fields.field import NOTHING, Field
 from console.model.row_list import Row
 from console.tui.widgets.table import Column
 from queries.text.safe_text import safe_text
 
 T = TypeVar("T")
-NOW = Context()
 
 
 def common(get: Callable[[T], Any]) -> Callable[[Row[T]], Any]:
@@ -27,13 +26,10 @@ def common(get: Callable[[T], Any]) -> Callable[[Row[T]], Any]:
 
 
 def text_column(field: Field[T], width: int, needs: int = 0, *, title: str = "", style: str = "") -> Column[Row[T]]:
-    """Return a column with the text that the records of a row have in common.
-
-    Of a field with several texts it is the first.
-    """
+    """Return a column with the text that the records of a row have in common."""
 
     def text(record: T) -> str:
-        return next(iter(field.texts(record, NOW)), "")
+        return field.render(record, NOTHING)[0]
 
     def cell(row: Row[T]) -> Content:
         return Content.styled(safe_text(value(row) or ""), style)

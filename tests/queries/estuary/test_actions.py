@@ -15,7 +15,6 @@ import pytest
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
-from tests.proof import one_in
 from tests.queries.builders import do, opened, outcomes_of, seen
 from tests.servers import PostgresServer, both_versions
 
@@ -76,21 +75,18 @@ async def test_wake_leaves_held_and_due_tasks(
 @both_versions
 @pytest.mark.parametrize(
     ("type_", "state", "inbox", "outcome"),
-    one_in(
-        3,
-        [
-            (1, None, None, REFUSED),
-            (1, {"status": "Idle"}, None, CHANGED),
-            (1, None, [(ZERO, {"start": PLANE})], CHANGED),
-            (32767, None, None, REFUSED),
-            (32767, '"Init"', None, REFUSED),
-            (32767, {"Waiting": {"partial": 1, "pending": 1}}, None, CHANGED),
-            (32767, {"SpawnOne": 4}, None, CHANGED),
-            (32767, '"Finished"', None, CHANGED),
-            (2, None, None, CHANGED),
-            (77, None, None, CHANGED),
-        ],
-    ),
+    [
+        (1, None, None, REFUSED),
+        (1, {"status": "Idle"}, None, CHANGED),
+        (1, None, [(ZERO, {"start": PLANE})], CHANGED),
+        (32767, None, None, REFUSED),
+        (32767, '"Init"', None, REFUSED),
+        (32767, {"Waiting": {"partial": 1, "pending": 1}}, None, CHANGED),
+        (32767, {"SpawnOne": 4}, None, CHANGED),
+        (32767, '"Finished"', None, CHANGED),
+        (2, None, None, CHANGED),
+        (77, None, None, CHANGED),
+    ],
 )
 async def test_wake_asks_twice_where_a_poll_without_a_message_fails(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, state: Any, inbox: Any, outcome: Outcome
@@ -130,24 +126,21 @@ async def test_a_suspended_task_wakes_at_a_message(estuary_db: EstuaryDb, worksp
 @both_versions
 @pytest.mark.parametrize(
     ("type_", "message"),
-    one_in(
-        3,
-        [
-            (1, "converge"),
-            (1, "disable"),
-            (1, {"preview": {"branch": "x"}}),
-            (2, {"type": "spec_published", "pub_id": "16:ba:2a:e3:8c:00:04:00"}),
-            (2, {"type": "republish", "reason": "by hand"}),
-            (2, {"type": "inferred_schema_updated"}),
-            (2, {"type": "manual_trigger", "user_id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}),
-            (3, {"type": "queued"}),
-            (8, {"initialize": {"migration_id": "16ba2ae38c000400"}}),
-            (9, {"event": "resolved"}),
-            (10, "Resume"),
-            (12, {"type": "wake"}),
-            (32767, {"value": 4}),
-        ],
-    ),
+    [
+        (1, "converge"),
+        (1, "disable"),
+        (1, {"preview": {"branch": "x"}}),
+        (2, {"type": "spec_published", "pub_id": "16:ba:2a:e3:8c:00:04:00"}),
+        (2, {"type": "republish", "reason": "by hand"}),
+        (2, {"type": "inferred_schema_updated"}),
+        (2, {"type": "manual_trigger", "user_id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}),
+        (3, {"type": "queued"}),
+        (8, {"initialize": {"migration_id": "16ba2ae38c000400"}}),
+        (9, {"event": "resolved"}),
+        (10, "Resume"),
+        (12, {"type": "wake"}),
+        (32767, {"value": 4}),
+    ],
 )
 async def test_send_takes_what_the_type_takes(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, message: Any
@@ -160,27 +153,24 @@ async def test_send_takes_what_the_type_takes(
 @both_versions
 @pytest.mark.parametrize(
     ("type_", "arguments", "reason"),
-    one_in(
-        3,
-        [
-            (2, {}, "message"),
-            (2, {"message": None}, "eof"),
-            (2, {"message": "dependency_updated"}, "LIVE_SPEC_CONTROLLER"),
-            (2, {"message": {"type": "spec_published"}}, "not a message of"),
-            (2, {"message": {"type": "republish", "reason": 3}}, "not a message of"),
-            (2, {"message": {"type": "manual_trigger", "user_id": "me"}}, "not a message of"),
-            (2, {"message": [{"type": "shard_failed"}]}, "not a message of"),
-            (2, {"message": {"type": ["shard_failed"]}}, "not a message of"),
-            (2, {"message": {"type": "wake"}}, "not a message of"),
-            (2, {"eof": True, "message": SHARD}, "eof"),
-            (2, {"message": SHARD, "sender": "me"}, "sender"),
-            (1, {"message": {"type": "converge"}}, "not a message of"),
-            (1, {"message": {"start": PLANE}}, "state"),
-            (1, {"eof": True}, "state"),
-            (10, {"message": "resume"}, "not a message of"),
-            (99, {"message": SHARD}, "unchecked"),
-        ],
-    ),
+    [
+        (2, {}, "message"),
+        (2, {"message": None}, "eof"),
+        (2, {"message": "dependency_updated"}, "LIVE_SPEC_CONTROLLER"),
+        (2, {"message": {"type": "spec_published"}}, "not a message of"),
+        (2, {"message": {"type": "republish", "reason": 3}}, "not a message of"),
+        (2, {"message": {"type": "manual_trigger", "user_id": "me"}}, "not a message of"),
+        (2, {"message": [{"type": "shard_failed"}]}, "not a message of"),
+        (2, {"message": {"type": ["shard_failed"]}}, "not a message of"),
+        (2, {"message": {"type": "wake"}}, "not a message of"),
+        (2, {"eof": True, "message": SHARD}, "eof"),
+        (2, {"message": SHARD, "sender": "me"}, "sender"),
+        (1, {"message": {"type": "converge"}}, "not a message of"),
+        (1, {"message": {"start": PLANE}}, "state"),
+        (1, {"eof": True}, "state"),
+        (10, {"message": "resume"}, "not a message of"),
+        (99, {"message": SHARD}, "unchecked"),
+    ],
 )
 async def test_send_refuses_what_would_fail_the_poll(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, arguments: Any, reason: str
@@ -420,19 +410,16 @@ async def test_drop_is_refused(
 @both_versions
 @pytest.mark.parametrize(
     ("type_", "state", "first", "made"),
-    one_in(
-        3,
-        [
-            (2, {"messages_processed": 3}, ..., None),
-            (3, None, ..., {"type": "queued"}),
-            (8, {"migration_id": PLANE}, ..., {"initialize": {"migration_id": PLANE}}),
-            (8, None, {"initialize": {"migration_id": PLANE}}, {"initialize": {"migration_id": PLANE}}),
-            (10, {"x": 1}, ..., "Resume"),
-            (12, {}, ..., {"type": "wake"}),
-            (32767, '"Finished"', {"value": 3}, {"value": 3}),
-            (99, {"x": 1}, {"any": "thing"}, {"any": "thing"}),
-        ],
-    ),
+    [
+        (2, {"messages_processed": 3}, ..., None),
+        (3, None, ..., {"type": "queued"}),
+        (8, {"migration_id": PLANE}, ..., {"initialize": {"migration_id": PLANE}}),
+        (8, None, {"initialize": {"migration_id": PLANE}}, {"initialize": {"migration_id": PLANE}}),
+        (10, {"x": 1}, ..., "Resume"),
+        (12, {}, ..., {"type": "wake"}),
+        (32767, '"Finished"', {"value": 3}, {"value": 3}),
+        (99, {"x": 1}, {"any": "thing"}, {"any": "thing"}),
+    ],
 )
 async def test_restart_starts_with_the_first_message(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, state: Any, first: Any, made: Any
@@ -468,25 +455,22 @@ async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(
 
 @pytest.mark.parametrize(
     ("type_", "columns", "arguments", "reason"),
-    one_in(
-        3,
-        [
-            (1, {"state": {**IDLE, "status": "PulumiUp1"}}, TYPED, "PulumiUp1"),
-            (1, {"state": None}, TYPED, "not recorded"),
-            (1, {"state": {"status": "Idle"}}, TYPED, "data_plane_id"),
-            (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "inbox"),
-            (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "initial state"),
-            (8, {"state": {"migration_id": PLANE}, "inbox": [sent(SHARD)]}, {}, "messages in the inbox"),
-            (1, {"state": IDLE}, {**TYPED, "first": "start"}, "decode"),
-            (2, {"beat": 10}, {}, "locked"),
-            (2, {"beat": 900}, {}, "locked"),
-            (8, {"state": None}, {}, "migration_id"),
-            (8, {"state": {"migration_id": 'x"}'}}, {}, "migration_id"),
-            (8, {"state": "[1, 2]"}, {}, "migration_id"),
-            (32767, {"state": '"Finished"'}, {}, "first"),
-            (12, {"state": {}}, {"first": "wake"}, "decode"),
-        ],
-    ),
+    [
+        (1, {"state": {**IDLE, "status": "PulumiUp1"}}, TYPED, "PulumiUp1"),
+        (1, {"state": None}, TYPED, "not recorded"),
+        (1, {"state": {"status": "Idle"}}, TYPED, "data_plane_id"),
+        (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "inbox"),
+        (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "initial state"),
+        (8, {"state": {"migration_id": PLANE}, "inbox": [sent(SHARD)]}, {}, "messages in the inbox"),
+        (1, {"state": IDLE}, {**TYPED, "first": "start"}, "decode"),
+        (2, {"beat": 10}, {}, "locked"),
+        (2, {"beat": 900}, {}, "locked"),
+        (8, {"state": None}, {}, "migration_id"),
+        (8, {"state": {"migration_id": 'x"}'}}, {}, "migration_id"),
+        (8, {"state": "[1, 2]"}, {}, "migration_id"),
+        (32767, {"state": '"Finished"'}, {}, "first"),
+        (12, {"state": {}}, {"first": "wake"}, "decode"),
+    ],
 )
 async def test_restart_is_refused(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, columns: Any, arguments: Any, reason: str
