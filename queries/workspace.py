@@ -41,7 +41,7 @@ from queries.records.change import Changes, ChangeSource
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
-from queries.write import audit_chain, audit_log, bulk_list
+from queries.write import audit_chain, audit_log, run_file
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
 from queries.write.receipts import Receipt, Receipts
@@ -54,8 +54,8 @@ LOCAL_LOG = (
     "{why}. The owner of the table grants what is missing with `unstick init --operator {role}`."
     " --local-log changes rows anyway, and writes the entries to a file of this user"
 )
-NO_REDRIVE = "a redrive needs the audit log table, and the right to write and read it: `unstick init` creates it"
-OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what a redrive needs"
+NO_RUNS = "it needs the audit log table, and the right to write and read it: `unstick init` creates it"
+OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what it needs"
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
@@ -127,7 +127,7 @@ class Workspace:
         self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
         self.audit_log_readable = False
         self.no_images = ""  # why no images of changed rows are kept, or ""
-        self.no_redrive = NO_REDRIVE  # why no redrive can be recorded, or ""
+        self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
         self.journal = Journal(database, self._file)
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
@@ -256,9 +256,9 @@ class Workspace:
         else:
             closed = (_POLICIES if state.readable else _CLOSED).format(role=self.server.role)
         self._hashed, self._has_images = state.hashed, state.images
-        self.no_redrive = "" if self.audit_log_file is None and self.audit_log_readable else NO_REDRIVE
-        if not self.no_redrive and not (state.redrive and state.images):
-            self.no_redrive = OLD_TABLE
+        self.no_runs = "" if self.audit_log_file is None and self.audit_log_readable else NO_RUNS
+        if not self.no_runs and not (state.runs and state.images):
+            self.no_runs = OLD_TABLE
         self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
 
     async def detect_again(self) -> None:
@@ -293,9 +293,9 @@ class Workspace:
         return roles.bound(self._known, {row["name"] for row in rows})
 
     @property
-    def bulks(self) -> Path:
-        """Folder with the lists of unfinished bulks, next to the local audit file."""
-        return self._file.path.parent / "bulks"
+    def runs(self) -> Path:
+        """Folder with the runs of this machine, next to the local audit file."""
+        return self._file.path.parent / "runs"
 
     async def server_problems(self, found: Sequence[Finding], unread: Mapping[str, str] | None = None) -> Findings:
         """Read the findings about the server, for all engines at once.
@@ -347,7 +347,7 @@ class Workspace:
         Also return the schemas in which triggers of these tables may find names.
 
         The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
-        an earlier chunk of the same bulk asked; its answer counts for TRUST_KEPT if only trusted roles can create
+        an earlier part of the same run asked; its answer counts for TRUST_KEPT if only trusted roles can create
         triggers on these tables. Raises DatabaseError.
         """
         if self.no_audit_log:
@@ -458,12 +458,12 @@ class Workspace:
         return entries, entries[-1].id if len(entries) == page else None
 
     async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
-        """Return the entry of the id ``name``, or the entries of that bulk, newest first.
+        """Return the entry of the id ``name``, or the entries of that run, newest first.
 
-        ``changes``: read the rows of an entry; those of a bulk are not read. Raises UnknownIdError, DatabaseError.
+        ``changes``: read the rows of an entry; those of a run are not read. Raises UnknownIdError, DatabaseError.
         """
-        if bulk_list.is_id(name):
-            what, entries = f"entry of the bulk {name}", await self._bulk_entries(name)
+        if run_file.is_id(name):
+            what, entries = f"entry of the run {name}", await self._run_entries(name)
         else:
             what, cursor = f"entry {name}", None
             if self.audit_log_readable:
@@ -471,21 +471,26 @@ class Workspace:
                     raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
                 cursor = str(int(name) + 1)  # the entry is the first one before it
             entries, _ = await self.audit_entries(cursor, 1, None, audit_log.Filter(entry=name, changes=changes))
+            if entries and entries[0].run == name:  # its beginning
+                entries = (*await self._run_entries(name), *entries)
         if not entries and self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not entries:
-            kind = MissingError if bulk_list.is_id(name) or audit_log.is_id(name) else UnknownIdError
+            kind = MissingError if run_file.is_id(name) or audit_log.is_id(name) else UnknownIdError
             raise kind(f"The audit log has no {what}. `unstick audit` lists the entries.")
         return entries
 
-    async def _bulk_entries(self, bulk: str) -> tuple[AuditLogEntry, ...]:
-        """Return the entries of a bulk, newest first, without their rows."""
+    async def _run_entries(self, run: str) -> tuple[AuditLogEntry, ...]:
+        """Return the entries of a run, newest first, without their rows.
+
+        Its beginning is not among them.
+        """
         if self.audit_log_readable:
-            return await audit_log.bulk_entries(self.database, bulk)
+            return await audit_log.run_entries(self.database, run)
         if self.audit_log_file is None:
             return ()
         entries = self.audit_log_file.entries(wanted=audit_log.Filter(changes=False))
-        return tuple(entry for entry in entries if entry.bulk == bulk)
+        return tuple(entry for entry in entries if entry.run == run)
 
     async def audit_stream(
         self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL

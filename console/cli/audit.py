@@ -21,7 +21,7 @@ from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.text import duration
 from queries.workspace import UnknownIdError, Workspace
-from queries.write import audit_chain, bulk_list
+from queries.write import audit_chain
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter
 from queries.write.receipts import LOST, Receipt
@@ -45,14 +45,14 @@ class Entries(Record):
 
 
 async def one(target: Target, name: str) -> int:
-    """Show an entry with its rows, or list the entries of a bulk.
+    """Show an entry with its rows, or list the entries of a run.
 
     ``name``: the id of either. Return the exit code.
     """
     async with opened(target, empty=True) as workspace:
         entries = await workspace.find_entries(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log_place)
-    _show(target, answer, None if bulk_list.is_id(name) else "")
+    _show(target, answer, None if len(entries) > 1 or entries[0].id != name else "")
     return 0
 
 

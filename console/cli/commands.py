@@ -23,8 +23,7 @@ EXAMPLES = """\b
 Examples:
   unstick demo                           try it on a PostgreSQL server of its own
   unstick                                open the console on psql's default database
-  unstick mydb                           ... on a database by name
-  unstick postgresql://ops@db1/app       ... by a URI, or by "host=db1 dbname=app"
+  unstick postgresql://ops@db1/app       ... on a database: a URI, a name, "host=db1 dbname=app"
   unstick @prod                          ... by the name of a context in the settings
   unstick @prod stuck                    list what is stuck there, and why
   unstick do wake ID --reason "missed"   dry run, confirm, wake
@@ -40,8 +39,8 @@ CODES = {
     4: "something is stuck (stuck --exit-code)",
     5: "the outcome is unknown",
     6: "no node was selected, and nothing was changed",
-    7: "a redrive stopped before its end",
-    8: "a redrive waits for a decision",
+    7: "a redrive stopped early",
+    8: "a redrive asks",
 }
 
 
@@ -435,8 +434,8 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
     metavar="FILE",
     help="Take the edited text of the node from a file; - is stdin.",
 )
-@click.option("--resume", metavar="BULK", help="Continue an unfinished bulk, instead of ACTION and ID.")
-@click.option("--discard", metavar="BULK", help="Discard an unfinished bulk.")
+@click.option("--resume", metavar="RUN", help="Continue a run, also one of another machine, instead of ACTION and ID.")
+@click.option("--discard", metavar="RUN", help="End a run: its other nodes are not changed.")
 @click.pass_obj
 def do(
     options: CliOptions,
@@ -455,9 +454,6 @@ def do(
 
     The ID - reads ids from stdin, one per line.
     """
-    from console.cli import do as command
-    from console.cli.selected import Source
-
     chosen = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
 
     if resume is not None or discard is not None:
@@ -474,17 +470,20 @@ def do(
             or settings.pop("wait")
         )
         if given or None not in (resume, discard):
-            raise click.UsageError(
-                "--resume and --discard accept no ACTION, ID or reason: the unfinished bulk holds them."
-            )
+            raise click.UsageError("--resume and --discard accept no ACTION, ID or reason: the run has them.")
+        from console.cli import runs
+
         if discard is not None:
-            return _run(options, lambda target: command.discard(target, discard))
-        return _run(options, lambda target: command.resume(target, str(resume), **settings))
+            return _run(options, lambda target: runs.stop(target, discard))
+        return _run(options, lambda target: runs.resume(target, str(resume), **settings))
+    from console.cli import do as command
+    from console.cli.selected import Source
+
     source = Source(ids=tuple(options.without_target(id)), filter=" ".join(filters) if filters else None, **chosen)
     sources = [source.ids or None, source.incident, source.filter, source.group]
     if action is None or sources.count(None) == len(sources):
         raise click.UsageError(
-            "An ACTION and an ID, --incident, --filter or --group are required, or --resume with the id of a bulk."
+            "An ACTION and an ID, --incident, --filter or --group are required, or --resume with the id of a run."
         )
     if sources.count(None) < len(sources) - 1 or (guards and not source.ids):
         raise click.UsageError("Give one of ID, --incident, --filter and --group; --guard only with ID.")
@@ -504,7 +503,7 @@ def do(
 def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int:
     """Undo an ENTRY of the audit log, for all of its nodes or only for the nodes ID...
 
-    ENTRY may also be the id of a bulk: then all of its entries are undone, at most 500 nodes in a transaction.
+    ENTRY may also be the id of a run: then all of its entries are undone, at most 500 nodes in a transaction.
     Restores nodes whose rows are still as the action left them. Others are skipped, with the reason. The undo is an
     entry too, so it can be undone.
     """
@@ -558,6 +557,25 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
 
 
 @unstick.command()
+@_words("run")
+@click.option("--stop", is_flag=True, help="End the RUN: its other nodes are not changed.")
+@click.pass_obj
+def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
+    """List runs, which are changes of many nodes, newest first.
+
+    With RUN, show its outcomes so far. A run can be continued from any machine: do --resume RUN.
+    """
+    from console.cli import runs as command
+
+    name = next(iter(options.exactly(None, "RUN", run)), None)
+    if name is None and stop:
+        raise click.UsageError("Name the run to stop. `unstick runs` lists them.")
+    if name is None:
+        return _run(options, command.listed)
+    return _run(options, lambda target: (command.stop if stop else command.show)(target, str(name)))
+
+
+@unstick.command()
 @_words("id")
 @click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
 @click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
@@ -591,7 +609,7 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
 def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, **settings: Any) -> int:
     """Show who changed what, when and why, newest first.
 
-    With the ID of a node or of an entry, also show the changed rows; with that of a bulk, list its entries. With
+    With the ID of a node or of an entry, also show the changed rows; with that of a run, list its entries. With
     --verify, look for entries that were removed or changed.
     """
     from console.cli import audit as command
@@ -606,7 +624,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
     if name is None or "/" in name:  # the id of a node
         return _run(options, lambda target: command.audit_log(target, name, **settings))
     if any(value is not None for value in settings.values()):
-        raise click.UsageError("The ID of an entry or a bulk takes no condition and no --format.")
+        raise click.UsageError("The ID of an entry or a run takes no condition and no --format.")
     return _run(options, lambda target: command.one(target, name))
 
 

@@ -6,7 +6,6 @@ Uses the same write path as the console.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
@@ -16,43 +15,47 @@ import msgspec
 from console.cli import prompts
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.edited import edited_plan
-from console.cli.interrupts import signals_call
+from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from console.text.pages.action import STANDBY_WAIT, certain, dry_run_page, result_page
 from console.text.spans import UNLIMITED, Spans
-from queries.actions import perform, signals, unfinished
-from queries.actions import wait as waiting
-from queries.actions.outcome_sum import OutcomeSum
+from queries.actions import perform, signals
 from queries.actions.plan import count_nodes, plan_versions
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
-from queries.db.errors import DatabaseError
+from queries.db.errors import NO_CONNECTION
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
 from queries.records.finding import OPEN
 from queries.records.node import split_id
 from queries.records.record import Record
+from queries.runs import launch, unfinished
+from queries.runs.run import Run
+from queries.runs.runner import NOT_TRIED, Decisions
+from queries.runs.steps import Step
 from queries.text.safe_text import lost_bytes
 from queries.workspace import Workspace
-from queries.write import bulk_list, undo
+from queries.write import undo
 from queries.write.audit_log import TABLE, operator
-from queries.write.bulk_list import BulkList
 
 SKIPPED, UNKNOWN, EMPTY = 3, 5, 6  # exit codes
+UNREACHABLE = "not tried: the server stayed unreachable"
 STANDBY_LOOK_S = 0.5  # between two looks at a COMMIT that may wait for a standby
 
 
 class CommitEnd(Record):
     """End of a commit.
 
-    Holds the id of an unfinished bulk, and whether waiting for the server was given up.
+    ``run``: id of the run, or "". ``left``: results of the nodes that were not reached. ``given_up``: the server did
+    not return in time.
     """
 
-    bulk: str = ""
+    run: str = ""
+    left: tuple[Result, ...] = ()
     given_up: bool = False
 
 
@@ -76,7 +79,7 @@ async def do(
         raise click.UsageError("--reason is required (audit log).")
     given_guards = _guarded(source.ids, guards)
     async with opened(target) as workspace:
-        say(*unfinished.messages(workspace))
+        say(*await unfinished.messages(workspace))
         try:
             chosen = await selected(target, workspace, source, action)
         except EmptyError as error:
@@ -88,7 +91,7 @@ async def do(
         if any(map(signals.is_session, nodes)):
             return await _signal(target, workspace, action, nodes, str(reason), preview, yes, confirm)
         reader = _reader(workspace, nodes)
-        variants = _variants(reader, action, nodes)
+        variants = variants_of(reader, action, nodes)
         given = arguments_of(variants, arguments, preview=preview)
         found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
@@ -133,60 +136,6 @@ async def _signal(
     return 1 if done is None else report(target, dry_run, done, (), end)
 
 
-async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
-    """Settle the last chunk of an unfinished bulk, run the rest, return the exit code."""
-    async with opened(target) as workspace:
-        with contextlib.closing(bulk_list.load(workspace.bulks, name, workspace.server)) as bulk:
-            head = bulk.head
-            reader = workspace.engines.get(head.label)
-            if reader is None or reader.found.schema != head.schema:
-                raise DatabaseError(
-                    f"The bulk {name} belongs to {head.label} in the schema {head.schema}, which no longer exists.",
-                    "Nothing was changed.",
-                )
-            found = await perform.recall(workspace, bulk)
-            left = bulk.left
-            if not left:
-                say(f"The bulk {name} is complete.")
-                _print(target, Outcomes(results=found))
-                return exit_code(found)
-            say(f"{head.action} in {head.label}: {len(left)} of {len(head.versions)} nodes remain. {head.reason}")
-            variants = _variants(reader, head.action, list(left))
-            again = await _dry_run_again(workspace, bulk)
-            dry_run = bulk_list.remaining(head, again, left)
-            if preview:
-                output_for(target).page(dry_run, lambda cells: page(dry_run, variants, (), cells))
-                return exit_code(dry_run.results)
-            done, end = await confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, bulk)
-            if done is None:
-                return 1
-    return report(target, dry_run, done, found, end)
-
-
-async def _dry_run_again(workspace: Workspace, bulk: BulkList) -> DryRun:
-    """Dry-run the remaining nodes once the interrupted transaction holds no locks."""
-    head = bulk.head
-    plan = plan_versions(workspace, head.label, head.action, bulk.left, head.titles)
-    waiting = False
-    while True:
-        again = await perform.dry_run(workspace, plan, head.reason, head.arguments)
-        if not bulk.may_hold_locks or all(r.outcome is not Outcome.LOCKED for r in again.results):
-            return again
-        if not waiting:
-            say("Nodes are locked, perhaps by the interrupted transaction. Waiting up to 15 s for it to end.")
-        waiting = True
-        await asyncio.sleep(0.2)
-
-
-async def discard(target: Target, name: str) -> int:
-    """Discard an unfinished bulk. Return the exit code."""
-    async with opened(target, empty=True) as workspace:
-        bulk = bulk_list.load(workspace.bulks, name, workspace.server)
-        say(f"Discarded: {bulk.head.action} in {bulk.head.label}; not changed: {count_nodes(len(bulk.left), ())}.")
-        bulk.remove()
-    return 0
-
-
 async def confirm_and_commit(
     target: Target,
     workspace: Workspace,
@@ -195,9 +144,12 @@ async def confirm_and_commit(
     gone: Sequence[Result],
     yes: bool,
     confirm: str | None,
-    bulk: BulkList | None = None,
+    run: Run | None = None,
 ) -> tuple[Outcomes | None, CommitEnd]:
-    """Ask and commit. Return no outcomes if the operator declined."""
+    """Ask and commit. Return no outcomes if the operator declined.
+
+    ``run``: the run that is continued.
+    """
     possible = (
         len(dry_run.results) < len(dry_run.versions)
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
@@ -206,23 +158,21 @@ async def confirm_and_commit(
     if possible and not confirmed(target, workspace, variants, dry_run, gone, yes, confirm):
         say("Nothing was changed.")
         return None, CommitEnd()
-    if not possible:
-        if bulk is not None:
-            bulk.add_results(dry_run.results)
+    if not possible and run is None:
         return Outcomes(results=dry_run.results), CommitEnd()
-    return await _commit(workspace, dry_run, bulk)
+    return await _commit(workspace, dry_run, run)
 
 
 def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Result], end: CommitEnd) -> int:
     """Print the outcomes. Return the exit code."""
-    left = _left(dry_run, done, end)
+    left = end.left
     outcomes = Outcomes(
         results=tuple(sorted((*done.results, *others, *left), key=lambda r: r.id)),
         changes=done.changes,
         xid=done.xid,
         audit_log=done.audit_log,
         entries=done.entries,
-        bulk=end.bulk,
+        run=end.run,
         logged=done.logged,
         durability=done.durability,
     )
@@ -232,10 +182,10 @@ def report(target: Target, dry_run: DryRun, done: Outcomes, others: Sequence[Res
     if outcomes.audit_log is not None:
         say(f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}.")
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
-        names = [end.bulk] if end.bulk and len(done.entries) > 1 else done.entries
+        names = [end.run] if end.run and len(done.entries) > 1 else done.entries
         say(f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}")
-    if left and end.bulk:
-        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {target.command('do', '--resume', end.bulk)}")
+    if left and end.run:
+        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {target.command('do', '--resume', end.run)}")
     if not dry_run.wait:
         say(*_could_wait(dry_run))
     say(*_instead(target, outcomes.results))
@@ -263,7 +213,7 @@ def _reader(workspace: Workspace, nodes: Sequence[str]) -> Reader:
     return next(iter(readers.values()))
 
 
-def _variants(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
+def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]:
     """Return the action for each kind of the nodes.
 
     Raises UsageError for an unknown action.
@@ -361,39 +311,39 @@ def confirmed(
     return prompts.agreed(f"{question} Continue?")
 
 
-async def _commit(workspace: Workspace, dry_run: DryRun, bulk: BulkList | None) -> tuple[Outcomes, CommitEnd]:
-    """Commit chunk by chunk, then wait for nodes that an executor holds.
+async def _commit(workspace: Workspace, dry_run: DryRun, run: Run | None) -> tuple[Outcomes, CommitEnd]:
+    """Commit part by part, then wait for nodes that an executor holds.
 
-    Ctrl-C and SIGTERM stop between two chunks, once the outcome of the current chunk is known.
+    Ctrl-C and SIGTERM stop between two parts, once the outcome of the current one is known.
     """
-    stop = asyncio.Event()
-    total = OutcomeSum(workspace.journal)
-    end = CommitEnd()
+    decisions, before = Decisions(), len(workspace.journal.corrected)
+    if dry_run.wait and dry_run.for_now:
+        say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
+    if run is None:
+        run, runner = await launch.start(workspace, dry_run, operator(), decisions)
+    else:
+        runner = launch.proceed(workspace, run, dry_run, operator(), decisions)
+    nodes = len(dry_run.versions) if run is None else len(run.plan.members)
 
-    def interrupted() -> None:
-        stop.set()
-        say("Interrupted: waiting for the outcome of the current chunk ...")
+    def progress(step: Step) -> str:
+        done = len(runner.total.results)
+        return f"{min(done, nodes)} of {nodes}" if done and run is not None else ""
 
-    with signals_call(interrupted):
-        if dry_run.wait and dry_run.for_now:
-            say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
-        standby = asyncio.ensure_future(_standby_wait(workspace))
-        try:
-            async for progress in waiting.bulk(workspace, dry_run, operator(), stop, bulk):
-                total.add(progress.chunk)
-                end = CommitEnd(bulk=progress.bulk, given_up=progress.given_up)
-                if progress.waits is not None:
-                    say(f"Server lost, retrying in {progress.waits:.0f} s. Ctrl-C stops. {progress.error_text}")
-                elif progress.given_up:
-                    say(f"The server was unreachable for {OUTAGE_SECONDS:.0f} s. {progress.error_text}")
-                elif progress.total > perform.CHUNK_NODES:
-                    say(f"{progress.done} of {progress.total}")
-        finally:
-            standby.cancel()
-    total.correct()
-    if any(result.outcome is Outcome.LOST for result in total.results):
-        say("A failover has undone committed changes: see the nodes with the outcome lost.")
-    return total.outcomes(), end
+    standby, why = asyncio.ensure_future(_standby_wait(workspace)), NOT_TRIED
+    try:
+        await follow(runner, decisions, progress)
+    except NO_CONNECTION as error:
+        say(f"The server was unreachable for {OUTAGE_SECONDS:.0f} s. {error.line}")
+        why = UNREACHABLE
+    finally:
+        standby.cancel()
+    runner.total.correct(workspace.journal.corrected[before:])
+    if runner.lost or any(result.outcome is Outcome.LOST for result in runner.total.results):
+        say("A failover has undone committed changes. What was not changed again has the outcome lost.")
+    left = tuple(runner.unfinished(why))
+    return runner.total.outcomes(), CommitEnd(
+        run="" if run is None else run.log.id, left=left, given_up=why != NOT_TRIED
+    )
 
 
 async def _standby_wait(workspace: Workspace) -> None:
@@ -403,13 +353,6 @@ async def _standby_wait(workspace: Workspace) -> None:
         known = workspace.awaited_standbys
         await asyncio.sleep(STANDBY_LOOK_S)
     say(f"{STANDBY_WAIT.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
-
-
-def _left(dry_run: DryRun, done: Outcomes, end: CommitEnd) -> list[Result]:
-    """Return the nodes that were not tried because the commit was interrupted."""
-    tried = {result.id for result in done.results}
-    why = "not tried: the server stayed unreachable" if end.given_up else "not tried: interrupted"
-    return [Result(id=i, outcome=Outcome.REFUSED, why=why) for i in dry_run.versions if i not in tried]
 
 
 def exit_code(results: Sequence[Result]) -> int:

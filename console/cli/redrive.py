@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 
 import click
@@ -10,7 +9,7 @@ import msgspec
 
 from console.cli import do, prompts, tables
 from console.cli.arguments import arguments_of
-from console.cli.interrupts import signals_call
+from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
 from console.cli.target import opened
@@ -19,16 +18,18 @@ from console.target import Target
 from console.text import formatting
 from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED, Spans
-from queries.actions import redrive_plan, redrive_world
 from queries.actions.plan import count_nodes
-from queries.actions.redrive_plan import Run
-from queries.actions.redrive_rules import Ask, Ended, Reason, Revive, Settings, Step, parse_settings
-from queries.actions.redrive_world import Console
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
 from queries.records.dead_letter import DeadLetter
 from queries.records.record import Record
-from queries.records.redrive import RedriveReport, Redrives
+from queries.records.run import RedriveReport, Runs
+from queries.runs import launch, redrive_plan
+from queries.runs import run as runs
+from queries.runs.cohorts import Redrive, Settings, parse_settings
+from queries.runs.run import Run
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Ask, Change, Ended, Reason, Step
 from queries.workspace import Workspace
 
 STOPPED, ASKS = 7, 8  # exit codes
@@ -38,22 +39,22 @@ LISTED = 50
 class Asked(Record):
     """Options of the command, as typed. ``name``: an engine or a redrive."""
 
-    name: str | None
-    group: str | None
-    filter: str | None
-    limit: int | None
-    cohorts: str
-    pace: str | None
-    budget: str
-    wait: str
-    reason: str | None
-    arguments: tuple[str, ...]
-    preview: bool
-    yes: bool
-    confirm: str | None
-    resume: bool
-    stop: bool
-    listed: bool
+    name: str | None = None
+    group: str | None = None
+    filter: str | None = None
+    limit: int | None = None
+    cohorts: str = ""
+    pace: str | None = None
+    budget: str = ""
+    wait: str = ""
+    reason: str | None = None
+    arguments: tuple[str, ...] = ()
+    preview: bool = False
+    yes: bool = False
+    confirm: str | None = None
+    resume: bool = False
+    stop: bool = False
+    listed: bool = False
 
 
 async def redrive(target: Target, asked: Asked) -> int:
@@ -66,14 +67,15 @@ async def redrive(target: Target, asked: Asked) -> int:
         if asked.name is not None:
             raise click.UsageError("--list lists all redrives: give no name.")
         async with opened(target) as workspace:
-            found = await redrive_plan.redrives(workspace, LISTED)
-        output_for(target).answer(found, lambda: _rows(found))
+            found = await runs.listed(workspace, LISTED)
+        shown = Runs(runs=tuple(run for run in found.runs if run.kind == runs.REDRIVE))
+        output_for(target).answer(shown, lambda: rows(shown))
         return 0
     if modes:
         if asked.name is None:
             raise click.UsageError("Name the redrive. `unstick redrive --list` lists them.")
         async with opened(target) as workspace:
-            return await _continue(target, workspace, asked, asked.name)
+            return await proceed(target, workspace, await runs.load(workspace, asked.name), asked)
     if not selects:
         raise click.UsageError("--group or --filter is required, or --resume, --stop or --list.")
     if not (asked.reason or "").strip():
@@ -117,10 +119,10 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, settings: S
     if not do.confirmed(target, workspace, [action], preview.dry_run, (), asked.yes, asked.confirm, more):
         say("Nothing was changed.")
         return 1
-    run = await redrive_plan.begin(workspace, plan)
+    run = await runs.begin(workspace, plan)
     nodes = count_nodes(len(plan.members), plan.ids)
     cohorts = "cohort" if len(preview.cohorts) == 1 else "cohorts"
-    say(f"Redrive {run.fence.run}: {nodes} in {len(preview.cohorts)} {cohorts}. Ctrl-C leaves it open.")
+    say(f"Redrive {run.log.id}: {nodes} in {len(preview.cohorts)} {cohorts}. Ctrl-C leaves it open.")
     return await _run(target, workspace, run, asked)
 
 
@@ -149,26 +151,33 @@ async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple
     return workspace.named(label).label, selection, found[: asked.limit]
 
 
-async def _continue(target: Target, workspace: Workspace, asked: Asked, name: str) -> int:
-    """Resume or stop a redrive."""
-    run = await redrive_plan.load(workspace, name)
+async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) -> int:
+    """Resume or stop a redrive. Return the exit code."""
+    if run.plan.settings is None:
+        raise click.UsageError(f"{run.log.id} is no redrive: {target.command('do', '--resume', run.log.id)}")
     if asked.reason:
         run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=asked.reason))
     reader = workspace.named(run.plan.label)
     if asked.stop:
-        ending = await redrive_world.stop(workspace, run)
-        return _report(target, redrive_plan.report(run, ending.state, None))
+        ending = await launch.stop(workspace, run)
+        return _report(target, redrive_plan.report(run, redrive_of(ending), None))
     nodes = count_nodes(len(run.plan.ids), run.plan.ids)
-    say(f"Redrive {name} of {run.who}: {run.plan.action} {run.plan.selection}, {nodes}.")
+    say(f"Redrive {run.log.id} of {run.who}: {run.plan.action} {run.plan.selection}, {nodes}.")
     kind = run.plan.ids[0].partition("/")[2].partition(":")[0]
     action = reader.engine.action(run.plan.action, kind)
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
-    await redrive_plan.check_author(workspace, run, action)
+    await runs.check_author(workspace, run, action)
     if not (asked.yes or asked.confirm is not None) and not prompts.agreed("Continue it in this console?"):
         say("Nothing was changed.")
         return 1
     return await _run(target, workspace, run, asked, answered=asked.resume and asked.yes)
+
+
+def redrive_of(runner: Runner) -> Redrive:
+    """Return the state of a redrive's runner."""
+    assert isinstance(runner.state, Redrive)
+    return runner.state
 
 
 async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, answered: bool = False) -> int:
@@ -176,45 +185,39 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
 
     ``answered``: the first question is answered with "go on".
     """
-    console = Console()
-    runner = redrive_world.runner(workspace, run, console)
-    report = redrive_plan.report(run, runner.state, None)
-    said = ""
-    step: Step | None = None
+    decisions = Decisions()
+    runner = launch.redrive(workspace, run, decisions)
+    given = answered
 
-    def interrupted() -> None:
-        console.leave()
-        say("Interrupted: waiting for the outcome of the current cohort ...")
+    def report(step: Step | None) -> RedriveReport:
+        return redrive_plan.report(run, redrive_of(runner), step, runner.total.durability)
 
-    with signals_call(interrupted):
-        async with contextlib.aclosing(runner.steps()) as steps:
-            async for step in steps:
-                report = redrive_plan.report(run, runner.state, step, runner.durability)
-                text = runner.error_text or pages.line(report)
-                if text != said and (runner.error_text or not isinstance(step, Revive)):
-                    say(said := text)
-                if isinstance(step, Ask) and not console.left:
-                    if answered:
-                        answered = False
-                        console.go_on(step)
-                    elif asked.yes or not prompts.possible():
-                        break
-                    elif prompts.agreed(f"{pages.question(report)} Go on? Otherwise the redrive ends."):
-                        console.go_on(step)
-                    else:
-                        console.stop()
-                if console.left:
-                    break
-    if isinstance(step, Ask) and not console.left:
-        say(pages.question(report))
+    def line(step: Step) -> str:
+        return "" if isinstance(step, Change) else pages.line(report(step))
+
+    def answer(ask: Ask) -> bool:
+        nonlocal given
+        if given:
+            given = False
+            decisions.go_on(ask)
+        elif asked.yes or not prompts.possible():
+            return False
+        elif prompts.agreed(f"{pages.question(report(ask))} Go on? Otherwise the redrive ends."):
+            decisions.go_on(ask)
+        else:
+            decisions.stop()
+        return True
+
+    step = await follow(runner, decisions, line, answer)
+    if isinstance(step, Ask) and not decisions.left:
+        say(pages.question(report(step)))
     if not isinstance(step, Ended):
-        name = run.fence.run
-        say(f"The redrive is open. Continue: {target.command('redrive', name, '--resume')}")
-        say(f"End it: {target.command('redrive', name, '--stop')}")
-    code = _report(target, report)
+        say(f"The redrive is open. Continue: {target.command('redrive', run.log.id, '--resume')}")
+        say(f"End it: {target.command('redrive', run.log.id, '--stop')}")
+    code = _report(target, report(step))
     if isinstance(step, Ended):
         return code
-    return 130 if console.left else ASKS
+    return 130 if decisions.left else ASKS
 
 
 def _report(target: Target, report: RedriveReport) -> int:
@@ -225,19 +228,21 @@ def _report(target: Target, report: RedriveReport) -> int:
     return do.SKIPPED if any(r.outcome is not Outcome.CHANGED for r in report.skipped) else 0
 
 
-def _rows(found: Redrives) -> Iterator[str | Spans]:
-    if not found.redrives:
-        yield "No redrives."
-    rows: list[list[tables.Cell]] = [
+def rows(found: Runs) -> Iterator[str | Spans]:
+    """Yield a line for each run."""
+    if not found.runs:
+        yield "No runs."
+    cells: list[list[tables.Cell]] = [
         [
             (each.run, "bold"),
             formatting.instant(each.at),
             each.who,
-            f"{each.action} {each.selection}",
-            f"{each.revived} of {each.nodes} revived",
+            each.kind,
+            f"{each.engine} {each.action} {each.selection}".rstrip(),
+            f"{each.changed} of {each.nodes} changed",
             pages.STATES[each.state],
             pages.answers(each.answers),
         ]
-        for each in found.redrives
+        for each in found.runs
     ]
-    yield from tables.table(rows)
+    yield from tables.table(cells)

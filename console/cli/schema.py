@@ -16,7 +16,7 @@ from queries.records.detail import Detail
 from queries.records.finding import Stuck
 from queries.records.lock import Blockers
 from queries.records.node import Search
-from queries.records.redrive import RedrivePreview, RedriveReport, Redrives
+from queries.records.run import RedrivePreview, RedriveReport, RunDetail, Runs
 from queries.write.audit_chain import Verification
 
 ANSWERS: dict[str, tuple[type, ...]] = {
@@ -30,7 +30,8 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "blockers": (Blockers,),
     "do": (Outcomes, DryRun),
     "undo": (Outcomes, DryRun),
-    "redrive": (RedriveReport, RedrivePreview, Redrives),
+    "redrive": (RedriveReport, RedrivePreview, Runs),
+    "runs": (Runs, RunDetail),
     "audit": (audit.Entries, Verification),
     "changed": (Changes,),
     "grants": (grants.Grants,),
@@ -41,7 +42,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
 """Records that each command prints with ``--json``.
 
 ``do`` and ``undo`` have two, without and with --dry-run; ``audit`` without and with --verify; ``engine`` for
-check, show and new; ``redrive`` has a third for --list.
+check, show and new; ``redrive`` has a third for --list; ``runs`` without and with a run.
 """
 
 _INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers

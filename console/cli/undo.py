@@ -1,4 +1,4 @@
-"""``undo``: dry-run the undo of an entry or a bulk, show it, ask, and commit.
+"""``undo``: dry-run the undo of an entry or a run, show it, ask, and commit.
 
 Uses the same write path as ``do``.
 """
@@ -28,7 +28,7 @@ async def undo(
     yes: bool,
     confirm: str | None,
 ) -> int:
-    """Undo an entry or a bulk. Return the exit code."""
+    """Undo an entry or a run. Return the exit code."""
     if not (reason or "").strip():
         raise click.UsageError("--reason is required (audit log).")
     async with opened(target) as workspace:

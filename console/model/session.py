@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from console.model import flow, incident_list
 from console.model.refresh_clock import LOAD_SHARE, RefreshClock
-from queries.actions import unfinished
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
@@ -26,13 +25,14 @@ from queries.records.action import DryRun
 from queries.records.finding import Finding, Incident, SkippedFinding
 from queries.records.node import Count, Node
 from queries.records.snapshot import Part
+from queries.runs import unfinished
 from queries.snapshot import snapshot, with_samples
 from queries.text import shell
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:
     from console.config import Context
-    from console.model.bulk_run import BulkRun
+    from console.model.run_work import RunWork
 
 SLOWER = 5  # findings are read at every fifth interval
 QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
@@ -134,7 +134,7 @@ class Session:
         self._backoff = Backoff()
         self._loop: asyncio.Task[object] | None = None
         self._since = 0.0
-        self.works: list[BulkRun] = []
+        self.works: list[RunWork] = []
 
     @property
     def polls(self) -> tuple[int, ...]:
@@ -383,7 +383,7 @@ class Session:
         else:
             await self.workspace.detect()  # another server may answer now: a standby, or one with other privileges
         self.link, self.error_text = Link.LIVE, ""
-        self.notice = self.notice or "  ".join(unfinished.messages(self.workspace))
+        self.notice = self.notice or "  ".join(await unfinished.messages(self.workspace))
         self._backoff.reset()
         self._run_all()
         self.changed()
@@ -536,19 +536,19 @@ class Session:
 
     # changing
 
-    def carry_out(self, dry_run: DryRun) -> BulkRun:
+    def carry_out(self, dry_run: DryRun) -> RunWork:
         """Commit a dry run in its own task, which continues when the screen is closed."""
-        from console.model.bulk_run import BulkRun
+        from console.model.run_work import RunWork
 
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
-        work = BulkRun(self.workspace, dry_run, lambda: self.changed())
+        work = RunWork(self.workspace, lambda: self.changed(), dry_run=dry_run)
         self.works.append(work)
         return work
 
     def unseen(self) -> list[str]:
         """Return a line for each run whose result was not on the screen."""
-        return [f"{work.dry_run.action}: {work.summary}" for work in self.works if not work.seen]
+        return [f"{work.action}: {work.summary}" for work in self.works if not work.seen]
 
     async def close(self) -> None:
         """Stop runs between two chunks, wait for them, and close the connections."""
@@ -556,7 +556,7 @@ class Session:
             self._loop.cancel()
             await asyncio.wait([self._loop])
         for work in self.works:
-            work.stop()
+            work.leave()
         if self.works:
             await asyncio.wait([work.task for work in self.works], timeout=SETTLE)
         if self.workspace is not None:

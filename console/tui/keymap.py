@@ -143,7 +143,7 @@ FOUND = (
 )
 
 AUDIT_LOG = (
-    Key("audit.undo", "U", "screen.undo", "undo", "Undo an entry or its bulk, where nothing has changed since", 20),
+    Key("audit.undo", "U", "screen.undo", "undo", "Undo an entry or its run, where nothing has changed since", 20),
     Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),
 )
 

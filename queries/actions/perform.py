@@ -7,7 +7,7 @@ run then rolls back. A commit compares the first copy with the dry run's. Nodes 
 with its reason; the others continue.
 
 If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
-:mod:`queries.actions.wait` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
+:mod:`queries.runs` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
 wait. ``rows`` may take ``copied``, the keys of the first copy, to find rows that were reached through a deleted row.
 
 An action that takes work from an owner may have ``witnesses``: one row for each sign of life or death of the owner,
@@ -18,18 +18,15 @@ node whose owner has shown a sign of life since. ``dry_run`` is the time of the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
 
 from queries.actions import signals
-from queries.actions.bulk import Bulk, Chunk, Progress
-from queries.actions.outcome_sum import OutcomeSum, least_certain
 from queries.actions.plan import Plan, current_reader, plan_versions, recorded
 from queries.contract.engine import Engine
 from queries.contract.server_spec import LABEL
@@ -58,12 +55,12 @@ from queries.records.action import (
     Result,
     RowChange,
     Undo,
-    titled,
+    least_certain,
 )
-from queries.records.audit import BULK, OTHERS, AuditLogEntry
+from queries.records.audit import OTHERS, RUN, AuditLogEntry
+from queries.records.record import Record
 from queries.workspace import Workspace
-from queries.write import audit_log, blast_radius, commit_status, failover, gate, redrive_log, transaction_mark, undo
-from queries.write import bulk_list as bulk_lists
+from queries.write import audit_log, blast_radius, commit_status, gate, transaction_mark, undo
 from queries.write.action_transaction import (
     POLICY,
     ActionTransaction,
@@ -72,11 +69,8 @@ from queries.write.action_transaction import (
     Request,
     unchanged,
 )
-from queries.write.bulk_list import BulkList
 from queries.write.bulk_transaction import BulkTransaction, IrregularError
-from queries.write.redrive_log import Fence
-
-__all__ = ("CHUNK_NODES", "Progress", "bulk", "commit", "dry_run", "recall", "statements")
+from queries.write.run_log import OpenRun
 
 CHUNK_NODES = 500
 LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
@@ -84,7 +78,6 @@ NARROWING = 10.0  # seconds for a chunk, including the halving that finds the no
 
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 UNCHANGED = "Nothing was changed."
-RECALLED = "committed before the console ended (transaction {xid})"
 UNREPLICATED = (
     "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
     "failover may lose it"
@@ -104,7 +97,7 @@ async def dry_run(
     Of more than 500 nodes, the first 500 are dry-run. ``measures``: also measure the blast radius. Raises DatabaseError
     if the server cannot be queried.
     """
-    _check_storable(reason, arguments)
+    check_storable(reason, arguments)
     operator = audit_log.operator()
     await _check_encoding(workspace, reason, arguments, operator)
     if plan.label == LABEL:
@@ -169,135 +162,75 @@ def _shown(dry_run: DryRun) -> gate.Shown:
     return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others, operator=dry_run.operator)
 
 
-async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
-    """Commit what was dry-run, guarded by what was seen.
+class Part(Record):
+    """Outcomes of a part of a change.
 
-    Raises no error for what may have been committed.
+    ``left``: unchanged nodes to try again, with their versions: the server was lost before they changed. ``error_text``
+    is the reason, or why outcomes are unknown. ``unrecorded``: skipped nodes that no audit log entry names.
     """
-    total = OutcomeSum(workspace.journal)
-    async for progress in bulk(workspace, dry_run, operator, asyncio.Event()):
-        total.add(progress.chunk)
-    total.correct()
-    return total.outcomes()
+
+    outcomes: Outcomes
+    left: dict[str, str]
+    unrecorded: tuple[Result, ...] = ()
+    error_text: str = ""
 
 
-def bulk(
+async def commit_part(
     workspace: Workspace,
     dry_run: DryRun,
     operator: audit_log.Operator,
-    stop: asyncio.Event,
-    bulk_list: BulkList | None = None,
-) -> AsyncGenerator[Progress]:
-    """Commit what was dry-run in chunks, one transaction each.
+    *,
+    over: str = "write",
+    run: OpenRun | None = None,
+    part: int | None = None,
+) -> Part:
+    """Commit what was dry-run, in one transaction for each SQL script.
 
-    They have at most 500 nodes, or 1,000 if their rows stay on the server. ``stop`` starts no further chunk. Nodes that
-    the dry run skipped are skipped, because the operator did not see what would change. If the action's nodes are
-    independent, a second chunk may run at the same time over the connection for reading. More than one chunk: a lost
-    server is waited for, and the list of nodes is kept on disk until all have an outcome. ``bulk_list`` is that list if
-    an earlier bulk is resumed. Raises DatabaseError if the list cannot be written.
+    ``over``: the connection. ``run``: the run that it is a part of; ``part``: its number in a redrive. Errors become
+    outcomes, but for OvertakenError: another console continues the run.
     """
-    if dry_run.engine == LABEL:
-        return _signals(workspace, dry_run, operator)
-    if bulk_list is None and len(dry_run.versions) > CHUNK_NODES:
-        schema = workspace.engines[dry_run.engine].found.schema
-        bulk_list = bulk_lists.create(workspace.bulks, workspace.server, schema, dry_run)
-    pieces = _pieces(workspace, dry_run, operator)
-    return Bulk(workspace, _committed, pieces, len(dry_run.versions), stop, bulk_list).steps()
-
-
-async def commit_part(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator, fence: Fence) -> Chunk:
-    """Commit what was dry-run, at most 500 nodes, as a part of a redrive.
-
-    Does not wait for a lost server: ``left`` has the nodes to try again. Raises OvertakenError if another console
-    continues the redrive.
-    """
-    chunks = []
-    for piece in _pieces(workspace, dry_run, operator):
-        if isinstance(piece, Outcomes):
-            chunks.append(Chunk(outcomes=piece, left={}))
-        else:
-            request = msgspec.structs.replace(piece[0], fence=fence)
-            chunks.append(await _committed(workspace, request, piece[1]))
-    return Chunk(
-        outcomes=Outcomes(
-            results=tuple(result for chunk in chunks for result in chunk.outcomes.results),
-            changes=tuple(change for chunk in chunks for change in chunk.outcomes.changes),
-            entries=tuple(entry for chunk in chunks for entry in chunk.outcomes.entries),
-            durability=least_certain(chunk.outcomes.durability for chunk in chunks),
-        ),
-        left={i: version for chunk in chunks for i, version in chunk.left.items()},
-        error_text=next((chunk.error_text for chunk in chunks if chunk.error_text), ""),
-    )
-
-
-async def _signals(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> AsyncGenerator[Progress]:
-    _check_storable(dry_run.reason, dry_run.arguments)
-    total = len(dry_run.versions)
-    yield Progress(done=total, total=total, chunk=await signals.commit(workspace, dry_run, operator))
-
-
-async def recall(workspace: Workspace, bulk_list: BulkList) -> tuple[Result, ...]:
-    """Resolve the chunks of an unfinished bulk that have no outcome.
-
-    After a failover, all its chunks are checked. If the server cannot report a chunk's status, its nodes stay in the
-    list. The guard skips those that were changed, because their version is another. Raises DatabaseError.
-    """
-    results: list[Result] = []
-    unknown = bulk_list.open
-    for chunk in bulk_list.chunks:
-        if chunk not in unknown and chunk.mark.history == workspace.server.history:
-            continue
-        status = await commit_status.recalled_status(
-            workspace.database, chunk.mark, chunk.entry, table=workspace.audit_log_file is None
-        )
-        found: list[Result] = []
-        if chunk not in unknown and status == commit_status.ABORTED:
-            ids = [i for i in chunk.ids if i in bulk_list.results and bulk_list.results[i].outcome is Outcome.CHANGED]
-            found = [Result(id=i, outcome=Outcome.LOST, why=failover.LOST) for i in ids]
-        elif chunk in unknown and status == commit_status.COMMITTED:
-            found = [Result(id=i, outcome=Outcome.CHANGED, why=RECALLED.format(xid=chunk.mark.xid)) for i in chunk.ids]
-        if found:
-            bulk_list.add_results(found)
-            results += found
-        if workspace.audit_log_file is not None and (found or status == commit_status.ABORTED):
-            aborted = [Result(id=i, outcome=Outcome.UNSENT, why=commit_status.ROLLED_BACK) for i in chunk.ids]
-            with contextlib.suppress(DatabaseError):
-                named = titled(found or aborted, chunk.entry.titles)
-                workspace.audit_log_file.append(msgspec.structs.replace(chunk.entry, results=named), intended=False)
-    return tuple(results)
-
-
-def _pieces(
-    workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator
-) -> Iterator[Outcomes | tuple[Request, dict[str, str]]]:
-    """Yield a request for each chunk, and the outcomes of skipped nodes.
-
-    The plan is made when the first piece is read: the bulk waits until the server accepts changes before that.
-    """
-    _check_storable(dry_run.reason, dry_run.arguments)
-    skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED}
+    skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
     shown = _shown(dry_run)
     plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= plan.refused
+    done: list[ActionTransaction] = []
+    for plain, nodes in _requests(
+        workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
+    ):
+        request = msgspec.structs.replace(
+            plain,
+            verdicts={i: verdicts[i] for i in nodes if i in verdicts},
+            dry_run=dry_run.at,
+            shown=shown,
+            steady=dry_run.steady if dry_run.waited else None,
+            over=over,
+            run=run,
+            part=part,
+        )
+        done += await _attempt(workspace, request, nodes, commit=True)
+    return _part(workspace, skipped.values(), done)
+
+
+def part_nodes(workspace: Workspace, label: str, name: str, versions: Mapping[str, str]) -> int:
+    """Return how many nodes that were not dry-run one transaction may have."""
+    plan = plan_versions(workspace, label, name, versions)
+    reader = current_reader(workspace, label)
     stays = workspace.audit_log_file is None and all(
-        BulkTransaction.is_possible(current_reader(workspace, plan.label), action) for action in plan.actions.values()
+        BulkTransaction.is_possible(reader, action) for action in plan.actions.values()
     )
-    for chunk in _chunks(dry_run, CHUNK_NODES * LARGE if stays else CHUNK_NODES):
-        if results := tuple(skipped[i] for i in chunk if i in skipped):
-            yield Outcomes(results=results)
-        eligible = [i for i in chunk if i in versions]
-        for plain, part in _requests(
-            workspace, plan, eligible, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
-        ):
-            known = {i: verdicts[i] for i in part if i in verdicts}
-            request = msgspec.structs.replace(plain, verdicts=known, dry_run=dry_run.at, shown=shown)
-            yield (msgspec.structs.replace(request, steady=dry_run.steady) if dry_run.waited else request), part
+    return CHUNK_NODES * LARGE if stays else CHUNK_NODES
 
 
-def _chunks(dry_run: DryRun, most: int) -> Iterator[list[str]]:
-    """Yield at most 500 nodes at a time, in an undo those of one entry.
+def are_independent(workspace: Workspace, dry_run: DryRun) -> bool:
+    """Return True if two parts may be changed at the same time."""
+    actions = plan_versions(workspace, dry_run.engine, dry_run.action, dry_run.versions).actions
+    return all(action.independent for action in actions.values()) and len({a.script for a in actions.values()}) == 1
+
+
+def parts(dry_run: DryRun, most: int) -> Iterator[tuple[str, ...]]:
+    """Yield the nodes of each transaction: at most 500, in an undo of one entry.
 
     ``most``: of the nodes that were not dry-run.
     """
@@ -306,14 +239,14 @@ def _chunks(dry_run: DryRun, most: int) -> Iterator[list[str]]:
     shown = {*dry_run.row_digests, *(result.id for result in dry_run.results)}
     for node_id, version in dry_run.versions.items():
         if len(chunk) == size or (chunk and dry_run.action == undo.NAME and version != before):
-            yield chunk
+            yield tuple(chunk)
             chunk = []
         if not chunk:
             size = CHUNK_NODES if node_id in shown else most
         chunk.append(node_id)
         before = version
     if chunk:
-        yield chunk
+        yield tuple(chunk)
 
 
 def statements(engine: Engine, action: Action) -> str:
@@ -357,7 +290,7 @@ def _requests(
     return requests
 
 
-def _check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
+def check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
     """Raise DatabaseError if the audit log cannot store reason and arguments."""
     if not reason.strip():
         raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
@@ -410,27 +343,24 @@ def _storable(value: object) -> bool:
         return False
 
 
-async def _committed(workspace: Workspace, request: Request, versions: dict[str, str]) -> Chunk:
-    """Commit one chunk. Errors become outcomes."""
-    parts = await _attempt(workspace, request, versions, commit=True)
-    xids = [p.xid for p in parts if p.xid]
-    left = {i: version for p in parts for i, version in p.retry.items()}
-    results = sorted((r for p in parts for r in p.results()), key=lambda r: r.id)
-    if request.bulk_list is not None and request.bulk_list.may_hold_locks:
-        left |= {r.id: versions[r.id] for r in results if r.outcome is Outcome.LOCKED}
+def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[ActionTransaction]) -> Part:
+    """Return the outcomes of transactions and of nodes that were skipped before."""
+    xids = [each.xid for each in done if each.xid]
+    left = {i: version for each in done for i, version in each.retry.items()}
+    unrecorded = (*skipped, *(r for each in done if not each.xid for r in each.results()))
+    results = sorted((*unrecorded, *(r for each in done if each.xid for r in each.results())), key=lambda r: r.id)
     outcomes = Outcomes(
         results=tuple(results),
-        changes=tuple(c for p in parts if p.unsettled is None for c in p.copies),
+        changes=tuple(c for each in done for c in each.copies),
         xid=" ".join(xids) or None,
         audit_log=workspace.audit_log_place if xids else None,
-        entries=tuple(p.entry_id for p in parts if p.xid and p.entry_id),
-        for_now=tuple(i for p in parts for i in p.for_now),
-        durability=least_certain(p.durability for p in parts),
-        logged=sum(len(p.live) for p in parts if p.xid and isinstance(p, BulkTransaction)),
+        entries=tuple(each.entry_id for each in done if each.xid and each.entry_id),
+        for_now=tuple(i for each in done for i in each.for_now),
+        durability=least_certain(each.durability for each in done),
+        logged=sum(len(each.live) for each in done if each.xid and isinstance(each, BulkTransaction)),
     )
-    unsettled = tuple(p.unsettled for p in parts if p.unsettled is not None)
     error_text = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")
-    return Chunk(outcomes=outcomes, left=left, error_text=error_text, unsettled=unsettled)
+    return Part(outcomes=outcomes, left=left, unrecorded=unrecorded, error_text=error_text)
 
 
 async def _attempt(
@@ -446,8 +376,8 @@ async def _attempt(
     try:
         await _transact(workspace, request, action_transaction, commit=commit, limit=limit)
     except IrregularError:
-        assert request.bulk_list is not None  # or it does not suit
-        request.bulk_list.irregular = True
+        assert request.run is not None  # or it does not suit
+        request.run.irregular = True
         return await _attempt(workspace, request, versions, commit=commit, until=until)
     except GuardMissedError as error:
         rest = {i: v for i, v in versions.items() if i not in error.missed}
@@ -566,10 +496,10 @@ async def _transact(
     detected = request.reader.found
     tables = detected.changed(request.action.privileges)
     async with database.writing(detected.action_schema, request.over, limit, tables) as transaction:
-        if request.fence is not None:
-            await redrive_log.guard(transaction, request.fence)
+        if request.run is not None:
+            await request.run.guard(transaction)
         await action_transaction.load(transaction, file)
-        again = request.bulk_list is not None
+        again = request.run is not None
         why, path = await workspace.admit(request.reader, action_transaction.action, transaction, again=again)
         if why:
             action_transaction.skip_all(Outcome.REFUSED, why)
@@ -584,8 +514,8 @@ async def _transact(
         action_transaction.at = mark.at
         entry = _entry(request, action_transaction, mark.xid)
         await _write_entry(transaction, file, action_transaction, entry)
-        if request.bulk_list is not None:
-            request.bulk_list.add_chunk(mark, entry)
+        if request.run is not None:
+            request.run.sending(mark, entry, action_transaction)
         sent = time.monotonic()
         workspace.awaited_standbys = mark.synchronous
         try:
@@ -598,17 +528,32 @@ async def _transact(
             workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
-        gone = commit_status.DEADLINE if request.bulk_list is None else commit_status.GONE
+        gone = commit_status.DEADLINE if request.run is None else commit_status.GONE
         found = await commit_status.wait_for_status(
             database, mark, action_transaction, entry, table=file is None, gone=gone
         )
         status, caveat = found.status, UNANSWERED.format(standbys=mark.synchronous) if found.synchronous else ""
     if status != commit_status.ABORTED:
-        done = Committed(mark, action_transaction, entry, table=file is None, sent=sent, answered=time.monotonic())
+        run = "" if request.run is None else request.run.id
+        done = Committed(
+            mark, action_transaction, entry, table=file is None, sent=sent, answered=time.monotonic(), run=run
+        )
         done.settled = status == commit_status.COMMITTED
-        if not done.settled and request.bulk_list is not None:
-            done.awaited, action_transaction.unsettled = True, done
-        workspace.journal.add(done)
+        if done.settled or not run:  # a run reads its own entries again
+            workspace.journal.add(done)
+    _settle(workspace, request, action_transaction, mark, entry, status, caveat)
+
+
+def _settle(
+    workspace: Workspace,
+    request: Request,
+    action_transaction: ActionTransaction,
+    mark: transaction_mark.TransactionMark,
+    entry: AuditLogEntry,
+    status: str,
+    caveat: str,
+) -> None:
+    """Note what became of a transaction whose COMMIT was sent."""
     if status == commit_status.COMMITTED:
         action_transaction.xid, action_transaction.caveat = mark.xid, caveat
         action_transaction.durability = Durability.UNCONFIRMED if caveat else mark.durability
@@ -619,7 +564,9 @@ async def _transact(
         action_transaction.copies = ()
     else:
         action_transaction.skip_all(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
-    append_outcome(file, request, action_transaction, entry)
+    if request.run is not None and status != commit_status.UNKNOWN:
+        request.run.settled(mark, action_transaction.results() if status == commit_status.COMMITTED else ())
+    append_outcome(workspace.audit_log_file, request, action_transaction, entry)
 
 
 async def _write_entry(
@@ -650,10 +597,11 @@ def _entry(
 ) -> AuditLogEntry:
     server = action_transaction.reader.database.server
     changes = (copy.differing() for copy in action_transaction.copies)
-    named: dict[str, Any] = {redrive_log.NAME: request.fence.named()} if request.fence is not None else {}
+    named: dict[str, Any] = {}
+    if request.run is not None:
+        named[RUN] = request.run.named() if request.part is None else request.run.named(cohort=request.part)
     others = "; ".join(f"{other.words} of {other.table}" for other in action_transaction.others)
     named |= {OTHERS: others} if others else {}
-    named |= {BULK: request.bulk_list.head.id} if request.bulk_list is not None else {}
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
         at=action_transaction.at,

@@ -1,4 +1,4 @@
-"""Plan of the undo of an audit log entry, or of all entries of a bulk."""
+"""Plan of the undo of an audit log entry, or of all entries of a run."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ import msgspec
 from queries.actions.plan import Plan, plan_versions
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
-from queries.records.audit import BULK, AuditLogEntry
+from queries.records.audit import RUN, AuditLogEntry
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import undo
 
 
 async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ()) -> Plan:
-    """Plan the undo of an entry or a bulk, or of ``ids`` of its nodes only.
+    """Plan the undo of an entry or a run, or of ``ids`` of its nodes only.
 
-    ``name``: id of the entry, or of the bulk. Raises DatabaseError, UnknownIdError.
+    ``name``: id of the entry, or of the run. Raises DatabaseError, UnknownIdError.
     """
     return plan_undo(workspace, await workspace.find_entries(name), ids)
 
 
 def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:
-    """Plan the undo of ``entries``: one, or those of a bulk, newest first.
+    """Plan the undo of ``entries``: one, or those of a run, newest first.
 
     Raises DatabaseError, UnknownIdError.
     """
+    entries = [entry for entry in entries if undo.result_of(entry.results)] or entries[:1]  # without events of a run
     reader = _reader(workspace, entries[0])
     done: dict[str, tuple[str, str]] = {}  # by node: its entry and title
     for entry in entries:
         for node_id, title in undo.result_of(entry.results).items():
             done.setdefault(f"{reader.label}/{reader.local(node_id)}", (entry.id, title))
-    what = f"entry {entries[0].id}" if len(entries) == 1 else f"bulk {entries[0].bulk}"
+    what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
     wanted = [f"{reader.label}/{reader.local(i)}" for i in ids] or list(done)
     unknown = [i for i in wanted if i not in done]
     if unknown:
@@ -41,7 +42,7 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
         raise DatabaseError(f"The {what} changed no node, so there is nothing to undo.")
     versions, titles = {i: done[i][0] for i in wanted}, {i: done[i][1] for i in wanted if done[i][1]}
     plan = plan_versions(workspace, reader.label, undo.NAME, versions, titles)
-    named = {"entry": entries[0].id} if len(entries) == 1 else {BULK: entries[0].bulk}
+    named = {"entry": entries[0].id} if len(entries) == 1 else {RUN: entries[0].run}
     roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})
     undoes = f"{entries[0].action} of the {what}, by the role {', '.join(roles)}"
     return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named, undoes=undoes)

@@ -256,7 +256,7 @@ class DryRun(Record):
     """Result of an action's real SQL, run and rolled back.
 
     ``versions`` and ``row_digests`` guard the commit.
-    ``for_now``: refused nodes that an executor is working on; :mod:`queries.actions.wait` can wait for them.
+    ``for_now``: refused nodes that an executor is working on; :mod:`queries.runs` can wait for them.
     ``steady``: for each node, the state that must not change during the wait.
     ``titles``: of the nodes, for the audit log.
     ``blast_radius``: None if it was not asked for, or nothing will change.
@@ -311,6 +311,12 @@ class Durability(StrEnum):
         return self in (Durability.ASYNCHRONOUS, Durability.UNCONFIRMED)
 
 
+def least_certain(durabilities: Iterable[Durability | None]) -> Durability | None:
+    """Return the least certain durability; None if nothing was committed."""
+    order = [*Durability]
+    return max(filter(None, durabilities), key=order.index, default=None)
+
+
 class Outcomes(Record):
     """Outcomes of a commit.
 
@@ -325,6 +331,6 @@ class Outcomes(Record):
     audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing changed)
     for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
     entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
-    bulk: str = ""  # id of the bulk, which its entries have
+    run: str = ""  # id of the run, which its entries have
     logged: int = 0
     durability: Durability | None = None

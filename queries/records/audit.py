@@ -32,7 +32,7 @@ class Origin(Record):
         return server and self.database == other.database
 
 
-BULK = "bulk"  # among the arguments of an entry: the id of its bulk
+RUN = "run"  # among the arguments of an entry: the run that it is a part of, or begins
 
 OTHERS = "other_rows"  # ... the rows of other tables that were written, in words
 
@@ -59,9 +59,10 @@ class AuditLogEntry(Record):
     origin: Origin | None = None
 
     @property
-    def bulk(self) -> str:
-        """Id of the bulk that it is a part of, or ""."""
-        return str(self.arguments.get(BULK, ""))
+    def run(self) -> str:
+        """Id of the run that it is a part of, or begins; or ""."""
+        run = self.arguments.get(RUN)
+        return str(run.get("id", self.id)) if isinstance(run, dict) else ""
 
     @property
     def titles(self) -> dict[str, str]:

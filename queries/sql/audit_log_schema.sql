@@ -47,7 +47,7 @@ END $$;
 CREATE OR REPLACE TRIGGER audit_log_chain BEFORE INSERT ON unstick.audit_log FOR EACH ROW EXECUTE FUNCTION unstick.audit_log_chain();
 
 -- What an undo restores: the overwritten and deleted values as text. In a table of its own, because it may be removed earlier
--- than the log. An entry without images cannot be undone. The entry that begins a redrive has the list of its nodes here.
+-- than the log. An entry without images cannot be undone. The entry that begins a run has the list of its nodes here.
 CREATE TABLE IF NOT EXISTS unstick.audit_images (
   entry  bigint PRIMARY KEY REFERENCES unstick.audit_log (id) ON DELETE CASCADE,
   images json NOT NULL
@@ -75,11 +75,8 @@ BEGIN
 EXCEPTION WHEN feature_not_supported THEN
 END $$;
 
--- The entries of a redrive, and the beginnings of all redrives, which name no run.
-CREATE INDEX IF NOT EXISTS audit_log_redrive_idx ON unstick.audit_log ((arguments #>> '{redrive,run}'), id) WHERE arguments ? 'redrive';
-
--- A bulk has one entry for each transaction. Its undo takes them all.
-CREATE INDEX IF NOT EXISTS audit_log_bulk_idx ON unstick.audit_log ((arguments ->> 'bulk'), id) WHERE arguments ->> 'bulk' IS NOT NULL;
+-- The entries of a run, one for each transaction and event, and the beginnings of all runs, which name no id.
+CREATE INDEX IF NOT EXISTS audit_log_run_idx ON unstick.audit_log ((arguments #>> '{run,id}'), id) WHERE arguments ? 'run';
 
 CREATE INDEX IF NOT EXISTS audit_log_results_idx ON unstick.audit_log USING gin (results jsonb_path_ops);
 

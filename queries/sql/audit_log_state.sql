@@ -1,5 +1,5 @@
 -- Existence of the audit log, the right of this role to write and read it, whether its entries have hashes, the right to
--- write and read images, whether an index finds the entries of a redrive, and whether policies hide entries or images from it. The tables are found by name in the catalog,
+-- write and read images, whether an index finds the entries of a run, and whether policies hide entries or images from it. The tables are found by name in the catalog,
 -- because to_regclass fails for a role without USAGE on the schema.
 -- Indexes: pg_namespace_nspname_index, pg_class_relname_nsp_index, pg_attribute_relid_attnam_index.
 SELECT l.oid IS NOT NULL AS exists,
@@ -9,7 +9,7 @@ SELECT l.oid IS NOT NULL AS exists,
        EXISTS (SELECT FROM pg_class i
                 WHERE i.relnamespace = l.relnamespace AND i.relname = 'audit_images' AND has_schema_privilege(l.relnamespace, 'USAGE')
                   AND has_any_column_privilege(i.oid, 'INSERT') AND has_table_privilege(i.oid, 'SELECT')) AS images,
-       EXISTS (SELECT FROM pg_class x WHERE x.relnamespace = l.relnamespace AND x.relname = 'audit_log_redrive_idx') AS redrive,
+       EXISTS (SELECT FROM pg_class x WHERE x.relnamespace = l.relnamespace AND x.relname = 'audit_log_run_idx') AS runs,
        coalesce(row_security_active(l.oid), false)
          OR EXISTS (SELECT FROM pg_class i WHERE i.relnamespace = l.relnamespace AND i.relname = 'audit_images' AND row_security_active(i.oid)) AS policies
   FROM (SELECT) AS always

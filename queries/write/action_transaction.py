@@ -28,8 +28,7 @@ from queries.records.record import Record
 from queries.text.json_text import decoded, paired
 from queries.write import audit_log, gate, images, row_copies, witnesses
 from queries.write.blast_radius import Measured, Measurement
-from queries.write.bulk_list import BulkList
-from queries.write.redrive_log import Fence
+from queries.write.run_log import OpenRun
 from queries.write.transaction_mark import TransactionMark
 
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
@@ -51,12 +50,12 @@ _imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
 class Request(Record):
     """Action, arguments, and ``over``: the connection to use.
 
-    ``row_digests`` are those of the dry run, which a commit compares. ``bulk_list``: the bulk of which this is a chunk.
-    ``steady`` is set if the operator waited for the nodes, whose versions have changed since. A node is then accepted
-    in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners are those of the dry run
-    at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures the blast radius.
-    ``no_images``: why no images of the rows are kept, or "". ``keeps_values`` False: the audit log entry names the
-    changed columns without their values. ``fence``: the redrive that it is a part of. ``shown``: what the dry run did.
+    ``row_digests`` are those of the dry run, which a commit compares. ``run``: the run that it is a part of. ``part``:
+    its cohort in a redrive. ``steady`` is set if the operator waited for the nodes, whose versions have changed since.
+    A node is then accepted in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners
+    are those of the dry run at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures
+    the blast radius. ``no_images``: why no images of the rows are kept, or "". ``keeps_values`` False: the audit log
+    entry names the changed columns without their values. ``shown``: what the dry run did.
     """
 
     reader: Reader
@@ -66,7 +65,8 @@ class Request(Record):
     operator: audit_log.Operator
     row_digests: Mapping[str, str] = {}
     over: str = "write"
-    bulk_list: BulkList | None = None
+    run: OpenRun | None = None
+    part: int | None = None
     steady: Mapping[str, str | None] | None = None
     verdicts: Mapping[str, Verdict] = {}
     dry_run: float | None = None
@@ -74,7 +74,6 @@ class Request(Record):
     measures: bool = False
     no_images: str = ""
     keeps_values: bool = True
-    fence: Fence | None = None
     shown: gate.Shown = gate.Shown()
 
 
@@ -110,7 +109,6 @@ class ActionTransaction:
         self.row_digests: dict[str, str] = {}
         self.touched: tuple[str, ...] = ()  # ids that the change reached
         self.retry: dict[str, str] = {}  # ids and versions that did not change because the server was lost
-        self.unsettled: Committed | None = None  # COMMIT was sent, and the server could not report the outcome
         self.durability: Durability | None = None  # None: not committed
         self.caveat = ""  # reason noted with each changed node
         self.notes: dict[str, tuple[str, str]] = {}  # reason and detail by changed node, if there is no caveat
@@ -527,8 +525,7 @@ class ActionTransaction:
 class Committed:
     """A transaction whose COMMIT was sent.
 
-    ``sent`` and ``answered`` are monotonic times. ``awaited``: a bulk waits for ``fate`` and reports it, so no
-    correction must be recorded for it.
+    ``sent`` and ``answered`` are monotonic times. ``run``: the run that it is a part of, or "".
     """
 
     def __init__(
@@ -540,12 +537,12 @@ class Committed:
         table: bool,
         sent: float,
         answered: float,
+        run: str = "",
     ) -> None:
         self.mark, self.action_transaction, self.entry, self.table = mark, action_transaction, entry, table
         self.sent, self.answered = sent, answered
+        self.run = run
         self.settled = True  # False: the server could not report whether it was committed
-        self.awaited = False
-        self.fate = ""
 
 
 async def _fire(transaction: Transaction) -> None:

@@ -36,7 +36,7 @@ from queries.write.images import Images, StoredImages
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
 TAIL = 1 << 12  # bytes at its end that have the head of its last line
-OF_BULK = 50  # entries of a bulk that are read at a time; one has the results of 1,000 nodes
+OF_RUN = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
 _DIGEST = b',"digest":"'  # the last field of a line of the local file
@@ -77,7 +77,7 @@ def operator() -> Operator:
 class State(Record):
     """State of the audit log table.
 
-    ``images``: the table of images can be written and read. ``redrive``: an index finds the entries of a redrive.
+    ``images``: the table of images can be written and read. ``runs``: an index finds the entries of a run.
     ``policies``: row-level policies hide entries or images from this role.
     """
 
@@ -86,7 +86,7 @@ class State(Record):
     readable: bool
     hashed: bool
     images: bool
-    redrive: bool
+    runs: bool
     policies: bool
 
 
@@ -157,7 +157,7 @@ async def append(
 ) -> str:
     """Write an entry and the images of its rows in the action's own transaction.
 
-    The entry that begins a redrive has the list of its nodes instead of images. Return the id of the entry, or ""
+    The entry that begins a run has the list of its nodes instead of images. Return the id of the entry, or ""
     without images. Raises DatabaseError.
     """
     values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
@@ -212,8 +212,8 @@ async def page(
     return found, found[-1].id if len(found) == size else None
 
 
-async def bulk_entries(database: Database, bulk: str) -> tuple[AuditLogEntry, ...]:
-    """Read the entries of a bulk from the table, newest first, without their rows.
+async def run_entries(database: Database, run: str) -> tuple[AuditLogEntry, ...]:
+    """Read the entries of a run from the table, newest first, without their rows.
 
     Raises DatabaseError.
     """
@@ -221,10 +221,10 @@ async def bulk_entries(database: Database, bulk: str) -> tuple[AuditLogEntry, ..
     while True:
         cursor = found[-1].id if found else None
         async with database.reading() as transaction:
-            values = {"id": bulk, "cursor": cursor, "page": OF_BULK}
-            rows = await transaction.rows(statement("audit_log_bulk"), values)
+            values = {"id": run, "cursor": cursor, "page": OF_RUN}
+            rows = await transaction.rows(statement("run_entries"), values)
         found += map(_entry, rows)
-        if len(rows) < OF_BULK:
+        if len(rows) < OF_RUN:
             return tuple(found)
 
 
@@ -497,6 +497,12 @@ def _write(descriptor: int, data: bytes) -> None:
     """
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def note(file: File, entry: AuditLogEntry) -> None:
+    """Correct an entry of the local file. A disk error only costs the correction."""
+    with contextlib.suppress(DatabaseError):
+        file.append(entry, intended=False)
 
 
 def _unknown(result: Result) -> Result:

@@ -66,8 +66,8 @@ class BulkTransaction(ActionTransaction):
     def suits(request: Request) -> bool:
         """Return True if the server can compare the rows of a request."""
         return (
-            request.bulk_list is not None
-            and not request.bulk_list.irregular
+            request.run is not None
+            and not request.run.irregular
             and not request.row_digests  # the console compares them with its copies
             and BulkTransaction.is_possible(request.reader, request.action)
         )

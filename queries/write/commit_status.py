@@ -16,7 +16,7 @@ from queries.db.shared_sql import statement
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import audit_log
-from queries.write.action_transaction import ActionTransaction
+from queries.write.run_log import Provable
 from queries.write.transaction_mark import TransactionMark
 
 DEADLINE = 30.0  # seconds; the server aborts a transaction without a client within its idle timeout
@@ -61,7 +61,7 @@ class CommitStatus(Record):
 async def wait_for_status(
     database: Database,
     mark: TransactionMark,
-    action_transaction: ActionTransaction,
+    action_transaction: Provable,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -93,7 +93,7 @@ async def wait_for_status(
 async def status_after_failover(
     database: Database,
     mark: TransactionMark,
-    action_transaction: ActionTransaction,
+    action_transaction: Provable,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -107,19 +107,21 @@ async def status_after_failover(
     return UNKNOWN if found is None else found.status
 
 
-async def recalled_status(database: Database, mark: TransactionMark, entry: AuditLogEntry, *, table: bool) -> str:
-    """Return the status of an earlier session's transaction.
+async def recalled_status(
+    database: Database, mark: TransactionMark, entry: AuditLogEntry, *, table: bool, change: Provable | None = None
+) -> str:
+    """Return the status of a transaction that was sent before.
 
-    Its row copies are gone, so only the audit log can confirm it. Raises DatabaseError.
+    If its row copies are gone (``change`` None), only the audit log can confirm it. Raises DatabaseError.
     """
-    found = await _query(database, mark, None, entry, table=table, sure=False)
+    found = await _query(database, mark, change, entry, table=table, sure=False)
     return UNKNOWN if found is None else found.status
 
 
 async def _query(
     database: Database,
     mark: TransactionMark,
-    action_transaction: ActionTransaction | None,
+    action_transaction: Provable | None,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -145,7 +147,7 @@ async def _query(
 
 
 async def _confirmed(
-    transaction: Transaction, action_transaction: ActionTransaction | None, entry: AuditLogEntry, *, table: bool
+    transaction: Transaction, action_transaction: Provable | None, entry: AuditLogEntry, *, table: bool
 ) -> str:
     """Return the status that the audit log entry or the rows prove."""
     if table:

@@ -20,6 +20,7 @@ from queries.records.action import Outcome, Result, titled
 from queries.write import audit_log, commit_status
 from queries.write.action_transaction import Committed
 
+CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
 LOST = "lost in a failover: it was committed, but the present server does not have it. The change is gone"
 UNCONFIRMED = (
     "the server was replaced (crash or failover), and neither the audit log nor the rows show if it still has "
@@ -39,6 +40,7 @@ class Journal:
         self._file = file
         self._all: list[Committed] = []
         self._turn = asyncio.Lock()
+        self._running: set[str] = set()  # runs, which read their own entries again after a failover
 
     @property
     def place(self) -> str:
@@ -48,6 +50,17 @@ class Journal:
     def add(self, committed: Committed) -> None:
         """Add a transaction."""
         self._all.append(committed)
+
+    def begin(self, run: str) -> None:
+        """Record no corrections for the transactions of a run until its end."""
+        self._running.add(run)
+
+    async def end(self, run: str) -> None:
+        """Drop what a failover has undone during a run, which may have done it again."""
+        with contextlib.suppress(DatabaseError, TimeoutError):
+            async with asyncio.timeout(CHECK_SECONDS):
+                await self.check()
+        self._running.discard(run)
 
     @property
     def doubtful(self) -> bool:
@@ -112,7 +125,7 @@ class Journal:
 
     def _apply(self, one: Committed, fate: str) -> None:
         """Apply the status of a transaction, and correct its reported results."""
-        was, one.settled, one.fate = one.settled, True, fate
+        was, one.settled = one.settled, True
         if fate == commit_status.COMMITTED and was:
             return
         if fate == commit_status.COMMITTED:
@@ -127,7 +140,7 @@ class Journal:
             results = []  # it stays unknown
         if fate != commit_status.COMMITTED:
             self._all.remove(one)
-        if not one.awaited:
+        if one.run not in self._running:
             self.corrected += results
         if results:
             self._note(one, results)
@@ -141,5 +154,4 @@ class Journal:
         entry = msgspec.structs.replace(
             one.entry, results=tuple(corrected.get(r.id, r) for r in one.entry.results), xid=one.mark.xid
         )
-        with contextlib.suppress(DatabaseError):
-            self._file.append(entry, intended=False)
+        audit_log.note(self._file, entry)

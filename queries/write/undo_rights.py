@@ -77,8 +77,8 @@ async def author_doubts(
     return "", hidden
 
 
-async def redrive_doubts(transaction: Transaction, reader: Reader, author: str, privileges: Iterable[str]) -> str:
-    """Return why the role that began a redrive could not run it, or "".
+async def run_doubts(transaction: Transaction, reader: Reader, author: str, privileges: Iterable[str]) -> str:
+    """Return why the role that began a run could not run it, or "".
 
     ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
     """

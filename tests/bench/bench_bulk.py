@@ -9,7 +9,6 @@ these cost.
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import sys
 import time
@@ -28,6 +27,7 @@ from queries.contract.builtin import builtin
 from queries.db.database import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Outcome
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.bench.bench_load import backends, spent
@@ -145,12 +145,11 @@ async def _woken(
     connection = await asyncpg.connect(dsn)
     await connection.execute("CHECKPOINT")  # as before an UPDATE: pages that change are then written to WAL whole
     await connection.close()
-    changed = 0
     console = [psutil.Process()]
     with clocked() as waited:
         began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
-        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
-            changed += sum(result.outcome is Outcome.CHANGED for result in progress.chunk.results)
+        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        changed = sum(result.outcome is Outcome.CHANGED for result in outcomes.results)
         took, served, own = (
             time.perf_counter() - began,
             spent(serving) - server_before,

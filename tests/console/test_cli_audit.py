@@ -174,7 +174,7 @@ def test_a_list_names_what_was_touched(eternaltwin: str, tmp_path: Path) -> None
 
 def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str) -> None:
     row = RowChange(id=NODES[0], table="task", key="0", before={"status": "Blocked"}, after={"status": "Available"})
-    bulk = {"arguments": {"bulk": "b0000000a"}}
+    bulk = {"arguments": {"run": {"id": "b0000000a"}}}
 
     async def write() -> None:
         db = await EternaltwinDb.open(eternaltwin)

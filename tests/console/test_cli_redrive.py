@@ -234,8 +234,8 @@ def test_the_list_shows_who_what_and_how_it_ended(queue: Queue) -> None:
     fetch(queue.dsn, "UPDATE jobs SET status = 'failed', error = 'x' RETURNING 1")
     group = queue.run("dead", "--json").json["dead"][0]["groups"][0]["key"]
     asks = queue.redrive("--group", group, "--yes", "--wait", "0", "--reason", "again")
-    rows = queue.redrive("--list").json["redrives"]
-    assert [(r["run"], r["state"], r["revived"], r["reason"]) for r in rows] == [
+    rows = queue.redrive("--list").json["runs"]
+    assert [(r["run"], r["state"], r["changed"], r["reason"]) for r in rows] == [
         (asks.json["run"], "open", 1, "again"),
         (done.json["run"], "done", 6, "fix deployed"),
     ]
@@ -252,7 +252,7 @@ def test_its_entries_are_shown_as_others(queue: Queue) -> None:
     assert [each["action"] for each in entries] == ["redrive", "redrive", "retry", "redrive", "retry", "redrive"]
     for words in (["audit"], ["audit", "--format", "csv"], ["audit", "--format", "markdown"], ["changed"]):
         answer = queue.run(*words)
-        assert (answer.code, "redrive" in answer.out) == (0, True), words
+        assert (answer.code, "retry" in answer.out) == (0, True), words
     assert queue.run("undo", entries[0]["id"], "--yes", *REASON).code == 1
     assert queue.run("audit", "--verify").code == 0
 
@@ -315,7 +315,7 @@ def test_an_unknown_group_or_redrive(queue: Queue) -> None:
 
 def test_without_the_audit_log_table_there_is_no_redrive(queue: Queue, server: PostgresServer) -> None:
     key = queue.fill(2)
-    server.sql("DROP INDEX unstick.audit_log_redrive_idx", queue.dsn)
+    server.sql("DROP INDEX unstick.audit_log_run_idx", queue.dsn)
     old = queue.redrive("--group", key, "--yes", *REASON)
     assert old.code == 1
     assert "unstick init" in old.err

@@ -38,23 +38,28 @@ def ids(server: PostgresServer, eternaltwin: str) -> list[str]:
     return [f"eternaltwin/task:{key}" for (key,) in fetch(eternaltwin, "SELECT task_id::text FROM task ORDER BY 1")]
 
 
-def bulks(home: Path) -> list[str]:
-    return [path.stem for path in (home / "state" / "unstick" / "bulks").glob("*.jsonl")]
+def unfinished(dsn: str, home: Path) -> list[str]:
+    """Return the ids of the runs that have not ended."""
+    found = unstick("runs", "--json", dsn=dsn, home=home).json["runs"]
+    return [run["run"] for run in found if run["state"] == "open"]
 
 
-def sizes(home: Path) -> dict[str, int]:
-    """Return the size of each list. A running bulk removes its list at its end."""
-    found = {}
-    for name in bulks(home):
-        with contextlib.suppress(FileNotFoundError):
-            found[name] = (home / "state/unstick/bulks" / f"{name}.jsonl").stat().st_size
-    return found
+def recorded(dsn: str, home: Path) -> list[object]:
+    """Return what changes whenever a run records something."""
+    sizes: list[object] = []
+    for path in sorted((home / "state/unstick/runs").glob("*.jsonl")):
+        with contextlib.suppress(FileNotFoundError):  # a run removes its file at its end
+            sizes.append((path.name, path.stat().st_size))
+    if fetch(dsn, "SELECT to_regclass('unstick.audit_log') IS NOT NULL") == [(True,)]:
+        sizes += fetch(dsn, "SELECT count(*) FROM unstick.audit_log")
+    return sizes
 
 
-def killed(home: Path, rng: random.Random, *words: str) -> None:
+def killed(dsn: str, home: Path, rng: random.Random, *words: str) -> None:
     """Run a command and kill it at no particular moment of its commit."""
+    before = recorded(dsn, home)
     process = subprocess.Popen(
-        [sys.executable, "-m", "console", *words],
+        [sys.executable, "-m", "console", "-d", dsn, *words],
         cwd=ROOT,
         env=environment(home),
         stdin=subprocess.DEVNULL,
@@ -62,9 +67,8 @@ def killed(home: Path, rng: random.Random, *words: str) -> None:
         stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
-    before = sizes(home)
     while process.poll() is None and time.monotonic() < deadline:
-        if sizes(home) != before:
+        if recorded(dsn, home) != before:
             break
     time.sleep(rng.uniform(0, 0.5))
     process.kill()
@@ -78,29 +82,32 @@ def test_a_killed_bulk_is_continued(
     if place == "table":
         server.sql(audit_log.ddl(), eternaltwin)
     rng = random.Random(seed)
-    killed(tmp_path, rng, "-d", eternaltwin, "do", "wake", *ids, "-r", "missed", "--yes")
-    (name,) = bulks(tmp_path)
+    killed(eternaltwin, tmp_path, rng, "do", "wake", *ids, "-r", "missed", "--yes")
+    (name,) = unfinished(eternaltwin, tmp_path)
+    home = tmp_path if place == "file" else tmp_path / "another machine"
     for _ in range(2):
-        killed(tmp_path, rng, "-d", eternaltwin, "do", "--resume", name, "--yes")
-    if bulks(tmp_path):
-        reported = unstick("do", "wake", ids[0], "-r", "x", "--dry-run", dsn=eternaltwin, home=tmp_path)
-        # a bulk that was killed after its last outcome has no node left: the next command removes its list
-        assert (name in reported.err) == bool(bulks(tmp_path))
-    if bulks(tmp_path):
-        answer = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+        killed(eternaltwin, home, rng, "do", "--resume", name, "--yes")
+    if unfinished(eternaltwin, home):
+        reported = unstick("do", "wake", ids[0], "-r", "x", "--dry-run", dsn=eternaltwin, home=home)
+        assert f"do --resume {name}" in reported.err
+        shown = unstick("runs", name, "--json", dsn=eternaltwin, home=home).json
+        done = {r["id"] for r in shown["results"]}
+        assert shown["run"]["changed"] == len(done)
+        assert {*done, *shown["pending"]} == set(ids)
+        answer = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=home)
         assert answer.code == 0, answer.err
-        assert {r["outcome"] for r in answer.json["results"]} == {"changed"}
-    assert bulks(tmp_path) == []
+        assert {r["id"]: r["outcome"] for r in answer.json["results"]} == dict.fromkeys(ids, "changed")
+    assert unfinished(eternaltwin, home) == []
     (number,) = fetch(eternaltwin, "SELECT count(*) FROM task WHERE status = 'Available'")
     assert number == (NODES,)
-    entries = unstick("audit", "--json", "--limit", "1000", dsn=eternaltwin, home=tmp_path).json["entries"]
+    entries = unstick("audit", "--json", "--limit", "1000", dsn=eternaltwin, home=home).json["entries"]
     shown = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
     assert sorted(shown) == ids, "each once"
 
 
 def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, ids: list[str], tmp_path: Path) -> None:
-    killed(tmp_path, random.Random(1), "-d", eternaltwin, "do", "wake", *ids, "-r", "missed", "--yes")
-    (name,) = bulks(tmp_path)
+    killed(eternaltwin, tmp_path, random.Random(1), "do", "wake", *ids, "-r", "missed", "--yes")
+    (name,) = unfinished(eternaltwin, tmp_path)
 
     def do(*words: str) -> int:
         return unstick("do", *words, dsn=eternaltwin, home=tmp_path).code
@@ -113,12 +120,14 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert do("--resume", "nothing", "--yes") == 1
     assert do("--resume", "../nothing", "--yes") == 1
     asked = unstick("do", "--resume", name, dsn=eternaltwin, home=tmp_path, typed="n\n")
-    assert (asked.code, bulks(tmp_path)) == (1, [name])
+    assert (asked.code, unfinished(eternaltwin, tmp_path)) == (1, [name])
     assert re.search(r"\b\d+ of 2300 nodes", asked.err)
     dry = unstick("do", "--resume", name, "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
-    assert (dry.code, dry.json["action"], bulks(tmp_path)) == (0, "wake", [name])
-    assert do("--discard", name) == 0
-    assert bulks(tmp_path) == []
+    assert (dry.code, dry.json["action"], unfinished(eternaltwin, tmp_path)) == (0, "wake", [name])
+    shown = unstick("runs", name, dsn=eternaltwin, home=tmp_path)
+    assert f"do --resume {name}" in shown.out
+    assert unstick("runs", name, "--stop", dsn=eternaltwin, home=tmp_path).code == 0
+    assert unfinished(eternaltwin, tmp_path) == []
 
 
 def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:
@@ -135,7 +144,7 @@ def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServ
         text=True,
     )
     assert process.stderr is not None
-    while f"500 of {NODES}" not in (line := process.stderr.readline()):
+    while f" of {NODES}" not in (line := process.stderr.readline()):
         assert line, "it ended early"
     own_server.halt("immediate")
     while "Server lost, retrying in" not in (line := process.stderr.readline()):

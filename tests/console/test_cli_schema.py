@@ -85,6 +85,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     yield "undo", unstick("undo", entry, "-r", "test", "--dry-run", "--json", dsn=dsn, home=home)
     assert unstick("init", "--yes", dsn=dsn).code == 0
     yield "redrive", unstick("redrive", "--list", "--json", dsn=dsn)
+    yield "runs", unstick("runs", "--json", dsn=dsn)
 
 
 def test_answers_are_as_described(demo: str) -> None:

@@ -189,12 +189,12 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         await lose_the_server_in_a_bulk(tui, own_server)
         await tui.press("s")
         work = tui.app.session.works[0]
-        await tui.wait_for(f"do --resume {work.bulk}", "refused", "Close", "Resume")
-        done = len(work.results) - work.stopped
+        await tui.wait_for(f"do --resume {work.run_id}", "refused", "Close", "Resume")
+        done, name = len(work.results) - work.stopped, work.run_id
         assert 0 < done < 60
     own_server.start()
     async with run_tui(sixty_tasks, tmp_path) as tui:
-        await tui.wait_for("Unfinished bulk", f"{60 - done} of 60")
+        await tui.wait_for(f"Unfinished bulk {name}", "of 60 nodes are changed")
 
 
 async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from console.cli import tables
 from console.config import Config
 from console.target import Target
 from queries.contract.builtin import builtin
-from queries.write import bulk_list
+from queries.records.run import Member
+from queries.runs import run as runs
+from queries.runs.run import RunPlan
 from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, reader
@@ -77,18 +79,24 @@ def test_the_command_of_an_undo_runs(eternaltwin_demo: str, tmp_path: Path) -> N
 
 
 async def interrupted(dsn: str, home: Path) -> str:
-    """Leave the list of a bulk that was ended before its first chunk. Return its node."""
-    workspace = await opened(dsn, home)
+    """Leave a run that was ended before its first transaction. Return its node."""
+    workspace = await opened(dsn, home / "state/unstick")
     late = next(f for f in (await reader(workspace).findings()).found if f.action == "wake")
     dry_run = await dry_run_of(workspace, "wake", [late.node_id])
-    assert workspace.server is not None
-    bulk_list.create(home / "state/unstick/bulks", workspace.server, "public", dry_run).close()
+    plan = RunPlan(
+        label=dry_run.engine,
+        schema="public",
+        action="wake",
+        members=tuple(Member(id=i, version=version) for i, version in dry_run.versions.items()),
+        reason="test",
+    )
+    (await runs.begin(workspace, plan)).log.close()
     await workspace.close()
     return late.node_id
 
 
 def test_the_commands_for_an_unfinished_bulk_run(eternaltwin_demo: str, tmp_path: Path) -> None:
-    for chosen, more in (("--discard", ()), ("--resume", ("--yes",))):
+    for chosen, more in (("--stop", ()), ("--resume", ("--yes",))):
         node = asyncio.run(interrupted(eternaltwin_demo, tmp_path))
         words = ("do", "wake", node, "-r", "x", "--dry-run")
         lines = printed(unstick(*words, dsn=eternaltwin_demo, home=tmp_path).err)
@@ -122,7 +130,7 @@ def test_a_refusal_names_the_command_that_says_what_to_do(eternaltwin_demo: str)
     assert re.search(r"^  cancel +not available: ", shown.out, re.MULTILINE)
 
 
-CHANGES = re.compile(r"\bunstick (?:do|undo|redrive) [^`]*")
+CHANGES = re.compile(r"\bunstick (?:do|undo|redrive|runs) [^`]*")
 
 
 def printed(text: str) -> list[str]:

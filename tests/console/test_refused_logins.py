@@ -14,17 +14,19 @@ import pytest
 from console.cli import repeat as repeating
 from console.cli.output import Output
 from console.model.session import Session
-from queries.actions import perform, redrive_plan, redrive_world
-from queries.actions.redrive_rules import Budget, Settings
-from queries.actions.redrive_world import Console
+from queries.actions import perform
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
 from queries.db.in_turn import in_turn
+from queries.runs import launch, redrive_plan
+from queries.runs import run as runs
+from queries.runs.cohorts import Budget, Settings
+from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import OPERATOR, dry_run_of, opened, seen
+from tests.queries.builders import dry_run_of, opened, seen, steps
 from tests.servers import PostgresServer
 
 MINUTES, STEP = 300.0, 0.02
@@ -157,9 +159,9 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
     waited: list[str] = []
 
     async def bulk() -> None:
-        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
+        async for progress in steps(workspace, dry_run):
             assert not progress.done, progress
-            waited.append(progress.error_text)
+            waited.append(progress.runner.error_text)
 
     await clock.run(bulk())
     few(clock)
@@ -171,8 +173,8 @@ async def test_a_redrive_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: 
     role, workspace = jobs
     found = (await workspace.engines["agent_jobs"].dead()).dead_letters
     plan = await redrive_plan.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
-    run = await redrive_plan.begin(workspace, plan)
-    runner = redrive_world.runner(workspace, run, Console())
+    run = await runs.begin(workspace, plan)
+    runner = launch.redrive(workspace, run, Decisions())
     role.rotate()
 
     async def redrive() -> None:

@@ -1,4 +1,4 @@
-"""Undo of a bulk: all of its entries, at most 500 nodes in a transaction."""
+"""Undo of a run: all of its entries, at most 500 nodes in a transaction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from console.text.spans import Spans
 from queries.records.action import Outcome, Result, RowChange
 from queries.write import audit_log
 from tests.command import fetch, unstick
-from tests.console.test_cli_resume import FILL, PACE, bulks, killed
+from tests.console.test_cli_resume import FILL, PACE, killed, unfinished
 from tests.console.tui_driver import run_tui
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
@@ -38,10 +38,10 @@ def bulk(server: PostgresServer, eternaltwin: str, place: str, tmp_path: Path) -
     ids = [f"eternaltwin/task:{key}" for (key,) in keys]
     done = unstick("do", "wake", *ids, "-r", "wrong", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
     assert done.code == 0, done.err
-    assert f"unstick undo {done.json['bulk']}" in done.err
+    assert f"unstick undo {done.json['run']}" in done.err
     first = {change["id"] for change in done.json["changes"]}
     assert done.json["logged"] == NODES - len(first) == (NODES - 500 if place == "table" else 0)
-    return str(done.json["bulk"])
+    return str(done.json["run"])
 
 
 def test_all_entries_of_a_bulk_are_undone_and_done_again(
@@ -51,7 +51,7 @@ def test_all_entries_of_a_bulk_are_undone_and_done_again(
     (key,) = fetch(eternaltwin, "SELECT max(task_id::text) FROM task")[0]
     server.sql(f"UPDATE task SET kind = kind WHERE task_id = '{key}'", eternaltwin)
     preview = unstick("undo", bulk, "-r", "oops", "--dry-run", "--json", dsn=eternaltwin, home=tmp_path)
-    assert preview.json["arguments"] == {"bulk": bulk}
+    assert preview.json["arguments"] == {"run": bulk}
 
     undone = unstick("undo", bulk, "-r", "oops", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
     assert undone.code == 3
@@ -62,12 +62,12 @@ def test_all_entries_of_a_bulk_are_undone_and_done_again(
     assert fetch(eternaltwin, "SELECT count(*)::int FROM task_timer") == [(NODES - 1,)]
 
     log = unstick("audit", "--action", "undo", "--json", dsn=eternaltwin, home=tmp_path).json["entries"]
-    assert {e["arguments"]["bulk"] for e in log} == {undone.json["bulk"]}
+    assert {e["arguments"]["run"]["id"] for e in log} == {undone.json["run"]}
     assert {e["arguments"]["entry"] for e in log} == {e["id"] for e in wakes}
     assert len(log) == 3
     assert all(len(e["results"]) <= 500 for e in log)
 
-    again = unstick("undo", undone.json["bulk"], "-r", "no", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
+    again = unstick("undo", undone.json["run"], "-r", "no", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
     assert (again.code, len(again.json["results"])) == (0, NODES - 1)
     assert fetch(eternaltwin, STATUSES) == [("Available", NODES)]
 
@@ -85,12 +85,12 @@ def test_some_nodes_of_a_bulk_are_undone(eternaltwin: str, bulk: str, tmp_path: 
 
 def test_a_killed_undo_is_continued(server: PostgresServer, eternaltwin: str, bulk: str, tmp_path: Path) -> None:
     server.sql(PACE, eternaltwin)
-    killed(tmp_path, random.Random(1), "-d", eternaltwin, "undo", bulk, "-r", "oops", "--yes")
-    (name,) = bulks(tmp_path)
+    killed(eternaltwin, tmp_path, random.Random(1), "undo", bulk, "-r", "oops", "--yes")
+    (name,) = unfinished(eternaltwin, tmp_path)
     again = unstick("do", "--resume", name, "--yes", "--json", dsn=eternaltwin, home=tmp_path)
     assert again.code == 0, again.err
     assert {r["outcome"] for r in again.json["results"]} == {"changed"}
-    assert bulks(tmp_path) == []
+    assert unfinished(eternaltwin, tmp_path) == []
     assert fetch(eternaltwin, STATUSES) == [("Blocked", NODES)]
 
 

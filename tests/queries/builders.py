@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from queries.actions import edit, perform
 from queries.actions.plan import Plan, plan_versions
@@ -15,6 +15,10 @@ from queries.read import documents
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.records.node import Node
+from queries.runs import launch
+from queries.runs.run import Run
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Pause, Step
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL
@@ -59,7 +63,7 @@ async def do(
 ) -> Outcomes:
     """Read the versions, dry-run the action and commit it."""
     dry_run = await dry_run_of(workspace, action, ids, arguments, label)
-    return await perform.commit(workspace, dry_run, OPERATOR)
+    return await launch.commit(workspace, dry_run, OPERATOR)
 
 
 def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
@@ -111,7 +115,7 @@ def instead(old: str, new: str) -> Callable[[str], str]:
 
 async def committed(workspace: Workspace, dry_run: DryRun) -> Outcomes:
     """Commit what was dry-run."""
-    return await perform.commit(workspace, dry_run, OPERATOR)
+    return await launch.commit(workspace, dry_run, OPERATOR)
 
 
 async def undone(workspace: Workspace, done: Outcomes) -> Outcomes:
@@ -139,3 +143,39 @@ async def edits(workspace: Workspace, label: str, nodes: Iterable[Node], name: s
 def _with_a_key(text: str) -> str:
     head, brace, tail = text.rpartition("}")
     return f'{head.rstrip()}{"" if head.rstrip().endswith("{") else ","} "edited": 1.50{brace}{tail}'
+
+
+class Progress(NamedTuple):
+    """Progress of a change since the last step.
+
+    ``waits``: seconds until the next attempt to reach the server.
+    """
+
+    done: int
+    results: tuple[Result, ...]
+    waits: float | None
+    runner: Runner
+    run: Run | None
+
+
+async def steps(
+    workspace: Workspace, dry_run: DryRun, decisions: Decisions | None = None, run: Run | None = None
+) -> AsyncIterator[Progress]:
+    """Commit a dry run, or continue a run with it. Yield after each step."""
+    decisions = decisions or Decisions()
+    if run is None:
+        run, runner = await launch.start(workspace, dry_run, OPERATOR, decisions)
+    else:
+        runner = launch.proceed(workspace, run, dry_run, OPERATOR, decisions)
+    known: set[str] = set()
+
+    def progress(step: Step | None) -> Progress:
+        results = tuple(r for r in runner.total.results if r.id not in known)
+        known.update(r.id for r in results)
+        waits = step.seconds if isinstance(step, Pause) else None
+        return Progress(len(runner.total.results), results, waits, runner, run)
+
+    async with contextlib.aclosing(runner.steps()) as found:
+        async for step in found:
+            yield progress(step)
+    yield progress(None)

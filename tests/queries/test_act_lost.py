@@ -19,6 +19,7 @@ from queries.db import database
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.records.action import Outcome
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 from queries.write.images import Images
@@ -61,7 +62,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0 if failure == "late" else 5.0)
-        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
         outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
         row = await eternaltwin_db.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
@@ -137,7 +138,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(
     task = await eternaltwin_db.task()
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     await eternaltwin_db.sql("UPDATE pace SET seconds = 50")
-    at_it = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
+    at_it = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
@@ -230,13 +231,13 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
         for task, others in ((lost, 20), (forgotten, 0)):
             dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
-            outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+            outcomes = await launch.commit(workspace, dry_run, OPERATOR)
             assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
             assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
-        outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.audit_entries()
@@ -265,7 +266,7 @@ async def test_killed_in_the_middle_of_commit(own_server: PostgresServer, tmp_pa
     async with asyncio.timeout(60):
         while await eternaltwin_db.value("SHOW synchronous_standby_names") != "missing":
             await asyncio.sleep(0)
-        at_it = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
+        at_it = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
         while not await eternaltwin_db.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
             await asyncio.sleep(0)
     await eternaltwin_db.sql("ALTER SYSTEM RESET synchronous_standby_names")

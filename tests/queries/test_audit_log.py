@@ -12,9 +12,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import perform
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
+from queries.runs import launch
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -137,7 +137,7 @@ async def test_making_it_twice_changes_nothing(
     for _ in range(2):
         server.sql(audit_log.ddl(), eternaltwin)
         server.sql(audit_log.grants(role), eternaltwin)
-    assert await eternaltwin_db.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 5
+    assert await eternaltwin_db.value("SELECT count(*) FROM pg_indexes WHERE schemaname = 'unstick'") == 4
 
 
 @both_versions
@@ -232,7 +232,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert dry_run.audit_log == str(path)
     assert not path.exists(), "a dry run leaves no trace here either"
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes.audit_log == str(path)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]

@@ -18,6 +18,7 @@ from queries.db.errors import LostError
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.node import Precision
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import blast_radius
 from queries.write.blast_radius import Measurement
@@ -76,7 +77,7 @@ async def test_what_was_predicted_is_what_the_commit_does(eternaltwin_db: Eterna
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     assert {("becomes", "ready"), ("ends", "overdue_timer")} <= numbers(dry_run).keys()
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
     node = (await workspace.engines[LABEL].nodes([eternaltwin_db.id(task)])).nodes[0]
     assert node.phase == "ready"
@@ -132,7 +133,7 @@ async def test_a_read_that_fails_fails_nothing_else(
     found = reached(dry_run)
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN
     assert found["ends", "overdue_timer"].number == 1
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
 
 

@@ -19,7 +19,6 @@ from console.demo.eternaltwin.kinds import encode
 from console.demo.eternaltwin.runner import SQL, Runner, Tick
 from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
-from queries.actions import wait as waiting
 from queries.actions.plan import Plan, plan_selection, plan_versions
 from queries.db.errors import DatabaseError
 from queries.records.action import NOT_KEPT, SET, Outcome
@@ -30,7 +29,6 @@ from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.uni2work import LIVE, Uni2workDb
 from tests.queries.builders import (
-    OPERATOR,
     committed,
     dry_run_edit,
     instead,
@@ -39,6 +37,7 @@ from tests.queries.builders import (
     outcomes_of,
     planned_edit,
     seen,
+    steps,
     undone,
     why,
 )
@@ -261,8 +260,8 @@ async def test_an_edit_waits_for_the_worker(uni2work_db: Uni2workDb, uni2work_wo
     freeing = asyncio.create_task(released())
     results: dict[str, Outcome] = {}
     wanted = msgspec.structs.replace(dry_run, wait=60.0)
-    async for progress in waiting.bulk(uni2work_workspace, wanted, OPERATOR, asyncio.Event()):
-        results |= outcomes_of(progress.chunk.results)
+    async for progress in steps(uni2work_workspace, wanted):
+        results |= outcomes_of(progress.results)
     await freeing
     assert results == {node: CHANGED}
     assert json.loads((await uni2work_db.row(job))["content"])["recipient"] == 4711

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from queries.records.action import Outcome, RowChange
+from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why
@@ -221,7 +222,6 @@ async def test_restart_wants_kind_and_version_and_a_root(eternaltwin_db: Eternal
 async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(
     eternaltwin_db: EternaltwinDb, workspace: Workspace
 ) -> None:
-    from queries.actions import perform
     from tests.queries.builders import OPERATOR
 
     stale, still = await eternaltwin_db.jobs(2)
@@ -232,7 +232,7 @@ async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(
     dry_run = await dry_run_of(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
     assert (await eternaltwin_db.row(child))["revision"] == 4
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,14 +12,15 @@ import asyncpg
 import pytest
 
 from queries.actions import perform
-from queries.actions.outcome_sum import OutcomeSum
 from queries.db import database
 from queries.records.action import Outcome
+from queries.runs import launch
+from queries.runs.runner import Runner
 from queries.workspace import Workspace
-from queries.write import audit_log, failover
+from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, steps, why
 from tests.servers import PostgresServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
@@ -43,30 +45,24 @@ async def awake(dsn: str) -> set[str]:
     return {EternaltwinDb.id(row[0]) for row in rows}
 
 
-def in_file(workspace: Workspace) -> dict[str, Outcome]:
-    """Return each node's newest outcome in the local audit log."""
-    words: dict[str, Outcome] = {}
-    for entry in workspace._file.entries():
-        for result in entry.results:
-            words.setdefault(result.id, result.outcome)
-    return words
+def ever_lost(folder: Path) -> set[str]:
+    """Return the nodes that the local audit log names as lost."""
+    lines = [json.loads(line) for line in (folder / "audit_log.jsonl").read_text().splitlines() if line]
+    return {result["id"] for line in lines for result in line["results"] if result["outcome"] == LOST}
 
 
-async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, dict[str, Outcome]]]:
-    """Run a bulk action; yield the number of nodes done and corrected outcomes."""
-    total = OutcomeSum(workspace.journal)
+async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, Runner]]:
+    """Run a bulk action; yield the number of nodes done, and the runner."""
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
-        total.add(progress.chunk)
-        total.correct()
-        yield progress.done, outcomes_of(total.results)
+    async for progress in steps(workspace, dry_run):
+        yield progress.done, progress.runner
 
 
 # What a new primary does not have
 
 
 @pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
-async def test_chunks_that_a_failover_has_lost_are_reported(
+async def test_chunks_that_a_failover_has_lost_are_changed_again(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.setattr(perform, "CHUNK_NODES", 10)
@@ -74,23 +70,19 @@ async def test_chunks_that_a_failover_has_lost_are_reported(
     ids = await filled(dsn, table=place == "table")
     workspace = await opened(dsn, tmp_path)
     kept = fell = False
-    outcomes: dict[str, Outcome] = {}
-    async for done, now in bulk(workspace, ids):
-        outcomes = now
+    async for done, runner in bulk(workspace, ids):  # noqa: B007 - used after the loop
         if done >= 50 and not kept:
             kept = True
             await asyncio.to_thread(own_server.keep)
         if done >= 120 and not fell:
             fell = True
             await asyncio.to_thread(own_server.fall_back)
-    there = await awake(dsn)
-    assert {i for i, outcome in outcomes.items() if outcome is CHANGED} == there
-    lost = {i for i, outcome in outcomes.items() if outcome is LOST}
-    assert lost == set(ids) - there
-    assert len(lost) >= 50
-    assert {i for i, outcome in in_file(workspace).items() if outcome is LOST} == lost
-    assert all(r.why == failover.LOST for r in workspace.journal.corrected)
-    assert set(outcomes_of(await do(workspace, "wake", sorted(lost))).values()) == {CHANGED}, "it can be done again"
+    assert await awake(dsn) == set(ids)
+    assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
+    assert len(runner.total.results) == len(ids), "each once"
+    assert len(runner.lost) >= 50
+    assert ever_lost(tmp_path) == runner.lost
+    assert workspace.journal.corrected == [], "the run has done them again"
     await workspace.close()
 
 
@@ -121,10 +113,8 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
             await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
 
         over: asyncio.Task[None] | None = None
-        outcomes: dict[str, Outcome] = {}
         async with asyncio.timeout(120):
-            async for done, now in bulk(workspace, ids):
-                outcomes = now
+            async for done, runner in bulk(workspace, ids):  # noqa: B007 - used after the loop
                 if done >= cut and cuts:
                     cuts = False
                     await asyncio.to_thread(replica.sql, "ALTER SYSTEM SET primary_conninfo = ''")
@@ -135,12 +125,10 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                 if done >= 2 * dies and over is not None:
                     await over  # the bulk must not end before the failover
             assert over is not None
-        there = await awake(second)
-        assert {i for i, outcome in outcomes.items() if outcome is CHANGED} == there
-        lost = set(ids) - there
-        assert {i for i, outcome in outcomes.items() if outcome is LOST} == lost
-        assert bool(lost) or not seed & 2
-        assert {i for i, outcome in in_file(workspace).items() if outcome is LOST} == lost
+        assert await awake(second) == set(ids)
+        assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
+        assert bool(runner.lost) or not seed & 2
+        assert ever_lost(tmp_path) == runner.lost
         await workspace.close()
     finally:
         replica.close()
@@ -230,7 +218,7 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     dry_run = await dry_run_of(workspace, "wake", [task])
     monkeypatch.setattr(database, "GRACE", 0.5)
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()

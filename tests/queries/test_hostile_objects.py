@@ -26,6 +26,7 @@ from queries.db import database
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
 from queries.records.action import Outcome
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.proof import most_in_proof
@@ -141,7 +142,7 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
             again = await perform.dry_run(
                 workspace, plan_versions(workspace, reader.label, action.name, {one: seen[one]}), "try", arguments
             )
-            await perform.commit(workspace, again, OPERATOR)
+            await launch.commit(workspace, again, OPERATOR)
     await workspace.audit_entries()
     return changed
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
 import stat
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from queries.actions import bulk, perform, unfinished
-from queries.actions.bulk import Progress
+from queries.actions import perform
 from queries.db.database import Transaction
-from queries.db.errors import DatabaseError
-from queries.records.action import DryRun, Outcome, Result
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.records.action import Outcome, Result
+from queries.runs import launch, runner, unfinished
+from queries.runs import run as runs
+from queries.runs.runner import Decisions
 from queries.workspace import Workspace
-from queries.write import audit_log, bulk_list, commit_status
-from queries.write.bulk_list import BulkList
-from tests.db.eternaltwin import LABEL, EternaltwinDb
+from queries.write import audit_log, commit_status
+from queries.write.run_file import FileRun
+from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen, steps
 from tests.servers import PostgresServer
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -60,12 +60,6 @@ async def entered(workspace: Workspace) -> list[str]:
     return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
 
 
-def steps(
-    workspace: Workspace, dry_run: DryRun, stop: asyncio.Event | None = None, going: BulkList | None = None
-) -> AsyncIterator[Progress]:
-    return perform.bulk(workspace, dry_run, OPERATOR, stop or asyncio.Event(), going)
-
-
 @pytest.mark.parametrize("seed", most_in_proof(range(6)))
 async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServer, tmp_path: Path, seed: int) -> None:
     """Stop the server three times in one bulk action, at random moments.
@@ -91,7 +85,7 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
 
     async with asyncio.timeout(240):
         async for progress in steps(workspace, dry_run):
-            results += progress.chunk.results
+            results += progress.results
             waited += progress.waits is not None
             if outages and progress.done >= outages[0] and (down is None or down.done()):
                 outages.pop(0)
@@ -103,7 +97,7 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
     assert waited
     assert (await woken(dsn))[0] == set(ids)
     assert sorted(await entered(workspace)) == sorted(ids)
-    assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
+    assert (await runs.listed(workspace, 9, open_only=True)).runs == ()
     await workspace.close()
 
 
@@ -136,7 +130,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     monkeypatch.setattr(commit_status, "send_commit", lost)
     results, pauses = [], 0
     async for progress in steps(workspace, dry_run):
-        results += progress.chunk.results
+        results += progress.results
         if progress.waits is not None:
             pauses += 1
             if pauses == 3:
@@ -147,7 +141,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     assert (await woken(dsn))[0] == set(ids)
     assert sorted(await entered(workspace)) == sorted(ids)
     assert workspace.journal.corrected == []
-    assert list(workspace.bulks.iterdir()) == []
+    assert (await runs.listed(workspace, 9, open_only=True)).runs == ()
     await workspace.close()
 
 
@@ -157,54 +151,75 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Post
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    stop, results, pauses = asyncio.Event(), [], []
-    async for progress in steps(workspace, dry_run, stop):
-        results += progress.chunk.results
-        if progress.done == 50:
+    decisions, results, pauses, halted = Decisions(), [], [], False
+    async for progress in steps(workspace, dry_run, decisions):
+        results += progress.results
+        if progress.done >= 50 and not halted:
+            halted = True
             await asyncio.to_thread(own_server.halt, "immediate")
         if progress.waits is not None:
-            assert progress.error_text
+            assert progress.runner.error_text
             pauses.append(progress.waits)
             if len(pauses) == 2:
-                stop.set()
+                decisions.leave()
     assert len(pauses) == 2
-    done = {r.id for r in results if r.outcome is CHANGED}
-    assert {r.outcome for r in results} <= {CHANGED, Outcome.UNKNOWN}
+    done = {r.id for r in results}
+    assert {r.outcome for r in results} == {CHANGED}
+    left = {r.id: r.outcome for r in progress.runner.unfinished()}
+    assert left.keys() == set(ids) - done
+    assert set(left.values()) <= {REFUSED, Outcome.UNKNOWN}
     await asyncio.to_thread(own_server.start)
     await workspace.renew()
-    assert [len(one.left) for one in bulk_list.unfinished(workspace.bulks, workspace.server)] == [NODES - len(done)]
+    (listed,) = (await runs.listed(workspace, 9, open_only=True)).runs
+    assert listed.nodes == NODES
+    assert listed.changed >= len(done), "what was in doubt may have been committed"
 
-    with_list = bulk_list.load(workspace.bulks, progress.bulk, workspace.server)
-    recalled = await perform.recall(workspace, with_list)
-    assert {r.id for r in recalled} <= {r.id for r in results if r.outcome is Outcome.UNKNOWN}
-    done |= {r.id for r in recalled}
-    left = with_list.left
-    again = bulk_list.remaining(with_list.head, await dry_run_of(workspace, "wake", left), left)
-    rest = [r async for step in steps(workspace, again, None, with_list) for r in step.chunk.results]
-    assert sorted(r.id for r in rest) == sorted(set(ids) - done)
+    colleague = await opened(dsn, tmp_path / "another machine")
+    rest = await continued(colleague, listed.run)
+    assert sorted(r.id for r in rest) == sorted(ids)
     assert {r.outcome for r in rest} == {CHANGED}
     assert sorted(await entered(workspace)) == sorted(ids)
-    assert list(workspace.bulks.iterdir()) == []
+    assert (await runs.listed(workspace, 9, open_only=True)).runs == ()
+    await colleague.close()
     await workspace.close()
+
+
+async def continued(workspace: Workspace, name: str) -> list[Result]:
+    """Continue a run. Return the outcomes of all of its nodes."""
+    run = await runs.load(workspace, name)
+    versions = {member.id: member.version for member in run.plan.members}
+    left = (await launch.look(workspace, run)).pending
+    dry_run = await dry_run_of(workspace, "wake", {i: versions[i] for i in left})
+    found: list[Result] = []
+    async for progress in steps(workspace, dry_run, None, run):
+        found = list(progress.runner.total.results)
+    return found
 
 
 async def test_a_server_that_stays_away_is_given_up(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(runner, "OUTAGE_SECONDS", 0.5)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    last = None
-    async for progress in steps(workspace, dry_run):
-        last = progress
-        if progress.done == 50:
-            await asyncio.to_thread(own_server.halt, "immediate")
-    assert last is not None
-    assert last.given_up
-    assert list(workspace.bulks.iterdir()) == [workspace.bulks / f"{last.bulk}.jsonl"]
+    halted = False
+
+    async def change() -> None:
+        nonlocal halted
+        async for progress in steps(workspace, dry_run):
+            if progress.done >= 50 and not halted:
+                halted = True
+                await asyncio.to_thread(own_server.halt, "immediate")
+
+    with pytest.raises(NO_CONNECTION):
+        await change()
+    assert halted
+    await asyncio.to_thread(own_server.start)
+    await workspace.renew()
+    assert [each.nodes for each in (await runs.listed(workspace, 9, open_only=True)).runs] == [NODES]
     await workspace.close()
 
 
@@ -218,8 +233,8 @@ async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: 
     results, standby, promoted = [], False, False
     async with asyncio.timeout(120):
         async for progress in steps(workspace, dry_run):
-            results += progress.chunk.results
-            if progress.done == 50 and not standby:
+            results += progress.results
+            if progress.done >= 50 and not standby:
                 await asyncio.to_thread(own_server.standby)
                 standby = True
             elif progress.waits is not None and workspace.server.standby and not promoted:
@@ -231,112 +246,102 @@ async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: 
     await workspace.close()
 
 
-# The list
+# Runs in files
 
 
-async def begun(workspace: Workspace, ids: list[str]) -> BulkList:
+async def begun(workspace: Workspace, ids: list[str]) -> FileRun:
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    schema = workspace.engines[LABEL].found.schema
-    return bulk_list.create(workspace.bulks, workspace.server, schema, dry_run)
+    run, _ = await launch.start(workspace, dry_run, OPERATOR, Decisions())
+    assert run is not None
+    assert isinstance(run.log, FileRun)
+    return run.log
 
 
-async def test_a_list_is_private_locked_and_of_one_database(
+async def test_a_file_is_private_locked_and_of_one_database(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    list_ = await begun(
-        workspace, [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(3))]
-    )
-    name = list_.head.id
-    (path,) = workspace.bulks.iterdir()
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(CHUNK + 1), status="Blocked", timer=60)
+    log = await begun(workspace, [eternaltwin_db.id(task) for task in tasks])
+    (path,) = workspace.runs.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(workspace.bulks.stat().st_mode) == 0o700
+    assert stat.S_IMODE(workspace.runs.stat().st_mode) == 0o700
     with pytest.raises(DatabaseError, match="another console"):
-        bulk_list.load(workspace.bulks, name, workspace.server)
-    assert list(bulk_list.unfinished(workspace.bulks, workspace.server)) == []
-    list_.close()
-    assert [each.head.id for each in bulk_list.unfinished(workspace.bulks, workspace.server)] == [name]
-    assert any(name in line for line in unfinished.messages(workspace))
+        await runs.load(workspace, log.id)
+    assert (await runs.listed(workspace, 9)).runs == ()
+    log.close()
+    assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
+    assert any(log.id in line for line in await unfinished.messages(workspace))
 
     elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
-    assert list(bulk_list.unfinished(workspace.bulks, elsewhere.server)) == []
+    assert (await runs.listed(elsewhere, 9)).runs == ()
     with pytest.raises(DatabaseError, match="belongs to the database"):
-        bulk_list.load(workspace.bulks, name, elsewhere.server)
+        await runs.load(elsewhere, log.id)
     path.chmod(0o620)
     with pytest.raises(DatabaseError, match="can be written by other users"):
-        bulk_list.load(workspace.bulks, name, workspace.server)
+        await runs.load(workspace, log.id)
     path.chmod(0o600)
     path.rename(tmp_path / "list")
     path.symlink_to(tmp_path / "list")
     with pytest.raises(DatabaseError, match="symbolic link"):
-        bulk_list.load(workspace.bulks, name, workspace.server)
+        await runs.load(workspace, log.id)
     await elsewhere.close()
     await workspace.close()
 
 
-@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 @pytest.mark.parametrize("lines", ["all", "torn", "head"])
 async def test_a_chunk_without_an_outcome_is_asked_for(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, place: str, lines: str
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, lines: str
 ) -> None:
-    """Two chunks were committed and one was rolled back.
-
-    The journal's note of the last chunks is lost, or torn.
-    """
-    if place == "table":
-        await eternaltwin_db.sql(audit_log.ddl())
+    """The file has lost the outcome of a chunk, or all about it, or a part of a line."""
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
     ids = [eternaltwin_db.id(task) for task in tasks]
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    stop = asyncio.Event()
+    decisions = Decisions()
     async with workspace.database.reading():  # one connection only
-        async for progress in steps(workspace, dry_run, stop):
+        async for progress in steps(workspace, dry_run, decisions):
             if progress.done == 20:
-                stop.set()
-    (path,) = workspace.bulks.iterdir()
+                decisions.leave()
+    (path,) = workspace.runs.iterdir()
     kept = path.read_bytes().splitlines(keepends=True)
-    notes = [line for line in kept[1:] if line.strip()]
-    first, _, second, outcomes = notes
+    sent, _, second, outcome = [line for line in kept[1:] if line.strip()]
     content = {
-        "all": kept[0] + first + second,
-        "torn": kept[0] + first + second + outcomes[:-20],
-        "head": kept[0] + first[:-30],
+        "all": kept[0] + sent + second,
+        "torn": kept[0] + sent + second + outcome[:-20],
+        "head": kept[0] + sent[:-30],
     }[lines]
     with path.open("r+b") as file:
         file.truncate()
         file.write(content)
-    list_ = bulk_list.load(workspace.bulks, progress.bulk, workspace.server)
-    found = await perform.recall(workspace, list_)
-    left = list_.left
-    assert {r.id for r in found} | set(left) == set(ids)
-    assert len(found) == (0 if lines == "head" else 20)
-    again = bulk_list.remaining(list_.head, await dry_run_of(workspace, "wake", left), left)
-    rest = [r async for step in steps(workspace, again, None, list_) for r in step.chunk.results]
-    outcomes_ = outcomes_of([*found, *rest])
-    assert [i for i, outcome in outcomes_.items() if outcome is not CHANGED] == (
-        [i for i in ids if i not in {r.id for r in rest if r.outcome is CHANGED}] if lines == "head" else []
-    )
+    assert progress.run is not None
+    outcomes = outcomes_of(await continued(workspace, progress.run.log.id))
+    done = {eternaltwin_db.id(task) for task in tasks}
+    assert outcomes.keys() == done
+    if lines == "head":
+        assert sorted(outcomes.values()) == [CHANGED] * 10 + [REFUSED] * 20, "the dry run refuses what is awake"
+    else:
+        assert set(outcomes.values()) == {CHANGED}
     assert sorted(await entered(workspace)) == sorted(ids), "nothing was done twice"
-    assert list(workspace.bulks.iterdir()) == []
+    assert list(workspace.runs.iterdir()) == []
     await workspace.close()
 
 
-async def test_a_list_that_cannot_be_written_begins_nothing(
+async def test_a_run_that_cannot_be_written_begins_nothing(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
-    workspace.bulks.write_text("in the way")
+    workspace.runs.write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
-        await perform.commit(workspace, dry_run, OPERATOR)
+        await launch.commit(workspace, dry_run, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()
     await workspace.close()
 
 
-@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
-async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_lost(
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_what_a_failover_has_lost_of_a_run_is_done_when_it_is_continued(
     own_server: PostgresServer, tmp_path: Path, place: str
 ) -> None:
     dsn = own_server.fresh("eternaltwin")
@@ -344,22 +349,22 @@ async def test_a_bulk_that_is_continued_after_a_failover_reports_what_that_has_l
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    stop, kept, done = asyncio.Event(), False, set()
-    async for progress in steps(workspace, dry_run, stop):
-        done |= {r.id for r in progress.chunk.results}
+    decisions, kept = Decisions(), False
+    async for progress in steps(workspace, dry_run, decisions):
         if progress.done >= 50 and not kept:
             kept = True
             await asyncio.to_thread(own_server.keep)
         if progress.done >= 100:
-            stop.set()
+            decisions.leave()
+    done = {r.id for r in progress.runner.total.results}
     await workspace.close()
     await asyncio.to_thread(own_server.fall_back)
+    lost = done - (await woken(dsn))[0]
+    assert lost
     workspace = await opened(dsn, tmp_path)
-    with contextlib.closing(bulk_list.load(workspace.bulks, progress.bulk, workspace.server)) as list_:
-        found = await perform.recall(workspace, list_)
-        assert {r.outcome for r in found} == {Outcome.LOST}
-        assert {r.id for r in found} == done - (await woken(dsn))[0]
-        assert set(list_.left) == set(ids) - done
+    assert progress.run is not None
+    assert set(outcomes_of(await continued(workspace, progress.run.log.id)).values()) == {CHANGED}
+    assert (await woken(dsn))[0] == set(ids)
     await workspace.close()
 
 
@@ -367,11 +372,11 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert unfinished.messages(workspace) == []
+    assert await unfinished.messages(workspace) == []
     monkeypatch.setattr(perform, "append_outcome", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
-    await perform.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
+    await launch.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
-    assert len(unfinished.messages(again)) == 1
+    assert len(await unfinished.messages(again)) == 1
     await again.close()

@@ -15,13 +15,15 @@ from queries.actions import perform
 from queries.contract.builtin import builtin
 from queries.db.database import Database, Transaction
 from queries.records.action import DryRun, Outcome
+from queries.runs import launch
+from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
 from tests.db.estuary import digest
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof, proof
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen, steps
 from tests.servers import PostgresServer
 
 CHANGED = Outcome.CHANGED
@@ -76,7 +78,7 @@ async def test_two_chunks_side_by_side(
         return await ended(transaction)
 
     monkeypatch.setattr(commit_status, "send_commit", together)
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     await workspace.close()
     assert outcomes_of(outcomes) == dict.fromkeys(ids, CHANGED)
     assert len(ids) == 8
@@ -113,7 +115,7 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
             now -= 1
 
     monkeypatch.setattr(Database, "writing", counted)
-    await perform.commit(workspace, dry_run, OPERATOR)
+    await launch.commit(workspace, dry_run, OPERATOR)
     return most
 
 
@@ -134,7 +136,7 @@ async def test_reading_gets_its_turn_between_chunks(
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK_NODES", 4)
     order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
-    asked, done = [], []
+    asked, done, looking = [], [], False
     read, write = Database.reading, Database.writing
 
     @asynccontextmanager
@@ -158,9 +160,11 @@ async def test_reading_gets_its_turn_between_chunks(
     monkeypatch.setattr(Database, "reading", reading)
     monkeypatch.setattr(Database, "writing", writing)
     async with asyncio.TaskGroup() as group:
-        async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
-            done.append(progress.done)
-            if len(done) == 4:
+        async for progress in steps(workspace, dry_run):
+            if progress.results:
+                done.append(progress.done)
+            if len(done) == 4 and not asked and not looking:
+                looking = True
                 group.create_task(look())
                 await asyncio.sleep(0)
     meanwhile = order[asked[0] : order.index("look", asked[0])]
@@ -174,10 +178,12 @@ async def test_stop_lets_both_end(
 ) -> None:
     workspace, dry_run = many
     monkeypatch.setattr(perform, "CHUNK_NODES", 10)
-    stop, ids = asyncio.Event(), []
-    async for progress in perform.bulk(workspace, dry_run, OPERATOR, stop):
-        stop.set()
-        ids += [r.id for r in progress.chunk.results if r.outcome is CHANGED]
+    decisions, ids, begun = Decisions(), [], 0
+    async for progress in steps(workspace, dry_run, decisions):
+        begun += 1
+        if begun == 3:  # two chunks are under way
+            decisions.leave()
+        ids += [r.id for r in progress.results if r.outcome is CHANGED]
     assert len(ids) == 20
     woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     assert {eternaltwin_db.id(row[0]) for row in woken} == set(ids)
@@ -210,7 +216,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
         await killer.close()
 
     killing = asyncio.create_task(kill())
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     over.set()
     await killing
     entries, _ = await workspace.audit_entries(page=1000)

@@ -13,18 +13,20 @@ import pytest
 
 from console.demo.tasker.data import Data
 from console.demo.tasker.step_history import complete, failed
-from queries.actions import redrive_plan, redrive_world
-from queries.actions.redrive import Runner
-from queries.actions.redrive_plan import Run
-from queries.actions.redrive_rules import Budget, Close, Ended, Revive, Settings, Step, Watch
-from queries.actions.redrive_world import Console, EngineWorld
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.read.reader import Reader
 from queries.records.action import Answer
 from queries.records.dead_letter import DeadLetter
+from queries.runs import launch, redrive_plan
+from queries.runs import run as runs
+from queries.runs.cohorts import Budget, Settings
+from queries.runs.run import Run
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Change, Close, Ended, Step, Watch
+from queries.runs.world import RedriveWorld
 from queries.workspace import Workspace
-from queries.write import audit_log, redrive_log
+from queries.write import audit_log, run_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.tasker import TaskerDb
@@ -51,11 +53,11 @@ async def begun(workspace: Workspace, label: str, **arguments: Any) -> Run:
     reader = workspace.engines[label]
     found = (await reader.dead()).dead_letters
     plan = await redrive_plan.plan_redrive(workspace, label, found, "test", SETTINGS, "fix deployed", arguments)
-    return await redrive_plan.begin(workspace, plan)
+    return await runs.begin(workspace, plan)
 
 
 def runner_of(workspace: Workspace, run: Run) -> Runner:
-    return redrive_world.runner(workspace, run, Console())
+    return launch.redrive(workspace, run, Decisions())
 
 
 async def until(runner: Runner, kind: type[Step]) -> Step:
@@ -68,7 +70,7 @@ async def until(runner: Runner, kind: type[Step]) -> Step:
 
 async def answers(workspace: Workspace, run: Run) -> dict[str, Answer]:
     """Return the answers of all nodes now."""
-    return dict((await EngineWorld(workspace, run, Console()).look(run.plan.ids))[1])
+    return dict((await RedriveWorld(workspace, run, Decisions()).look(run.plan.ids))[1])
 
 
 # Take-over
@@ -77,23 +79,23 @@ async def answers(workspace: Workspace, run: Run) -> dict[str, Answer]:
 async def test_a_console_that_was_overtaken_revives_nothing(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     run = await begun(jobs, "agent_jobs")
     steps = runner_of(jobs, run).steps()
-    assert isinstance(await anext(steps), Revive), "it is about to revive the first cohort"
-    colleague = await redrive_plan.load(jobs, run.fence.run)
-    await EngineWorld(jobs, colleague, Console()).history()
-    with pytest.raises(OvertakenError, match="continues the redrive"):
+    assert isinstance(await anext(steps), Change), "it is about to revive the first cohort"
+    colleague = await runs.load(jobs, run.log.id)
+    await RedriveWorld(jobs, colleague, Decisions()).history()
+    with pytest.raises(OvertakenError, match="continues the run"):
         await anext(steps)
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'failed'") == 8
     with pytest.raises(OvertakenError):
-        await EngineWorld(jobs, run, Console()).record(Ended(at=0.0, reason="stopped"))  # type: ignore[arg-type]
+        await RedriveWorld(jobs, run, Decisions()).record(Ended(at=0.0, reason="stopped"))  # type: ignore[arg-type]
 
 
 async def test_a_stop_of_a_colleague_ends_it(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     run = await begun(jobs, "agent_jobs")
     runner = runner_of(jobs, run)
     steps = runner.steps()
-    assert isinstance(await anext(steps), Revive)
+    assert isinstance(await anext(steps), Change)
     assert isinstance(await anext(steps), Watch)
-    await redrive_world.stop(jobs, await redrive_plan.load(jobs, run.fence.run))
+    await launch.stop(jobs, await runs.load(jobs, run.log.id))
     job = run.plan.members[0].id.partition(":")[2]
     await agent_jobs_db.sql("UPDATE jobs SET status = 'completed', completed_at = now() WHERE id::text = $1", job)
     with pytest.raises(OvertakenError):
@@ -107,20 +109,20 @@ async def test_a_take_over_waits_for_a_transaction_left_behind(jobs: Workspace, 
     left = await asyncpg.connect(agent_jobs_db.dsn)
     behind = left.transaction()
     await behind.start()
-    lock = "SELECT pg_advisory_xact_lock(hashtextextended('unstick redrive ' || $1::text, 0))"
-    await left.execute(lock, run.fence.run)
+    lock = "SELECT pg_advisory_xact_lock(hashtextextended('unstick run ' || $1::text, 0))"
+    await left.execute(lock, run.log.id)
     await left.execute("UPDATE jobs SET status = 'pending' WHERE id::text = $1", run.plan.ids[0].partition(":")[2])
     await left.execute(
         "INSERT INTO unstick.audit_log (os_user, host, application, engine, schema, action, reason, arguments, results,"
         " changes) SELECT 'anna', 'laptop', 'unstick', 'agent_jobs', 'public', 'retry', 'x',"
-        " jsonb_build_object('redrive', jsonb_build_object('run', $1::text, 'process', $2::text, 'cohort', 0)),"
+        " jsonb_build_object('run', jsonb_build_object('id', $1::text, 'process', $2::text, 'cohort', 0)),"
         " jsonb_build_array(jsonb_build_object('id', $3::text, 'outcome', 'changed')), '[]'",
-        run.fence.run,
-        run.fence.process,
+        run.log.id,
+        run.log.process,
         run.plan.ids[0],
     )
-    colleague = await redrive_plan.load(jobs, run.fence.run)
-    reading = asyncio.create_task(EngineWorld(jobs, colleague, Console()).history())
+    colleague = await runs.load(jobs, run.log.id)
+    reading = asyncio.create_task(RedriveWorld(jobs, colleague, Decisions()).history())
     done, _ = await asyncio.wait([reading], timeout=0.5)
     assert not done
     await behind.commit()
@@ -135,7 +137,7 @@ async def test_a_changed_list_of_nodes_is_refused(jobs: Workspace, agent_jobs_db
     run = await begun(jobs, "agent_jobs")
     await agent_jobs_db.sql("""UPDATE unstick.audit_images SET images = '{"members": []}'""")
     with pytest.raises(DatabaseError, match="removed or changed"):
-        await redrive_plan.load(jobs, run.fence.run)
+        await runs.load(jobs, run.log.id)
 
 
 async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
@@ -144,31 +146,31 @@ async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJ
     await until(runner_of(jobs, run), Watch)
     await agent_jobs_db.sql("UPDATE unstick.audit_log SET results = '[]' WHERE id > 1")
     with pytest.raises(DatabaseError, match="was changed since it was written"):
-        await redrive_log.entries(jobs.database, run.fence)
+        await run.log.entries()
     await agent_jobs_db.sql("UPDATE unstick.audit_log SET reason = 'forged' WHERE id = 1")
     with pytest.raises(DatabaseError, match="removed or changed"):
-        await redrive_plan.load(jobs, run.fence.run)
+        await runs.load(jobs, run.log.id)
 
 
 async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
     jobs: Workspace, agent_jobs_db: AgentJobsDb, server: PostgresServer
 ) -> None:
-    run = await redrive_plan.load(jobs, (await begun(jobs, "agent_jobs")).fence.run)
+    run = await runs.load(jobs, (await begun(jobs, "agent_jobs")).log.id)
     action = jobs.engines["agent_jobs"].engine.action("retry", "job")
     assert action is not None
-    await redrive_plan.check_author(jobs, run, action)
+    await runs.check_author(jobs, run, action)
     role = server.unique("mallory")
     server.sql(f"CREATE ROLE {role}")
     forged = msgspec.structs.replace(run, role=role)
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
-        await redrive_plan.check_author(jobs, forged, action)
+        await runs.check_author(jobs, forged, action)
     schema = jobs.engines["agent_jobs"].found.schema
     words = " ".join(f"GRANT {p.replace(' ', f' ON {schema}.')} TO {role};" for p in action.privileges)
     await agent_jobs_db.connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}; {words}")
-    await redrive_plan.check_author(jobs, forged, action)
+    await runs.check_author(jobs, forged, action)
     await agent_jobs_db.connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
     with pytest.raises(DatabaseError, match="does not exist any more"):
-        await redrive_plan.check_author(jobs, forged, action)
+        await runs.check_author(jobs, forged, action)
 
 
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:
@@ -185,7 +187,7 @@ async def test_only_redrives_of_the_same_dead_letters_exclude_each_other(
     with pytest.raises(LockedError, match="redrive 1"):
         await begun(jobs, "agent_jobs")
     await agent_jobs_db.sql("UPDATE jobs SET error = 'another error' WHERE status = 'failed'")
-    assert (await begun(jobs, "agent_jobs")).fence.run == "2"
+    assert (await begun(jobs, "agent_jobs")).log.id == "2"
 
 
 # Answers of each engine
@@ -329,5 +331,5 @@ def test_every_engine_has_an_action_or_says_why_not() -> None:
 
 
 async def test_there_is_no_redrive_of_that_name(jobs: Workspace) -> None:
-    assert await redrive_log.read(jobs.database, "99") is None
-    assert await redrive_log.read(jobs.database, "x") is None
+    assert await run_log.read(jobs.database, "99") is None
+    assert await run_log.read(jobs.database, "x") is None

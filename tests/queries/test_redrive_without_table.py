@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from queries.actions.redrive_plan import redrives
 from queries.db.errors import DatabaseError
-from queries.workspace import NO_REDRIVE
+from queries.runs import run as runs
+from queries.workspace import NO_RUNS
 from tests.queries.builders import opened
 
 
-async def test_redrives_are_not_listed_without_the_table(eternaltwin: str, tmp_path: Path) -> None:
+async def test_a_run_of_the_table_is_not_read_without_it(eternaltwin: str, tmp_path: Path) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    with pytest.raises(DatabaseError, match=NO_REDRIVE):
-        await redrives(workspace, 5)
+    assert (await runs.listed(workspace, 5)).runs == ()
+    with pytest.raises(DatabaseError, match=NO_RUNS):
+        await runs.load(workspace, "5")
     await workspace.close()

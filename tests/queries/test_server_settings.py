@@ -16,13 +16,13 @@ import pytest
 
 from console.demo.run import ENGINES
 from console.demo.still import still_engines
-from queries.actions import perform
 from queries.db.batched_query import BatchedQuery, compose
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
@@ -177,7 +177,7 @@ async def test_a_change_and_its_undo_are_those_of_the_default(
         before = await state(dsn)
         dry_run = await first_change(workspace)
         assert dry_run is not None
-        changed = await perform.commit(workspace, dry_run, OPERATOR)
+        changed = await launch.commit(workspace, dry_run, OPERATOR)
         assert Outcome.CHANGED in outcomes_of(changed).values()
         back = await undone(workspace, changed)
         after = await state(dsn)

@@ -12,6 +12,7 @@ import pytest
 
 from queries.actions import perform, signals
 from queries.records.action import DryRun, Outcome, Outcomes
+from queries.runs import launch
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.queries.builders import OPERATOR, opened
@@ -38,7 +39,7 @@ async def dry_run(workspace: Workspace, name: str, *ids: str) -> DryRun:
 
 
 async def act(workspace: Workspace, name: str, *ids: str) -> Outcomes:
-    return await perform.commit(workspace, await dry_run(workspace, name, *ids), OPERATOR)
+    return await launch.commit(workspace, await dry_run(workspace, name, *ids), OPERATOR)
 
 
 async def alive(workspace: Workspace, connection: Connection) -> bool:
@@ -51,7 +52,7 @@ async def test_ending_a_session_is_recorded(audited: Workspace, idle: Connection
     planned = await dry_run(audited, "end_session", id_of(idle))
     assert [(r.outcome, r.why) for r in planned.results] == [(Outcome.CHANGED, "")]
     assert await alive(audited, idle), "a dry run sends no signal"
-    done = await perform.commit(audited, planned, OPERATOR)
+    done = await launch.commit(audited, planned, OPERATOR)
     assert [(r.outcome, r.why) for r in done.results] == [(Outcome.CHANGED, "")]
     assert not await alive(audited, idle)
     ((entry,), _) = await audited.audit_entries()
@@ -75,7 +76,7 @@ async def test_another_session_with_the_same_pid_is_not_ended(audited: Workspace
     # The guard is in the statement, too: as if the pid was reused after the dry run.
     right = await dry_run(audited, "end_session", id_of(idle))
     forged = DryRun(**{f: getattr(right, f) for f in right.__struct_fields__} | {"versions": {id_of(idle): other}})
-    done = await perform.commit(audited, forged, OPERATOR)
+    done = await launch.commit(audited, forged, OPERATOR)
     assert [r.outcome for r in done.results] == [Outcome.STALE]
     assert await alive(audited, idle)
     assert (await audited.audit_entries())[0] == (), "nothing was done"

@@ -16,13 +16,14 @@ import pytest
 from console.demo.tasker.data import CreatedTask, Data
 from console.demo.tasker.protocol import SQL, Protocol
 from console.demo.tasker.step_history import StepHistory, claimed, complete, failed, pending, waiting
-from queries.actions import perform
 from queries.records.action import Outcome
+from queries.runs import launch
+from queries.runs.runner import Decisions
 from queries.write import transaction_mark
 from queries.write.action_transaction import ActionTransaction
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, repeated
-from tests.queries.builders import OPERATOR, outcomes_of
+from tests.queries.builders import OPERATOR, outcomes_of, steps
 from tests.servers import PostgresServer, both_versions
 
 CHANGED, STALE, LOCKED, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED
@@ -128,7 +129,7 @@ async def test_actions_and_engine_never_deadlock(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            perform.commit(tasker_db.workspace, dry_run, OPERATOR), *writes, return_exceptions=True
+            launch.commit(tasker_db.workspace, dry_run, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
@@ -249,7 +250,7 @@ async def test_a_node_that_the_engine_is_writing_is_locked(tasker_db: TaskerDb, 
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await perform.commit(tasker_db.workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(tasker_db.workspace, dry_run, OPERATOR)
     await transaction.rollback()
     assert outcomes_of(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
@@ -324,7 +325,7 @@ async def test_bury_never_blocks_the_detector(
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(perform.commit(tasker_db.workspace, dry_run, OPERATOR))
+    burying = asyncio.create_task(launch.commit(tasker_db.workspace, dry_run, OPERATOR))
     await until_waiting(tasker_db, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
     stale = await connection.fetchval(
@@ -374,13 +375,13 @@ async def test_two_operators_decide_on_the_same_dead_letters(tasker_db: TaskerDb
         one = await tasker_db.dry_run("resolve", *ids, status="cancelled")
         two = await other.dry_run("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
-            perform.commit(tasker_db.workspace, one, OPERATOR),
-            perform.commit(other.workspace, two, OPERATOR),
+            launch.commit(tasker_db.workspace, one, OPERATOR),
+            launch.commit(other.workspace, two, OPERATOR),
         )
         for node in ids:
             mine, theirs = (outcomes_of(r)[node] for r in results)
             assert {mine, theirs} in ({CHANGED, STALE}, {CHANGED, LOCKED})
-        late = await perform.commit(other.workspace, two, OPERATOR)
+        late = await launch.commit(other.workspace, two, OPERATOR)
         assert set(outcomes_of(late).values()) == {STALE}
     finally:
         await other.close()
@@ -391,13 +392,14 @@ async def test_five_hundred_dead_letters_at_once(tasker_db: TaskerDb) -> None:
     dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
     await tasker_db.write(data)
     ids = [tasker_db.dead_letter(i) for i in dead_letters]
-    stop = asyncio.Event()
+    decisions = Decisions()
     dry_run = await tasker_db.dry_run("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in perform.bulk(tasker_db.workspace, dry_run, OPERATOR, stop):
-        seen.append((progress.done, progress.total, len(progress.chunk.results)))
-        stop.set()
-    assert seen == [(500, 520, 500)]
+    async for progress in steps(tasker_db.workspace, dry_run, decisions):
+        seen.append(progress.done)
+        if progress.done:
+            decisions.leave()
+    assert seen[-1] == 500
     assert await tasker_db.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'cancelled'") == 500
 
 

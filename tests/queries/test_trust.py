@@ -12,11 +12,12 @@ import pytest
 from queries.actions import perform
 from queries.actions.undo import plan_entry
 from queries.records.action import Outcome, Result
+from queries.runs import launch
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, steps, why
 from tests.servers import PostgresServer, both_versions
 
 
@@ -141,7 +142,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         f"{CODE['trigger']}",
         theirs,
     )
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()
@@ -183,7 +184,7 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     stranger = await asyncpg.connect(eternaltwin)
     async with stranger.transaction():
         await stranger.execute(CODE["trigger"])
-        committing = asyncio.create_task(perform.commit(workspace, dry_run, OPERATOR))
+        committing = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
         while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
             await asyncio.sleep(0.01)
     outcomes = await committing
@@ -214,11 +215,12 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
     dry_run = await dry_run_of(workspace, "cancel", ids)
     await eternaltwin_db.sql(f"{NOTING} ALTER FUNCTION theirs() OWNER TO {role}")
     results: list[Result] = []
-    steps = perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event())
-    async for progress in steps:
-        if not results:
+    made = False
+    async for progress in steps(workspace, dry_run):
+        results += progress.results
+        if results and not made:
+            made = True
             await eternaltwin_db.sql(CODE["trigger"])
-        results += progress.chunk.results
     found = {result.outcome for result in results}
     assert len(results) == len(ids)
     assert found == {Outcome.CHANGED, Outcome.REFUSED if grants_trigger else Outcome.CONFLICT}

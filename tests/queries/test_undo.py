@@ -20,12 +20,13 @@ from queries.db.database import Transaction
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
+from queries.runs import launch
 from queries.workspace import NO_IMAGES, NO_TABLE, Workspace
 from queries.write import audit_log
 from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
-from tests.queries.builders import OPERATOR, detail, do, dry_run_of, opened, outcomes_of, why
+from tests.queries.builders import OPERATOR, detail, do, dry_run_of, opened, outcomes_of, steps, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
 
@@ -45,7 +46,7 @@ async def undo_run(workspace: Workspace, entry: str, ids: Collection[str] = ()) 
 
 async def undo(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> Outcomes:
     """Undo an entry."""
-    return await perform.commit(workspace, await undo_run(workspace, entry, ids), OPERATOR)
+    return await launch.commit(workspace, await undo_run(workspace, entry, ids), OPERATOR)
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +148,7 @@ async def test_what_cannot_be_undone_is_said_before(workspace: Workspace, eterna
     ids = [eternaltwin_db.id(job, "job") for job in (large, small)]
     dry_run = await dry_run_of(workspace, "delete", ids)
     assert dry_run.irreversible == {ids[0]: "1.6 MB of job.initial_state"}
-    done = await perform.commit(workspace, dry_run, OPERATOR)
+    done = await launch.commit(workspace, dry_run, OPERATOR)
     undone = await undo(workspace, done.entries[0])
     assert outcomes_of(undone) == {ids[0]: REFUSED, ids[1]: CHANGED}
     assert "1.6 MB of job.initial_state" in why(undone, ids[0])
@@ -158,7 +159,7 @@ async def test_a_context_may_forbid_images(eternaltwin: str, eternaltwin_db: Ete
     task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert dry_run.irreversible == {task: NO_IMAGES}
-    await perform.commit(workspace, dry_run, OPERATOR)
+    await launch.commit(workspace, dry_run, OPERATOR)
     assert b"images" not in (tmp_path / "audit_log.jsonl").read_bytes()
     (entry,), _ = await workspace.audit_entries()
     assert {name for c in entry.changes for name in c.after or ()} == {"status", "revision"}
@@ -175,7 +176,7 @@ async def test_an_old_audit_log_is_used_without_images(
     task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert dry_run.irreversible == {task: NO_TABLE}
-    assert outcomes_of(await perform.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
     server.sql(audit_log.ddl(), eternaltwin)  # as `unstick init` does
     await workspace.detect(renew=True)
     other = eternaltwin_db.id(await eternaltwin_db.task())
@@ -234,7 +235,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))
     assert len(done.entries) == 3
     entry = (await workspace.audit_entries(None, 1))[0][0]
-    plan = await plan_entry(workspace, entry.bulk)
+    plan = await plan_entry(workspace, entry.run)
     dry_run = await perform.dry_run(workspace, plan, "wrong", plan.arguments)
     chunks = [list(plan.versions)[n : n + 4] for n in (0, 4, 8)]
     keys = {eternaltwin_db.id(task): task for task in tasks}
@@ -265,8 +266,8 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
 
     monkeypatch.setattr(Transaction, "rows", locking)
     results: list[Result] = []
-    async for progress in perform.bulk(workspace, dry_run, OPERATOR, asyncio.Event()):
-        results += progress.chunk.results
+    async for progress in steps(workspace, dry_run):
+        results += progress.results
     await held.commit()
     assert await waiting[0] == "UPDATE 0", "the revision has gone up, so the poll is discarded"
     outcomes = outcomes_of(results)
@@ -278,7 +279,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
         left = ("Available", 0, revisions[node] + 1) if node in skipped else ("Blocked", 1, row["revision"])
         assert (row["status"], row["timers"], row["revision"]) == left
 
-    again = await perform.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    again = await launch.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
     assert outcomes_of(again) == dict.fromkeys(keys, STALE)
     for runner in runners:
         await runner.close()
@@ -303,7 +304,7 @@ async def test_a_change_between_dry_run_and_commit_is_noticed(
     done = await do(workspace, "wake", ids)
     dry_run = await undo_run(workspace, done.entries[0])
     await eternaltwin_db.sql("UPDATE task SET revision = 9 WHERE task_id = $1", tasks[0])
-    undone = await perform.commit(workspace, dry_run, OPERATOR)
+    undone = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(undone) == {ids[0]: STALE, ids[1]: CHANGED}
     assert (await eternaltwin_db.row(tasks[0]))["revision"] == 9
 
@@ -344,7 +345,7 @@ async def test_a_lost_answer_to_its_commit_is_settled(
         done = await do(workspace, "delete", [node])
         dry_run = await undo_run(workspace, done.entries[0])
         proxy.fail = failure
-        undone = await perform.commit(workspace, dry_run, OPERATOR)
+        undone = await launch.commit(workspace, dry_run, OPERATOR)
         back = bool(await eternaltwin_db.value("SELECT count(*) FROM job"))
         assert outcomes_of(undone) == {node: CHANGED if back else Outcome.UNSENT}
         assert back or failure != "after"

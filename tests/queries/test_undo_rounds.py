@@ -34,6 +34,7 @@ from queries.files.statement import Statement
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo
 from queries.records.node import Node
+from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.undo import SHOWN
@@ -178,7 +179,7 @@ class Rounds:
         dry_run = await perform.dry_run(self.workspace, plan, "a round", arguments)
         if action.name == "drop" and (digest := re.search("digest now: (.+)", dry_run.results[0].why)):
             dry_run = await perform.dry_run(self.workspace, plan, "a round", {**arguments, "digest": digest[1]})
-        outcomes = await perform.commit(self.workspace, dry_run, OPERATOR)
+        outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
         if not any(r.outcome is Outcome.CHANGED for r in outcomes.results):
             return None
         entries = [(await self.workspace.find_entries(entry, changes=True))[0] for entry in outcomes.entries]
@@ -201,13 +202,13 @@ class Rounds:
         """Return the id of the entry or the bulk, or "" if several entries are no bulk."""
         if len(done.entries) == 1:
             return done.entries[0]
-        return (await self.workspace.audit_entries(None, 1))[0][0].bulk
+        return (await self.workspace.audit_entries(None, 1))[0][0].run
 
     async def undo(self, name: str) -> Outcomes:
         """Undo an entry or a bulk."""
         plan = await plan_entry(self.workspace, name)
         dry_run = await perform.dry_run(self.workspace, plan, "a round", plan.arguments)
-        outcomes = await perform.commit(self.workspace, dry_run, OPERATOR)
+        outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
         self.undone.update(map(reason, outcomes.results))
         return outcomes
 
@@ -366,10 +367,10 @@ async def test_a_writer_before_and_during_an_undo(
         own = {(c.table, c.key) for c in dry_run.changes if c.id == node}
         async with rounds.connection.transaction():
             await rounds.connection.execute(update)
-            skipped = await perform.commit(rounds.workspace, dry_run, OPERATOR)
+            skipped = await launch.commit(rounds.workspace, dry_run, OPERATOR)
             assert {r.id: r.outcome for r in skipped.results}[node] is Outcome.LOCKED
         left = await rounds.rows()
-        skipped = await perform.commit(rounds.workspace, dry_run, OPERATOR)
+        skipped = await launch.commit(rounds.workspace, dry_run, OPERATOR)
         (result,) = (r for r in skipped.results if r.id == node)
         assert result.outcome is Outcome.STALE
         assert isinstance(result.detail, str)
@@ -390,7 +391,7 @@ async def test_a_writer_before_and_during_an_undo(
             return rows
 
         monkeypatch.setattr(Transaction, "rows", locking)
-        undone = await perform.commit(rounds.workspace, dry_run, OPERATOR)
+        undone = await launch.commit(rounds.workspace, dry_run, OPERATOR)
         monkeypatch.undo()
         assert {r.id: r.outcome for r in undone.results}[node] is Outcome.CHANGED
         restored = {(c.table, c.key): c.after for c in undone.changes}

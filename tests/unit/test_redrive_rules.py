@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from queries.actions.redrive_rules import (
-    COHORT_NODES,
-    Ask,
-    Budget,
-    Close,
-    Ended,
-    Member,
-    Pace,
-    Question,
-    Reason,
-    Redrive,
-    Revive,
-    Revived,
-    Settings,
-    Sign,
-    Watch,
-    judge,
-    sizes,
-)
-from queries.records.action import Answer, Outcome, Result
+from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
+from queries.records.run import Member
+from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, Settings, Sign, judge, sizes
+from queries.runs.steps import Ask, Change, Changed, Close, Ended, Question, Reason, Watch
 
 TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = Member(id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom"))
@@ -34,19 +18,19 @@ def ids(number: int) -> list[str]:
     return [f"e/job:{n}" for n in range(number)]
 
 
-def revived(state: Redrive, at: float, **outcomes: Outcome) -> Revive:
-    """Revive what the next step names, and return that step."""
+def revived(state: Redrive, at: float, **outcomes: Outcome) -> Change:
+    """Change what the next step names, and return that step."""
     step = state.step(at)
-    assert isinstance(step, Revive)
+    assert isinstance(step, Change)
     results = tuple(Result(id=i, outcome=outcomes.get(i.partition(":")[2], Outcome.CHANGED)) for i in step.ids)
-    state.apply(Revived(at=at, cohort=step.cohort, results=results))
+    state.apply(Changed(at=at, part=step.part, outcomes=Outcomes(results=results)))
     return step
 
 
 def close(state: Redrive, at: float) -> None:
     step = state.step(at)
     assert isinstance(step, Close)
-    state.apply(step.judged)
+    state.apply(step.event)
 
 
 def test_cohorts_double_after_those_given() -> None:
@@ -161,7 +145,7 @@ def test_skipped_nodes_are_named_and_not_tried_again() -> None:
     state = Redrive(ids(6), TEN_PERCENT)
     revived(state, 0.0, **{"0": Outcome.STALE})
     second = revived(state, 0.0, **{"3": Outcome.LOCKED})
-    assert second.cohort == 1
+    assert second.part == 1
     assert {i: r.outcome for i, r in state.skipped.items()} == {"e/job:0": Outcome.STALE, "e/job:3": Outcome.LOCKED}
 
 
@@ -169,12 +153,12 @@ def test_events_give_the_same_state_again() -> None:
     state = Redrive(ids(20), TEN_PERCENT)
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.FINISHED})
-    events = [Revived(at=0.0, cohort=0, results=(Result(id="e/job:0", outcome=Outcome.CHANGED),))]
+    events = [Changed(at=0.0, part=0, outcomes=Outcomes(results=(Result(id="e/job:0", outcome=Outcome.CHANGED),)))]
     step = state.step(5.0)
     assert isinstance(step, Close)
-    again = Redrive(ids(20), TEN_PERCENT, [*events, step.judged])
+    again = Redrive(ids(20), TEN_PERCENT, [*events, step.event])
     assert again.answers == {"e/job:0": Answer.FINISHED}
-    assert again.step(5.0) == Revive(cohort=1, ids=tuple(ids(6)[1:]))
+    assert again.step(5.0) == Change(part=1, ids=tuple(ids(6)[1:]))
     ended = Redrive(ids(20), TEN_PERCENT, [*events, state.end(6.0, Reason.STOPPED)])
     assert ended.step(7.0) == state.end(6.0, Reason.STOPPED)
 

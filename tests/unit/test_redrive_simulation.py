@@ -12,25 +12,13 @@ from random import Random
 
 import pytest
 
-from queries.actions.redrive import Decisions, Runner
-from queries.actions.redrive_rules import (
-    Ask,
-    Budget,
-    Ended,
-    Event,
-    Member,
-    Pace,
-    Reason,
-    Redrive,
-    Revive,
-    Revived,
-    Settings,
-    Sign,
-    judge,
-)
 from queries.db.errors import LostError
-from queries.records.action import Answer, Outcome, Result
+from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
+from queries.records.run import Member
+from queries.runs.cohorts import Budget, Pace, Redrive, Settings, Sign, judge
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Ask, Change, Changed, Ended, Event, Reason
 from tests.proof import repeated
 
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))
@@ -116,6 +104,18 @@ class SimulatedWorld:
         if self._server.owner is not self:
             raise Overtaken
 
+    waits = True
+    rests = 0.0
+
+    def room(self, running: int) -> bool:
+        return running == 0
+
+    def replaced(self) -> bool:
+        return False
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
     async def history(self) -> Sequence[Event]:
         self._maybe_killed()
         self._server.settle()
@@ -123,7 +123,7 @@ class SimulatedWorld:
         self._maybe_killed()
         return list(self._server.log)
 
-    async def revive(self, step: Revive) -> Revived | None:
+    async def change(self, step: Change) -> Changed | None:
         server = self._server
         self._maybe_killed()
         self._guard()
@@ -139,7 +139,7 @@ class SimulatedWorld:
         def commit() -> None:
             for node_id in changed:
                 server.rows[node_id].revive(at)
-            server.log.append(Revived(at=at, cohort=step.cohort, results=done))
+            server.log.append(Changed(at=at, part=step.part, outcomes=Outcomes(results=done)))
 
         if server.rng.random() < self._kill:
             server.open.append(commit)
@@ -153,9 +153,9 @@ class SimulatedWorld:
             commit()
             self._maybe_killed()
         if skipped:
-            server.log.append(Revived(at=at, cohort=step.cohort, results=skipped))
+            server.log.append(Changed(at=at, part=step.part, outcomes=Outcomes(results=skipped)))
             self._maybe_killed()
-        return Revived(at=at, cohort=step.cohort, results=(*done, *skipped))
+        return Changed(at=at, part=step.part, outcomes=Outcomes(results=(*done, *skipped)))
 
     async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
         server = self._server
@@ -190,7 +190,7 @@ class SimulatedWorld:
 async def drive(server: Server, settings: Settings, rng: Random, console: SimulatedWorld, most: int) -> Ended | None:
     """Run one console for at most ``most`` steps. Return the end if it came to it."""
     decisions = Decisions()
-    async for step in Runner(console, list(server.rows), settings, decisions).steps():
+    async for step in Runner(console, lambda: Redrive(list(server.rows), settings), decisions).steps():
         if isinstance(step, Ended):
             return step
         if isinstance(step, Ask):
@@ -257,7 +257,7 @@ def check(server: Server, settings: Settings, ended: Ended) -> None:
     assert died <= allowed + len(last), "more than the budget and one cohort"
     if settings.pace is not None:
         times = [
-            (e.at, sum(r.outcome is Outcome.CHANGED for r in e.results)) for e in server.log if isinstance(e, Revived)
+            (e.at, sum(r.outcome is Outcome.CHANGED for r in e.results)) for e in server.log if isinstance(e, Changed)
         ]
         for at, _ in times:
             window = sum(number for when, number in times if at - settings.pace.seconds < when <= at)

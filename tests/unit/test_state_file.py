@@ -64,8 +64,8 @@ def test_all_missing_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
     """A bulk makes the state folder and its own in one step."""
     before = os.umask(0o002)
     try:
-        os.close(open_private(tmp_path / "state" / "unstick" / "bulks" / "file", WRITE))
+        os.close(open_private(tmp_path / "state" / "unstick" / "runs" / "file", WRITE))
     finally:
         os.umask(before)
-    for folder in ("state", "state/unstick", "state/unstick/bulks"):
+    for folder in ("state", "state/unstick", "state/unstick/runs"):
         assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700

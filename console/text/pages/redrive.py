@@ -10,9 +10,9 @@ from console.text.pages.lines import BLANK, heading, table, wrapped
 from console.text.pages.row_diff import outcomes
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes
-from queries.actions.redrive_rules import Question, Reason
 from queries.records.action import Answer
-from queries.records.redrive import RedrivePreview, RedriveReport
+from queries.records.run import RedrivePreview, RedriveReport
+from queries.runs.steps import Question, Reason
 
 COLUMNS: dict[Answer, str] = {
     Answer.FINISHED: "finished",

@@ -14,7 +14,7 @@ from console.text.pages.action import audit_log_place
 from console.text.pages.row_diff import tally
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_bulk
+from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_run
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.cells import text_column
 from console.tui.widgets.table import Column
@@ -109,15 +109,15 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         self.app.push_screen(AuditEntryScreen(record, whole=False))
 
     def action_undo(self) -> None:
-        """Undo the chosen entry. If it is a part of a bulk, undo the bulk."""
+        """Undo the chosen entry. If it is a part of a run, undo the run."""
         entries = self.list.chosen(self.row)
-        bulks = {entry.bulk for entry in entries}
-        if len(bulks) == 1 and (bulk := bulks.pop()):
-            self.run_worker(undo_bulk(self, bulk), group="undo")
+        runs = {entry.run for entry in entries}
+        if len(runs) == 1 and (run := runs.pop()):
+            self.run_worker(undo_run(self, run), group="undo")
         elif len(entries) == 1:
             undo(self, entries[0])
         else:
-            self.host.refuse("Undo takes one entry or one bulk at a time." if entries else "There is no entry to undo.")
+            self.host.refuse("Undo takes one entry or one run at a time." if entries else "There is no entry to undo.")
 
     def copies(self) -> list[CopyChoice]:
         from console.tui.screens.copy import entry_choices

@@ -29,13 +29,13 @@ def undo(page: PageScreen, entry: AuditLogEntry) -> None:
         page.host.refuse(str(error))
 
 
-async def undo_bulk(page: PageScreen, bulk: str) -> None:
-    """Read the entries of a bulk and open the dialogs of their undo."""
+async def undo_run(page: PageScreen, run: str) -> None:
+    """Read the entries of a run and open the dialogs of their undo."""
     workspace = page.session.workspace
     if workspace is None:
         return
     try:
-        page.host.start(await plan_entry(workspace, bulk))
+        page.host.start(await plan_entry(workspace, run))
     except DatabaseError as error:
         page.host.refuse(str(error))
 
@@ -65,7 +65,8 @@ class AuditEntryScreen(PageScreen):
         if self._whole or workspace is None:
             return
         with contextlib.suppress(UnknownIdError):  # it was removed since
-            (self._entry,) = await workspace.find_entries(self._entry.id, changes=True)
+            found = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
+            self._entry = next(entry for entry in found if entry.id == self._entry.id)
         self._whole = True
 
     def body(self) -> Iterable[object]:

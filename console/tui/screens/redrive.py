@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Button, Static
 
-from console.model.redrive_run import RedriveRun
+from console.model.run_work import RunWork
 from console.text.pages import redrive as pages
 from console.text.pages.lines import BLANK, wrapped
 from console.text.spans import Spans
@@ -21,15 +21,17 @@ from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.widgets.line_view import LineView
-from queries.actions import redrive_plan
 from queries.actions.plan import ActionInput, Plan, count_nodes
-from queries.actions.redrive_plan import RedrivePlan
-from queries.actions.redrive_rules import Reason, parse_settings, sizes
 from queries.contract.spec import Action, Argument
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
+from queries.runs import redrive_plan
+from queries.runs import run as runs
+from queries.runs.cohorts import parse_settings, sizes
+from queries.runs.run import RunPlan
+from queries.runs.steps import Reason
 from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 
@@ -54,8 +56,8 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
         label = dead_letters[0].node.engine
         if any(each.node.engine != label for each in dead_letters):
             raise DatabaseError("The dead letters belong to several engines. Redrive those of one engine.")
-        if workspace.no_redrive:
-            raise DatabaseError(f"This cannot begin: {workspace.no_redrive}.")
+        if workspace.no_runs:
+            raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.")
         reader = workspace.named(label)
         action = redrive_plan.action_of(reader, dead_letters)
         run, entered = None, None
@@ -66,16 +68,16 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
                 return
             plan, entered = confirmed
             try:
-                run = await redrive_plan.begin(workspace, plan)
+                run = await runs.begin(workspace, plan)
             except NO_CONNECTION as error:
                 page.say(f"No dead letter was revived. {error.line}", "bad")
     except DatabaseError as error:
         page.host.refuse(error.line)
         return
-    work = RedriveRun(workspace, run, lambda: page.session.changed())
+    work = RunWork(workspace, lambda: page.session.changed(), run=run)
     await page.app.push_screen_wait(RedriveScreen(work))
     state = "open" if work.report.state in OPEN else work.report.state
-    said = f"Redrive {run.fence.run}: {pages.STATES[state]}. {pages.answers(work.report.answers)}"
+    said = f"Redrive {run.log.id}: {pages.STATES[state]}. {pages.answers(work.report.answers)}"
     page.say(f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn")
     page.acted()
     page.session.refresh()
@@ -89,7 +91,7 @@ async def _confirmed(
     dead_letters: Sequence[DeadLetter],
     selection: str,
     before: ActionInput | None,
-) -> tuple[RedrivePlan, ActionInput] | None:
+) -> tuple[RunPlan, ActionInput] | None:
     """Ask for settings and confirmation until the operator confirms or cancels.
 
     ``before`` is the input to begin with. Return the plan with the input, or None if cancelled. Raises DatabaseError.
@@ -146,7 +148,7 @@ class RedriveScreen(Dialog[None]):
 
     BINDINGS = bindings(keymap.REDRIVE)
 
-    def __init__(self, work: RedriveRun) -> None:
+    def __init__(self, work: RunWork) -> None:
         super().__init__()
         self._work = work
         self._left = False
@@ -154,7 +156,7 @@ class RedriveScreen(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title(f"Redrive {self._work.run.fence.run}: {self._work.run.plan.selection}", self.host.context)
+            yield Title(f"Redrive {self._work.run_id}: {self._work.selection}", self.host.context)
             yield text("", id="progress")
             yield LineView(id="page")
             yield text("", id="wrong")
@@ -194,19 +196,19 @@ class RedriveScreen(Dialog[None]):
     def _lines(self, width: int) -> list[Spans]:
         lines = pages.page(self._work.report, width)
         if self._work.ended and self._work.report.state in OPEN:
-            command = self.session.command("redrive", self._work.run.fence.run, "--resume")
+            command = self.session.command("redrive", self._work.run_id, "--resume")
             lines += [BLANK, *wrapped(f"It is open. Continue: {command}", width, "$warning")]
         return lines
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
         """End the redrive after the current step."""
-        self._work.stop()
+        self._work.end()
 
     @on(Button.Pressed, "#more")
     def action_go_on(self) -> None:
         """Answer the question with "go on"."""
-        self._work.go_on()
+        self._work.answer()
 
     @on(Button.Pressed, "#close")
     def _close(self) -> None:

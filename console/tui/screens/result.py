@@ -10,8 +10,8 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from console.model.bulk_run import BulkRun
 from console.model.follow_up import FollowUp
+from console.model.run_work import RunWork
 from console.text import formatting
 from console.text.pages import action as pages
 from console.text.pages.lines import plain
@@ -30,15 +30,15 @@ READ_SECONDS = 2.0  # seconds between two reads of watched nodes, also while pau
 
 
 class ResultScreen(Dialog[str]):
-    """Follows a bulk run.
+    """Follows a change.
 
     The operator can stop it while it runs and close the dialog once it has ended. Returns the id of the audit log entry
-    or the bulk that the operator wants to undo, or None.
+    or the run that the operator wants to undo, or None.
     """
 
     BINDINGS = bindings(keymap.RESULT)
 
-    def __init__(self, plan: Plan, work: BulkRun) -> None:
+    def __init__(self, plan: Plan, work: RunWork) -> None:
         super().__init__()
         self._plan = plan
         self._work = work
@@ -118,8 +118,8 @@ class ResultScreen(Dialog[str]):
 
     def _progress(self) -> Spans:
         work = self._work
-        if work.ended and work.stopped and work.bulk:
-            command = self.session.command("do", "--resume", work.bulk)
+        if work.ended and work.stopped and work.run_id:
+            command = self.session.command("do", "--resume", work.run_id)
             return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
         if work.ended:
             undo = f"  ·  {self.host.key_shown(keymap.RESULT[1])} undo" if self._undo_hint() else ""
@@ -162,19 +162,19 @@ class ResultScreen(Dialog[str]):
         entries = work.outcomes.entries
         if not entries or len(work.dry_run.irreversible) >= changed:
             return ""
-        if len(entries) > 1 and not work.bulk:
+        if len(entries) > 1 and not work.run_id:
             return f"the {len(entries)} entries {entries[0]} to {entries[-1]}, each from the audit log"
         command = self.session.command("undo", self._undone, "--reason", OPEN)
         return f"{self.host.key_shown(keymap.RESULT[1])}, or: {command}"
 
     @property
     def _undone(self) -> str:
-        """Id of the bulk or the entry that an undo takes."""
+        """Id of the run or the entry that an undo takes."""
         entries = self._work.outcomes.entries
-        return self._work.bulk if len(entries) > 1 else entries[0]
+        return self._work.run_id if len(entries) > 1 else entries[0]
 
     def action_undo(self) -> None:
-        """Close the dialog and undo the commit, if it has one entry or is a bulk."""
+        """Close the dialog and undo the commit, if it has one entry or is a run."""
         if self._work.ended and self._undo_hint() and self._undone:
             self.dismiss(self._undone)
 
@@ -183,7 +183,7 @@ class ResultScreen(Dialog[str]):
         """Start no further chunk, stop waiting for the server, and stop watching."""
         if self._follow is not None:
             self._follow.stop()
-        self._work.stop()
+        self._work.leave()
         self.renew()
 
     @on(Button.Pressed, "#more")

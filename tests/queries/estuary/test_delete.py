@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from queries.records.action import Outcome
+from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why
@@ -162,12 +163,11 @@ async def test_a_parent_that_is_locked_makes_the_child_locked(
 
 async def test_a_parent_may_go_on_between_dry_run_and_commit(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     """The operator decides about the child; the parent's heartbeat may change."""
-    from queries.actions import perform
     from tests.queries.builders import OPERATOR
 
     parent = await estuary_db.task(32767, wake=-9, beat=3)
     child = await estuary_db.task(32767, parent=parent)
     dry_run = await dry_run_of(workspace, "delete", [estuary_db.id(child)], None, LABEL)
     await estuary_db.sql("UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8", parent)
-    outcomes = await perform.commit(workspace, dry_run, OPERATOR)
+    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(child): CHANGED}, why(outcomes, estuary_db.id(child))

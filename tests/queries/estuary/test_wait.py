@@ -14,11 +14,11 @@ import msgspec
 import pytest
 
 from console.demo.estuary.executor import Executor
-from queries.actions import wait
 from queries.records.action import DryRun, Outcome, Result
+from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of
+from tests.queries.builders import dry_run_of, opened, outcomes_of, steps
 from tests.queries.estuary.test_actions import SHARD, sent
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
@@ -62,13 +62,13 @@ async def executor(estuary: str) -> AsyncIterator[Executor]:
 
 
 async def waited(
-    workspace: Workspace, dry_run: DryRun, seconds: float, stop: asyncio.Event | None = None
+    workspace: Workspace, dry_run: DryRun, seconds: float, decisions: Decisions | None = None
 ) -> dict[str, Result]:
     """Wait up to the given time; return the outcome of each node."""
     wanted = msgspec.structs.replace(dry_run, wait=seconds)
     results: dict[str, Result] = {}
-    async for progress in wait.bulk(workspace, wanted, OPERATOR, stop or asyncio.Event()):
-        for result in progress.chunk.results:
+    async for progress in steps(workspace, wanted, decisions):
+        for result in progress.results:
             assert result.id not in results, "each node is reported once"
             results[result.id] = result
     return results
@@ -123,11 +123,11 @@ async def test_waiting_is_bounded(estuary_db: EstuaryDb, workspace: Workspace) -
 async def test_waiting_can_be_stopped(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
     dry_run = await dry_run_of(workspace, "drop", [estuary_db.id(task)], POISON, LABEL)
-    stop = asyncio.Event()
-    running = asyncio.create_task(waited(workspace, dry_run, 3600, stop))
+    decisions = Decisions()
+    running = asyncio.create_task(waited(workspace, dry_run, 3600, decisions))
     await asyncio.sleep(0.6)
     assert not running.done()
-    stop.set()
+    decisions.leave()
     assert await asyncio.wait_for(running, 30) == {}, "the caller reports nodes that were not tried"
 
 

@@ -1,11 +1,11 @@
--- The first entry of a redrive, with the list of its nodes, and whether the entry still has its hash.
--- id: the redrive
+-- The first entry of a run, with the list of its nodes, and whether the entry still has its hash.
+-- id: the run
 -- Indexes: audit_log_pkey, audit_images_pkey.
 SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.os_user, l.host, l.engine, l.schema, l.reason,
-       l.arguments ->> 'redrive' AS redrive, i.images::text AS members,
+       l.arguments ->> 'run' AS run, i.images::text AS members,
        coalesce(l.digest =
 \ir parts/audit_log_digest.sql
        , false) AS intact
   FROM unstick.audit_log l
   LEFT JOIN unstick.audit_images i ON i.entry = l.id
- WHERE l.id = :id::text::bigint AND l.arguments #>> '{redrive,event}' = 'begin'
+ WHERE l.id = :id::text::bigint AND l.arguments #>> '{run,event}' = 'begin'

@@ -1,7 +1,6 @@
-"""Rules of a redrive: the next cohort, the answers, the end. No I/O.
+"""Policy of a redrive: the next cohort, the answers, the end. No I/O.
 
-A `Redrive` is a fold over the events that its audit log entries record, so a console that resumes it comes to the same
-state as the one that ended. Times are seconds by the server's clock.
+Times are seconds by the server's clock.
 """
 
 from __future__ import annotations
@@ -9,11 +8,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
 
-from queries.records.action import Answer, Durability, Outcome, Result
+from queries.records.action import Answer, Outcome, Result
 from queries.records.node import Phase
 from queries.records.record import Record
+from queries.records.run import Member
+from queries.runs.steps import (
+    Ask,
+    Change,
+    Changed,
+    Close,
+    Ended,
+    Event,
+    Extended,
+    Judged,
+    Question,
+    Reason,
+    Step,
+    Watch,
+)
 from queries.text import duration
 
 COHORTS = (1, 5, 25)
@@ -82,21 +95,6 @@ def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> Settings:
     )
 
 
-class Member(Record, array_like=True):
-    """A dead letter as it was when the redrive began.
-
-    ``target``: the node to watch, which is another one if the engine has an entry for each dead letter. ``attempt``
-    tells its next death from this one. ``marks``: error texts without ids and numbers, which tell what it died of.
-    """
-
-    id: str
-    version: str
-    title: str
-    target: str
-    attempt: str
-    marks: tuple[str, ...]
-
-
 class Sign(Record):
     """State of a node that a redrive watches."""
 
@@ -105,96 +103,6 @@ class Sign(Record):
     dead: bool
     marks: tuple[str, ...] = ()
     moved: bool = False
-
-
-class Question(StrEnum):
-    """Reason why only the operator can decide how a redrive continues."""
-
-    NO_ANSWER = "no_answer"  # nodes of the cohort did not answer in time
-    UNKNOWN = "unknown"  # their outcome cannot be known
-    OTHER_DEATHS = "other_deaths"  # more nodes died of something else than the budget allows
-
-
-class Reason(StrEnum):
-    """Reason why a redrive ended."""
-
-    DONE = "done"
-    BUDGET = "budget"
-    STOPPED = "stopped"  # by an operator
-
-
-class Revived(Record, tag_field="event", tag="revived"):
-    """A part of a cohort was revived. The results include skipped nodes.
-
-    ``durability``: None if the audit log says so, which does not know it.
-    """
-
-    at: float
-    cohort: int
-    results: tuple[Result, ...]
-    durability: Durability | None = None
-
-
-class Judged(Record, tag_field="event", tag="judged"):
-    """All nodes of a cohort have an answer. ``answers`` omits the finished ones."""
-
-    at: float
-    cohort: int
-    answers: dict[str, Answer] = {}
-
-
-class Extended(Record, tag_field="event", tag="go_on"):
-    """An operator answered a question with "go on".
-
-    ``accepted``: the nodes without a known outcome. ``others``: the deaths of something else until then.
-    """
-
-    at: float
-    cohort: int
-    question: Question
-    accepted: tuple[str, ...] = ()
-    others: int = 0
-
-
-class Ended(Record, tag_field="event", tag="end"):
-    """The redrive is over. ``answers``: number of nodes with each answer."""
-
-    at: float
-    reason: Reason
-    answers: dict[Answer, int] = {}
-
-
-Event = Revived | Judged | Extended | Ended
-
-
-class Revive(Record):
-    """Step: revive these nodes of a cohort."""
-
-    cohort: int
-    ids: tuple[str, ...]
-
-
-class Watch(Record):
-    """Step: look again, in at most ``seconds``."""
-
-    seconds: float
-
-
-class Close(Record):
-    """Step: record the answers of a cohort."""
-
-    judged: Judged
-
-
-class Ask(Record):
-    """Step: the operator decides. ``ids``: the nodes concerned."""
-
-    question: Question
-    cohort: int
-    ids: tuple[str, ...]
-
-
-Step = Revive | Watch | Close | Ask | Ended
 
 
 def sizes(total: int, first: Sequence[int]) -> list[int]:
@@ -250,7 +158,7 @@ class Redrive:
 
     def apply(self, event: Event) -> None:
         """Add an event."""
-        if isinstance(event, Revived):
+        if isinstance(event, Changed):
             self._revive(event)
         elif isinstance(event, Judged):
             self._closed.add(event.cohort)
@@ -264,7 +172,7 @@ class Redrive:
         else:
             self.ended = event
 
-    def _revive(self, event: Revived) -> None:
+    def _revive(self, event: Changed) -> None:
         changed = 0
         for result in event.results:
             if result.outcome is Outcome.CHANGED:
@@ -275,7 +183,7 @@ class Redrive:
                 self.skipped[result.id] = result
         if changed:
             self._revived.append((event.at, changed))
-            self._since[event.cohort] = max(event.at, self._since.get(event.cohort, event.at))
+            self._since[event.part] = max(event.at, self._since.get(event.part, event.at))
 
     def observe(self, answers: Mapping[str, Answer]) -> None:
         """Add what was seen of the watched nodes."""
@@ -286,6 +194,13 @@ class Redrive:
     def watched(self) -> list[str]:
         """Return the revived nodes whose answer may still change."""
         return [i for i, answer in self.answers.items() if answer not in FINAL and i not in self._accepted]
+
+    def pending(self) -> list[str]:
+        """Return the nodes that were neither revived nor skipped."""
+        return [i for ids in self.cohorts for i in ids if i not in self.answers and i not in self.skipped]
+
+    def begun(self, change: Change) -> None:
+        """Nothing to note: a cohort is revived in one step at a time."""
 
     def count(self, answer: Answer) -> int:
         """Return the number of revived nodes with that answer."""
@@ -318,7 +233,7 @@ class Redrive:
             if len(died) > self._others and not self.settings.budget.allows(len(died), len(self.answers)):
                 return Ask(question=Question.OTHER_DEATHS, cohort=number, ids=tuple(died))
             free, until = self._free(now, len(pending))
-            return Revive(cohort=number, ids=tuple(pending[:free])) if free else Watch(seconds=until)
+            return Change(part=number, ids=tuple(pending[:free])) if free else Watch(seconds=until)
         answers = {i: self.answers[i] for i in ids if i in self.answers}
         open_ids = {i: answer for i, answer in answers.items() if answer not in PASSED and i not in self._accepted}
         if silent := tuple(i for i, answer in open_ids.items() if answer is not Answer.UNKNOWN):
@@ -329,7 +244,7 @@ class Redrive:
         if not answers:
             return None
         unfinished: dict[str, Answer] = {i: answer for i, answer in answers.items() if answer is not Answer.FINISHED}
-        return Close(judged=Judged(at=now, cohort=number, answers=unfinished))
+        return Close(event=Judged(at=now, cohort=number, answers=unfinished))
 
     def _free(self, now: float, wanted: int) -> tuple[int, float]:
         """Return how many nodes the pace allows now, else the seconds until it allows one."""
@@ -350,4 +265,5 @@ class Redrive:
 
     def end(self, now: float, reason: Reason) -> Ended:
         """Return the event that ends it, with the number of nodes with each answer."""
-        return Ended(at=now, reason=reason, answers=dict(Counter(self.answers.values())))
+        counts = dict(Counter(self.answers.values()))
+        return Ended(at=now, reason=reason, changed=len(self.answers), answers=counts)

@@ -1,9 +1,62 @@
-"""Cohorts of a redrive, and how they went."""
+"""Runs: their nodes, cohorts, and how they went."""
 
 from __future__ import annotations
 
 from queries.records.action import Answer, DryRun, Durability, Result
 from queries.records.record import Record
+
+
+class Member(Record, array_like=True):
+    """A node of a run as it was when the run began.
+
+    Of a redrive only: ``target``, the node to watch, which differs if the engine has an entry for each dead letter.
+    ``attempt`` tells its next death from this one. ``marks``: error texts without ids and numbers, which tell
+    what it died of.
+    """
+
+    id: str
+    version: str
+    title: str = ""
+    target: str = ""
+    attempt: str = ""
+    marks: tuple[str, ...] = ()
+
+
+class RunSummary(Record):
+    """A run in a list.
+
+    ``kind``: bulk or redrive. ``state``: open, or why it ended: done, budget, stopped. ``at``, ``last_at``: when it
+    began, and when something was last recorded. ``place``: "table", or the file on this machine that has it.
+    """
+
+    run: str
+    kind: str
+    engine: str
+    action: str
+    selection: str
+    reason: str
+    who: str
+    at: float
+    last_at: float
+    state: str
+    nodes: int
+    changed: int
+    answers: dict[Answer, int] = {}
+    place: str = "table"
+
+
+class Runs(Record):
+    """Runs, newest first."""
+
+    runs: tuple[RunSummary, ...]
+
+
+class RunDetail(Record):
+    """A run with its outcomes so far. ``pending``: the nodes without one."""
+
+    run: RunSummary
+    results: tuple[Result, ...]
+    pending: tuple[str, ...]
 
 
 class CohortReport(Record):
@@ -53,9 +106,3 @@ class RedrivePreview(Record):
     pace: str
     wait: float
     dry_run: DryRun
-
-
-class Redrives(Record):
-    """Redrives, newest first."""
-
-    redrives: tuple[RedriveReport, ...]

@@ -1,68 +1,27 @@
-"""Plan a redrive, begin it, and load it again from the audit log."""
+"""Plan a redrive, dry-run its first cohort, and report how it goes."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from uuid import uuid4
-
-import msgspec
 
 from queries.actions import perform
 from queries.actions.plan import Plan, current_reader, plan_versions
-from queries.actions.redrive_rules import UNITS, Ask, Ended, Member, Pace, Redrive, Settings, Sign, Step, sizes
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.reader import Reader
-from queries.records.action import Answer, Durability
-from queries.records.audit import AuditLogEntry
+from queries.records.action import Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
-from queries.records.record import Record
-from queries.records.redrive import CohortReport, RedrivePreview, RedriveReport, Redrives
-from queries.workspace import MissingError, Workspace
-from queries.write import audit_log, redrive_log, undo_rights
-from queries.write.redrive_log import Fence
+from queries.records.run import CohortReport, Member, RedrivePreview, RedriveReport
+from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
+from queries.runs.run import Run, RunPlan
+from queries.runs.steps import Ask, Ended, Step
+from queries.workspace import Workspace
 
 NODES_AT_ONCE = 500  # nodes that are read at a time
-
-
-class RedrivePlan(Record):
-    """Dead letters to revive, oldest first, and how.
-
-    ``selection``: the group or filter that selected them. ``groups``: short names of their fingerprints, of which no
-    other redrive may be running.
-    """
-
-    label: str
-    schema: str
-    action: str
-    selection: str
-    groups: tuple[str, ...]
-    members: tuple[Member, ...]
-    settings: Settings
-    reason: str
-    arguments: dict[str, Any] = {}
-
-    @property
-    def ids(self) -> list[str]:
-        """Ids of the nodes, oldest first."""
-        return [member.id for member in self.members]
-
-
-class Run(Record):
-    """A redrive that has begun, continued by this process.
-
-    ``role``: the role that began it, "" if this process did.
-    """
-
-    plan: RedrivePlan
-    fence: Fence
-    who: str
-    at: float
-    role: str = ""
 
 
 def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
@@ -114,11 +73,11 @@ async def plan_redrive(
     settings: Settings,
     reason: str,
     arguments: Mapping[str, Any],
-) -> RedrivePlan:
+) -> RunPlan:
     """Plan a redrive of these dead letters. Raises DatabaseError."""
     reader = current_reader(workspace, label)
-    if workspace.no_redrive:
-        raise DatabaseError(f"{workspace.no_redrive}.", "Nothing was changed.")
+    if workspace.no_runs:
+        raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     chosen = {each.node.id: each for each in dead_letters}
     oldest = sorted(chosen.values(), key=lambda each: (each.since is None, each.since or 0.0, each.node.id))
     action = action_of(reader, oldest)
@@ -138,7 +97,7 @@ async def plan_redrive(
                 marks=tuple(marks),
             )
         )
-    return RedrivePlan(
+    return RunPlan(
         label=reader.label,
         schema=reader.found.schema,
         action=action.name,
@@ -184,7 +143,7 @@ def attempt_of(node: Node) -> str:
     return node.version if all(value is None for value in known) else "|".join(map(str, known))
 
 
-def first_part(workspace: Workspace, plan: RedrivePlan, ids: Iterable[str]) -> Plan:
+def first_part(workspace: Workspace, plan: RunPlan, ids: Iterable[str]) -> Plan:
     """Return the plan of the action for some of the nodes."""
     members = {member.id: member for member in plan.members}
     chosen = [members[i] for i in ids]
@@ -193,9 +152,9 @@ def first_part(workspace: Workspace, plan: RedrivePlan, ids: Iterable[str]) -> P
     )
 
 
-async def preview(workspace: Workspace, plan: RedrivePlan, *, measures: bool) -> RedrivePreview:
+async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> RedrivePreview:
     """Dry-run the first cohort. Raises DatabaseError."""
-    cohorts = sizes(len(plan.members), plan.settings.cohorts)
+    cohorts = sizes(len(plan.members), plan.cohorts.cohorts)
     first = first_part(workspace, plan, plan.ids[: cohorts[0]])
     dry_run = await perform.dry_run(workspace, first, plan.reason, plan.arguments, measures=measures)
     return RedrivePreview(
@@ -204,9 +163,9 @@ async def preview(workspace: Workspace, plan: RedrivePlan, *, measures: bool) ->
         selection=plan.selection,
         nodes=len(plan.members),
         cohorts=tuple(cohorts),
-        budget=budget_text(plan.settings),
-        pace=pace_text(plan.settings.pace),
-        wait=plan.settings.wait,
+        budget=budget_text(plan.cohorts),
+        pace=pace_text(plan.cohorts.pace),
+        wait=plan.cohorts.wait,
         dry_run=dry_run,
     )
 
@@ -226,127 +185,12 @@ def pace_text(pace: Pace | None) -> str:
     )
 
 
-def event_entry(workspace: Workspace, plan: RedrivePlan, reason: str = "") -> AuditLogEntry:
-    """Return the audit log entry of an event, without the event."""
-    operator = audit_log.operator()
-    return AuditLogEntry(
-        id="",
-        at=0.0,
-        role=workspace.server.role,
-        os_user=operator.os_user,
-        host=operator.host,
-        engine=plan.label,
-        schema=plan.schema,
-        action=redrive_log.NAME,
-        reason=reason or plan.reason,
-    )
-
-
-async def begin(workspace: Workspace, plan: RedrivePlan) -> Run:
-    """Write the beginning of a redrive.
-
-    From then on another one of the same dead letters is refused. Raises DatabaseError.
-    """
-    process = uuid4().hex
-    entry = event_entry(workspace, plan)
-    event = {
-        "action": plan.action,
-        "arguments": plan.arguments,
-        "selection": plan.selection,
-        "groups": plan.groups,
-        "nodes": len(plan.members),
-        "settings": msgspec.to_builtins(plan.settings),
-    }
-    members = msgspec.to_builtins(plan.members)
-    run = await redrive_log.begin(workspace.database, process, entry, event, members)
-    who = redrive_log.who(msgspec.structs.asdict(entry))
-    return Run(plan=plan, fence=Fence(run=run, process=process), who=who, at=await workspace.now())
-
-
-async def load(workspace: Workspace, name: str) -> Run:
-    """Load a redrive, to continue or end it. Raises DatabaseError, UnknownIdError."""
-    if workspace.no_redrive:
-        raise DatabaseError(f"{workspace.no_redrive}.")
-    begun = await redrive_log.read(workspace.database, name)
-    if begun is None:
-        raise MissingError(f"There is no redrive {name}. `unstick redrive --list` lists them.")
-    reader = next(
-        (
-            each
-            for each in workspace.engines.values()
-            if each.found.schema == begun.schema and each.engine.name == begun.label.partition("@")[0]
-        ),
-        None,
-    )
-    if reader is None:
-        raise DatabaseError(f"The redrive {name} is about {begun.label}, which cannot be changed here.")
-    kept = begun.redrive
-    members = msgspec.json.decode(begun.members, type=dict[str, tuple[Member, ...]])["members"]
-    plan = RedrivePlan(
-        label=reader.label,
-        schema=begun.schema,
-        action=kept["action"],
-        selection=kept["selection"],
-        groups=tuple(kept["groups"]),
-        members=tuple(
-            msgspec.structs.replace(m, id=named(reader, m.id), target=named(reader, m.target)) for m in members
-        ),
-        settings=msgspec.convert(kept["settings"], Settings),
-        reason=begun.reason,
-        arguments=kept["arguments"],
-    )
-    fence = Fence(run=begun.id, process=uuid4().hex)
-    return Run(plan=plan, fence=fence, who=begun.who, at=begun.at, role=begun.role)
-
-
-async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
-    """Refuse to continue a redrive that the role that began it could not run itself.
-
-    Raises DatabaseError.
-    """
-    reader = workspace.named(run.plan.label)
-    async with workspace.database.reading() as transaction:
-        why = await undo_rights.redrive_doubts(transaction, reader, run.role, action.privileges)
-    if why:
-        raise DatabaseError(f"The redrive {run.fence.run} is not continued: {why}.", "Nothing was changed.")
-
-
-def named(reader: Reader, node_id: str) -> str:
-    """Return an id with the present label of its engine."""
-    return f"{reader.label}/{reader.local(node_id)}"
-
-
-async def redrives(workspace: Workspace, most: int) -> Redrives:
-    """Return redrives, newest first. Raises DatabaseError."""
-    if workspace.no_redrive:
-        raise DatabaseError(f"{workspace.no_redrive}.")
-    found = await redrive_log.newest(workspace.database, most)
-    return Redrives(
-        redrives=tuple(
-            RedriveReport(
-                run=each.begun.id,
-                engine=each.begun.label,
-                action=each.begun.redrive["action"],
-                selection=each.begun.redrive["selection"],
-                reason=each.begun.reason,
-                who=each.begun.who,
-                at=each.begun.at,
-                state="open" if each.ended is None else each.ended["reason"],
-                nodes=each.begun.redrive["nodes"],
-                revived=each.revived,
-                answers={} if each.ended is None else msgspec.convert(each.ended["answers"], dict[Answer, int]),
-            )
-            for each in found
-        )
-    )
-
-
 def report(run: Run, state: Redrive, step: Step | None, durability: Durability | None = None) -> RedriveReport:
     """Return the state of a redrive, as a screen or a script reads it."""
     asks = isinstance(step, Ask)
     ended = step if isinstance(step, Ended) else state.ended
     return RedriveReport(
-        run=run.fence.run,
+        run=run.log.id,
         engine=run.plan.label,
         action=run.plan.action,
         selection=run.plan.selection,

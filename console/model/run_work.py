@@ -1,0 +1,236 @@
+"""A change that this console carries out, in its own task that no screen cancels."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+import msgspec
+
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.records.action import DryRun, Outcome, Result
+from queries.records.run import RedriveReport
+from queries.runs import launch, redrive_plan
+from queries.runs import run as runs
+from queries.runs.all_at_once import AllAtOnce
+from queries.runs.cohorts import Redrive
+from queries.runs.run import Run
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Ask, Pause, Step
+from queries.runs.total import Total
+from queries.workspace import Workspace
+from queries.write import audit_log
+
+STOPPED = "stopped earlier; not changed"
+
+
+class RunWork:
+    """Commit of a dry run, or a redrive, step by step.
+
+    ``changed`` is called after each step and at the end. ``run``: the run in its log; None if one transaction is
+    enough. ``error_text``: why it waits for the server, or why it ended early.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        changed: Callable[[], None],
+        *,
+        dry_run: DryRun | None = None,
+        run: Run | None = None,
+    ) -> None:
+        """``dry_run``: what is committed. ``run``: a redrive."""
+        self.run = run
+        self.error_text = ""
+        self.retry_at = 0.0  # monotonic time of the next attempt to reach the server
+        self.ended = False  # the part of this console
+        self.seen = False  # True once the result was on the screen
+        self._dry_run = dry_run
+        self._none = Total()
+        self._rest: dict[str, str] | None = None  # what go_on continues
+        self._began, self._before = monotonic(), 0
+        self._corrected = len(workspace.journal.corrected)
+        self._decisions = Decisions()
+        self._runner: Runner | None = None
+        self._step: Step | None = None
+        self._workspace = workspace
+        self._changed = changed
+        self.task = asyncio.create_task(self._run())
+
+    @property
+    def dry_run(self) -> DryRun:
+        """Dry run of what is committed."""
+        assert self._dry_run is not None
+        return self._dry_run
+
+    @property
+    def action(self) -> str:
+        """Name of the action."""
+        return self.run.plan.action if self.run is not None else self.dry_run.action
+
+    @property
+    def selection(self) -> str:
+        """The group or filter of a redrive."""
+        return "" if self.run is None else self.run.plan.selection
+
+    @property
+    def run_id(self) -> str:
+        """Id by which the rest can be continued, or ""."""
+        return "" if self.run is None else self.run.log.id
+
+    @property
+    def outcomes(self) -> Total:
+        """Outcomes so far."""
+        return self._none if self._runner is None else self._runner.total
+
+    @property
+    def results(self) -> Sequence[Result]:
+        """Results so far, one for each node."""
+        return self.outcomes.results
+
+    @property
+    def total(self) -> int:
+        """Number of nodes."""
+        return len(self.run.plan.members) if self._dry_run is None and self.run else len(self.dry_run.versions)
+
+    @property
+    def rate(self) -> float:
+        """Nodes per second since the start, or since it was resumed."""
+        return (len(self.results) - self._before) / max(monotonic() - self._began, 0.001)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds for the rest; None before the first part."""
+        return (self.total - len(self.results)) / self.rate if self.rate else None
+
+    @property
+    def stopped(self) -> int:
+        """Number of nodes not reached because of a stop; 0 until the run has ended."""
+        return sum(result.why == STOPPED for result in self.results) if self.ended else 0
+
+    @property
+    def held(self) -> float | None:
+        """Most seconds that it still waits for held nodes; None if it does not wait."""
+        state = self._runner.state if self._runner is not None else None
+        if not isinstance(state, AllAtOnce) or state.until is None:
+            return None
+        return max(state.until - monotonic(), 0.0)
+
+    @property
+    def awaited_standbys(self) -> str:
+        """The setting that names the standbys for which a COMMIT waits now, or ""."""
+        return self._workspace.awaited_standbys
+
+    @property
+    def stopping(self) -> bool:
+        """True if it ends after the current step."""
+        return self._decisions.left or self._decisions.stopped
+
+    @property
+    def asks(self) -> bool:
+        """True while the operator must decide."""
+        return isinstance(self._step, Ask) and not self.ended
+
+    @property
+    def report(self) -> RedriveReport:
+        """State of a redrive."""
+        assert self.run is not None
+        if self._runner is not None and isinstance(self._runner.state, Redrive):
+            return redrive_plan.report(self.run, self._runner.state, self._step, self._runner.total.durability)
+        return redrive_plan.report(self.run, Redrive(self.run.plan.ids, self.run.plan.cohorts), None)
+
+    def counted(self) -> dict[Outcome, int]:
+        """Return the number of nodes by outcome."""
+        counts = Counter(result.outcome for result in self.results)
+        return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+
+    @property
+    def summary(self) -> str:
+        """Number of nodes by outcome, such as ``12 changed, 1 stale``."""
+        return ", ".join(f"{number} {outcome}" for outcome, number in self.counted().items())
+
+    @property
+    def retry_in(self) -> float:
+        """Seconds until the next attempt to reach the server."""
+        return max(self.retry_at - monotonic(), 0.0)
+
+    def correct(self) -> int:
+        """Apply later corrections and return the number of changed results.
+
+        Corrections occur when a failover has lost changes.
+        """
+        return self.outcomes.correct(self._workspace.journal.corrected[self._corrected :])
+
+    def leave(self) -> None:
+        """End the part of this console after the current step.
+
+        The rest can be continued.
+        """
+        self._decisions.leave()
+
+    def end(self) -> None:
+        """End the run after the current step."""
+        self._decisions.stop()
+
+    def answer(self) -> None:
+        """Answer the question with "go on"."""
+        if isinstance(self._step, Ask):
+            self._decisions.go_on(self._step)
+
+    def go_on(self) -> None:
+        """Continue a stopped change with the remaining nodes and the same versions."""
+        total = self.outcomes
+        self._rest = {r.id: self.dry_run.versions[r.id] for r in total.results if r.why == STOPPED}
+        total.results = [result for result in total.results if result.why != STOPPED]
+        self.ended = self.seen = False
+        self._decisions = Decisions()
+        self._began, self._before = monotonic(), len(total.results)
+        self.task = asyncio.create_task(self._run())
+
+    async def _started(self) -> Runner:
+        """Begin, or continue what was stopped. Raises DatabaseError."""
+        workspace, operator = self._workspace, audit_log.operator()
+        if self._dry_run is None:
+            assert self.run is not None
+            return launch.redrive(workspace, self.run, self._decisions)
+        if self._runner is not None and self.run is not None:
+            run = await runs.load(workspace, self.run_id)
+            return launch.proceed(workspace, run, self._dry_run, operator, self._decisions)
+        wanted = self._dry_run if self._rest is None else msgspec.structs.replace(self._dry_run, versions=self._rest)
+        self.run, runner = await launch.start(workspace, wanted, operator, self._decisions, self.outcomes.outcomes())
+        return runner
+
+    async def _run(self) -> None:
+        why, error_text = STOPPED, ""
+        try:
+            runner = await self._started()
+            self._runner = runner
+            async with contextlib.aclosing(runner.steps()) as steps:
+                async for step in steps:
+                    self._show(runner, step)
+        except NO_CONNECTION as error:
+            error_text = error.line
+        except DatabaseError as error:
+            error_text = why = error.line
+        except Exception as error:
+            # A bug of the console: what was under way may or may not be committed.
+            error_text = why = f"the console failed during the run: {type(error).__name__}: {error}"
+        self.outcomes.results += self._unfinished(why)
+        self.error_text, self.ended = error_text, True
+        self._changed()
+
+    def _unfinished(self, why: str) -> list[Result]:
+        if self._dry_run is None:
+            return []
+        if self._runner is not None:
+            return self._runner.unfinished(why)
+        return [Result(id=node_id, outcome=Outcome.REFUSED, why=why) for node_id in self._dry_run.versions]
+
+    def _show(self, runner: Runner, step: Step) -> None:
+        self._step, self.error_text = step, runner.error_text
+        if isinstance(step, Pause):
+            self.retry_at = monotonic() + step.seconds
+        self._changed()

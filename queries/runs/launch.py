@@ -1,0 +1,194 @@
+"""Begin a run, continue it, and end it."""
+
+from __future__ import annotations
+
+import contextlib
+
+import msgspec
+
+from queries.actions import perform
+from queries.contract.server_spec import LABEL
+from queries.records.action import DryRun, Outcome, Outcomes
+from queries.records.run import Member, RunDetail, RunSummary
+from queries.runs import run as runs
+from queries.runs.all_at_once import AllAtOnce
+from queries.runs.cohorts import Redrive
+from queries.runs.run import Run, RunPlan
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Changed
+from queries.runs.total import Total
+from queries.runs.world import ChangeWorld, Log, RedriveWorld
+from queries.workspace import Workspace
+from queries.write import audit_log
+
+
+async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
+    """Commit what was dry-run, guarded by what was seen.
+
+    Raises no error for what may have been committed.
+    """
+    dry_run = msgspec.structs.replace(dry_run, wait=0.0)
+    _, runner = await start(workspace, dry_run, operator, Decisions())
+    async with contextlib.aclosing(runner.steps()) as steps:
+        async for _ in steps:
+            pass
+    return runner.total.outcomes()
+
+
+async def start(
+    workspace: Workspace,
+    dry_run: DryRun,
+    operator: audit_log.Operator,
+    decisions: Decisions,
+    before: Outcomes | None = None,
+) -> tuple[Run | None, Runner]:
+    """Return the runner that commits what was dry-run, one transaction for each part.
+
+    Nodes that the dry run skipped are skipped, because the operator did not see what would change. If the action's
+    nodes are independent, two parts may run at the same time. More nodes than one transaction may have are a run: its
+    beginning is written now, a lost server is waited for, and it can be continued. Nodes that an executor was running
+    are waited for at the end, at most ``dry_run.wait`` seconds. ``before``: earlier outcomes, which its total has too.
+    Raises DatabaseError.
+    """
+    perform.check_storable(dry_run.reason, dry_run.arguments)
+    versions = _wanted(dry_run)
+    run = None
+    if dry_run.engine != LABEL and len(versions) > perform.CHUNK_NODES:
+        plan = RunPlan(
+            label=dry_run.engine,
+            schema=workspace.engines[dry_run.engine].found.schema,
+            action=dry_run.action,
+            members=tuple(Member(id=i, version=v, title=dry_run.titles.get(i, "")) for i, v in versions.items()),
+            reason=dry_run.reason,
+            arguments=dry_run.arguments,
+        )
+        run = await runs.begin(workspace, plan, operator)
+    return run, _runner(workspace, dry_run, operator, decisions, run, before)
+
+
+def proceed(
+    workspace: Workspace, run: Run, dry_run: DryRun, operator: audit_log.Operator, decisions: Decisions
+) -> Runner:
+    """Return the runner that continues a run.
+
+    ``dry_run``: of the nodes without an outcome.
+    """
+    return _runner(workspace, dry_run, operator, decisions, run)
+
+
+def redrive(workspace: Workspace, run: Run, decisions: Decisions) -> Runner:
+    """Return the runner of a redrive in this database."""
+    plan = run.plan
+    world = RedriveWorld(workspace, run, decisions)
+    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, known=run.fresh)
+
+
+async def stop(workspace: Workspace, run: Run) -> Runner:
+    """End a run.
+
+    Another console that continues it begins no further change. Raises DatabaseError.
+    """
+    decisions = Decisions()
+    decisions.stop()
+    if run.plan.settings is not None:
+        ending = redrive(workspace, run, decisions)
+    else:
+        ending = proceed(workspace, run, unseen(workspace, run.plan), audit_log.operator(), decisions)
+    async with contextlib.aclosing(ending.steps()) as steps:
+        async for _ in steps:
+            pass
+    return ending
+
+
+def unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
+    """Return the nodes of a run as a dry run that was not made."""
+    return DryRun(
+        engine=plan.label,
+        action=plan.action,
+        reason=plan.reason,
+        arguments=plan.arguments,
+        results=(),
+        changes=(),
+        versions={member.id: member.version for member in plan.members},
+        row_digests={},
+        at=0.0,
+        audit_log=workspace.audit_log_place,
+        titles={member.id: member.title for member in plan.members if member.title},
+    )
+
+
+async def look(workspace: Workspace, run: Run) -> RunDetail:
+    """Return a run with its outcomes so far. Continues nothing. Raises DatabaseError."""
+    plan, reader = run.plan, workspace.named(run.plan.label)
+    policy, total = AllAtOnce([tuple(plan.ids)]), Total()
+    entries = await run.log.entries(guarded=False)
+    for entry in entries:
+        event = runs.event_of(reader, entry, workspace.audit_log_place)
+        if event is not None:
+            policy.apply(event)
+        if isinstance(event, Changed):
+            total.add(event.outcomes)
+    ended = policy.ended
+    return RunDetail(
+        run=RunSummary(
+            run=run.log.id,
+            kind=plan.kind,
+            engine=plan.label,
+            action=plan.action,
+            selection=plan.selection,
+            reason=plan.reason,
+            who=run.who,
+            at=run.at,
+            last_at=max((entry.at for entry in entries), default=run.at),
+            state="open" if ended is None else ended.reason,
+            nodes=len(plan.members),
+            changed=policy.changed,
+            answers={} if ended is None else ended.answers,
+            place=run.log.place,
+        ),
+        results=tuple(total.results),
+        pending=tuple(policy.pending()),
+    )
+
+
+def _wanted(dry_run: DryRun) -> dict[str, str]:
+    """Return the nodes that the dry run would change, or that the operator waits for."""
+    held = dry_run.for_now if dry_run.wait > 0 else ()
+    skipped = {r.id for r in dry_run.results if r.outcome is not Outcome.CHANGED}.difference(held)
+    return {i: version for i, version in dry_run.versions.items() if i not in skipped}
+
+
+def _runner(
+    workspace: Workspace,
+    dry_run: DryRun,
+    operator: audit_log.Operator,
+    decisions: Decisions,
+    run: Run | None,
+    before: Outcomes | None = None,
+) -> Runner:
+    versions = _wanted(dry_run)
+    why = {r.id: r.why for r in dry_run.results}
+    held = {i: why[i] for i in dry_run.for_now if i in versions} if dry_run.wait > 0 else {}
+    now = {i: version for i, version in versions.items() if i not in held}
+    wanted = msgspec.structs.replace(dry_run, versions=now)
+    if dry_run.engine == LABEL:
+        parts = [tuple(now)] if now else []
+    else:
+        most = perform.part_nodes(workspace, dry_run.engine, dry_run.action, now)
+        parts = list(perform.parts(wanted, most))
+    skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
+    before = before or Outcomes(results=())
+    world = ChangeWorld(
+        workspace,
+        msgspec.structs.replace(dry_run, versions=versions),
+        operator,
+        decisions,
+        None if run is None else Log(workspace, run, operator),
+    )
+    return Runner(
+        world,
+        lambda: AllAtOnce(parts, held, dry_run.wait),
+        decisions,
+        known=run is None or run.fresh,
+        before=msgspec.structs.replace(before, results=(*before.results, *skipped)),
+    )

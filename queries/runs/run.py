@@ -1,0 +1,248 @@
+"""Runs in their logs: begin one, load it again, list them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from queries.contract.spec import Action
+from queries.db.errors import DatabaseError
+from queries.read.reader import Reader
+from queries.records.action import Answer, Outcomes, Result
+from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
+from queries.records.run import Member, Runs, RunSummary
+from queries.runs.cohorts import Settings
+from queries.runs.steps import Changed, Ended, Event, Extended, Judged
+from queries.workspace import MissingError, Workspace
+from queries.write import audit_log, run_file, run_log, undo_rights
+from queries.write.run_file import FileRun
+from queries.write.run_log import Begun, Entry, OpenRun, TableRun
+
+BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
+
+
+class RunPlan(Record):
+    """A change of many nodes, and how it is done.
+
+    ``settings``: of a redrive; None: all at once. ``selection``: the group or filter that selected the nodes of a
+    redrive. ``groups``: short names of the fingerprints of its dead letters, of which no other redrive may be running.
+    """
+
+    label: str
+    schema: str
+    action: str
+    members: tuple[Member, ...]
+    reason: str
+    arguments: dict[str, Any] = {}
+    settings: Settings | None = None
+    selection: str = ""
+    groups: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Kind of the run."""
+        return BULK if self.settings is None else REDRIVE
+
+    @property
+    def cohorts(self) -> Settings:
+        """Settings of a redrive."""
+        assert self.settings is not None
+        return self.settings
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of the nodes, in order."""
+        return [member.id for member in self.members]
+
+
+class Run(Record):
+    """A run that has begun, continued by this process.
+
+    ``role``: the role that began it, "" if this process did. ``fresh``: nothing was recorded after its beginning.
+    """
+
+    plan: RunPlan
+    log: OpenRun
+    who: str
+    at: float
+    role: str = ""
+    fresh: bool = False
+
+
+def event_entry(
+    workspace: Workspace, plan: RunPlan, operator: audit_log.Operator | None = None, results: tuple[Result, ...] = ()
+) -> AuditLogEntry:
+    """Return the audit log entry of an event, without the event."""
+    operator = operator or audit_log.operator()
+    return AuditLogEntry(
+        id="",
+        at=0.0,
+        role=workspace.server.role,
+        os_user=operator.os_user,
+        host=operator.host,
+        engine=plan.label,
+        schema=plan.schema,
+        action=plan.kind,
+        reason=plan.reason,
+        results=results,
+    )
+
+
+async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operator | None = None) -> Run:
+    """Write the beginning of a run.
+
+    From then on another redrive of the same dead letters is refused. Raises DatabaseError.
+    """
+    entry = event_entry(workspace, plan, operator)
+    event = {
+        "kind": plan.kind,
+        "action": plan.action,
+        "arguments": plan.arguments,
+        "selection": plan.selection,
+        "groups": plan.groups,
+        "nodes": len(plan.members),
+        "settings": msgspec.to_builtins(plan.settings),
+    }
+    members = msgspec.to_builtins(plan.members)
+    who = run_log.who(msgspec.structs.asdict(entry))
+    if not workspace.no_runs:
+        log: OpenRun
+        log, at = await run_log.begin(workspace.database, uuid4().hex, entry, event, members)
+    elif plan.kind == REDRIVE:
+        raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
+    else:
+        file = run_file.begin(workspace.runs, workspace.server, entry, event, members)
+        log, at = _connected(workspace, file), file.head.at
+    return Run(plan=plan, log=log, who=who, at=at, fresh=True)
+
+
+async def load(workspace: Workspace, name: str) -> Run:
+    """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
+    if run_file.is_id(name):
+        log = _connected(workspace, run_file.load(workspace.runs, name, workspace.server))
+        try:
+            return _loaded(workspace, log.begun, log)
+        except BaseException:
+            log.close()
+            raise
+    if workspace.no_runs:
+        raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
+    begun = await run_log.read(workspace.database, name)
+    if begun is None:
+        raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
+    return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+
+
+def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
+    reader = next(
+        (
+            each
+            for each in workspace.engines.values()
+            if each.found.schema == begun.schema and each.engine.name == begun.label.partition("@")[0]
+        ),
+        None,
+    )
+    if reader is None:
+        raise DatabaseError(
+            f"The run {begun.id} is about {begun.label} in the schema {begun.schema}, which cannot be changed here."
+        )
+    kept = begun.run
+    members = msgspec.json.decode(begun.members, type=dict[str, tuple[Member, ...]])["members"]
+    plan = RunPlan(
+        label=reader.label,
+        schema=begun.schema,
+        action=kept["action"],
+        selection=kept["selection"],
+        groups=tuple(kept["groups"]),
+        members=tuple(
+            msgspec.structs.replace(m, id=named(reader, m.id), target=named(reader, m.target) if m.target else "")
+            for m in members
+        ),
+        settings=msgspec.convert(kept["settings"], Settings | None),
+        reason=begun.reason,
+        arguments=kept["arguments"],
+    )
+    return Run(plan=plan, log=log, who=begun.who, at=begun.at, role=begun.role)
+
+
+def _connected(workspace: Workspace, run: FileRun) -> FileRun:
+    file = workspace.audit_log_file
+    note = None if file is None else lambda entry: audit_log.note(file, entry)
+    return run.connect(workspace.database, table=file is None, note=note)
+
+
+async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
+    """Refuse to continue a run that the role that began it could not run itself.
+
+    Raises DatabaseError.
+    """
+    reader = workspace.named(run.plan.label)
+    async with workspace.database.reading() as transaction:
+        why = await undo_rights.run_doubts(transaction, reader, run.role, action.privileges)
+    if why:
+        raise DatabaseError(f"The run {run.log.id} is not continued: {why}.", "Nothing was changed.")
+
+
+def named(reader: Reader, node_id: str) -> str:
+    """Return an id with the present label of its engine."""
+    return f"{reader.label}/{reader.local(node_id)}"
+
+
+def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Event | None:
+    """Return the event of an entry, at the time of the entry. None for a take-over.
+
+    ``place``: of the audit log.
+    """
+    kind = run_log.SKIPPED if entry.is_change else entry.event["event"]
+    if kind == run_log.RESUME:
+        return None
+    if kind == run_log.SKIPPED:
+        results = tuple(msgspec.structs.replace(r, id=named(reader, r.id)) for r in entry.results)
+        outcomes = Outcomes(
+            results=results,
+            xid=entry.xid,
+            entries=(entry.id,) if entry.is_change and entry.id else (),
+            audit_log=place if entry.is_change else None,
+        )
+        return Changed(at=entry.at, part=entry.event.get("cohort", 0), outcomes=outcomes)
+    event: Judged | Extended | Ended = msgspec.convert({**entry.event, "at": entry.at}, Judged | Extended | Ended)
+    return event
+
+
+async def listed(workspace: Workspace, most: int, *, open_only: bool = False) -> Runs:
+    """Return runs, newest first. Raises DatabaseError.
+
+    Those in files of this machine have not ended.
+    """
+    found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, open_only=open_only)
+    files = run_file.unfinished(workspace.runs, workspace.server)
+    summaries = [
+        *(_summary(each.begun, each.changed, each.last_at, each.ended) for each in found),
+        *(_summary(run.begun, run.changed, run.last_at, None, run.place) for run in files),
+    ]
+    return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]))
+
+
+def _summary(
+    begun: Begun, changed: int, last_at: float, ended: dict[str, Any] | None, place: str = audit_log.TABLE
+) -> RunSummary:
+    run = begun.run
+    return RunSummary(
+        run=begun.id,
+        kind=run["kind"],
+        engine=begun.label,
+        action=run["action"],
+        selection=run["selection"],
+        reason=begun.reason,
+        who=begun.who,
+        at=begun.at,
+        last_at=last_at,
+        state="open" if ended is None else ended["reason"],
+        nodes=run["nodes"],
+        changed=changed,
+        answers={} if ended is None else msgspec.convert(ended["answers"], dict[Answer, int]),
+        place=place,
+    )

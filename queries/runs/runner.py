@@ -1,0 +1,274 @@
+"""Runner: ask the policy for the next step, do it, record it.
+
+Everything that must be known after a crash is in the log of the run: the beginning, each change, each decision. An
+event counts only once it was recorded. So a run whose console was killed between any two steps continues with
+``history``, as if it had never ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from typing import Protocol
+
+from queries.db.backoff import OUTAGE_SECONDS, Backoff
+from queries.db.errors import NO_CONNECTION
+from queries.records.action import Answer, Outcome, Outcomes, Result
+from queries.runs.steps import Ask, Change, Changed, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
+from queries.runs.total import Total
+
+LOOK_SECONDS = 0.5  # at most, between two looks at the watched nodes
+LOST = "lost in a failover: it was committed, but the present server does not have it. It was not changed again"
+IN_DOUBT = "the connection broke during COMMIT, and it is not known whether it was changed"
+NOT_TRIED = "not tried: interrupted"
+
+
+class World(Protocol):
+    """Engine and log of a run. Tests simulate it.
+
+    ``rests``: seconds until the server may be asked again, or 0. ``waits`` False: nothing is recorded before the end,
+    so a lost server is an outcome, and is not waited for.
+    """
+
+    waits: bool
+
+    @property
+    def rests(self) -> float:
+        """Seconds until the server may be asked again, or 0."""
+
+    async def history(self) -> Sequence[Event]:
+        """Return the recorded events, once no transaction of this run is running."""
+
+    async def change(self, step: Change) -> Changed | None:
+        """Change nodes. None if it is not known whether that was committed."""
+
+    def room(self, running: int) -> bool:
+        """Return True if one more change can begin beside ``running`` others."""
+
+    def replaced(self) -> bool:
+        """Return True if the server is another one than that of the last ``history``."""
+
+    async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
+        """Return the time and the answers of these nodes."""
+
+    async def record(self, event: Event) -> None:
+        """Write an event to the log."""
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not once the operator has decided."""
+
+    async def close(self) -> None:
+        """End the part of this process."""
+
+
+class Decisions:
+    """Decisions of the operator, which the next step follows."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+        self.left = False
+        self.accepted: Ask | None = None
+        self._decided = asyncio.Event()
+
+    def stop(self) -> None:
+        """End the run: begin no further change."""
+        self.stopped = True
+        self._decided.set()
+
+    def leave(self) -> None:
+        """End the part of this console. The run stays open."""
+        self.left = True
+        self._decided.set()
+
+    def go_on(self, ask: Ask) -> None:
+        """Answer a question with "go on"."""
+        self.accepted = ask
+        self._decided.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait, but not once the operator has decided."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._decided.wait()
+        except TimeoutError:
+            pass
+        if not (self.stopped or self.left):
+            self._decided.clear()
+
+
+class Runner:
+    """A run that this console continues.
+
+    ``state`` and ``total`` are up to date whenever `steps` yields. ``error_text``: why the server cannot be reached
+    now, or "". ``lost``: nodes whose change a failover has undone during this run.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        policy: Callable[[], Policy],
+        decisions: Decisions,
+        *,
+        known: bool = False,
+        before: Outcomes | None = None,
+    ) -> None:
+        """``known``: nothing was recorded so far, so ``history`` need not be read.
+
+        ``before``: outcomes of nodes that are not a part of the run.
+        """
+        self._before = before or Outcomes(results=())
+        self._world, self._policy, self._decisions = world, policy, decisions
+        self._known = known
+        self._running: dict[asyncio.Task[Changed | None], Change] = {}
+        self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
+        self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
+        self.state: Policy = policy()
+        self.total = Total()
+        self.total.add(self._before)
+        self.now = 0.0
+        self.error_text = ""
+        self.lost: set[str] = set()
+
+    async def steps(self) -> AsyncGenerator[Step]:
+        """Yield each step before it is done, and the end last.
+
+        A lost server is waited for. Then the events are read again, because what was sent last may have been lost.
+        Raises DatabaseError; the run can be resumed.
+        """
+        backoff, until = Backoff(), time.monotonic() + OUTAGE_SECONDS
+        try:
+            while True:
+                try:
+                    step = await self._next()
+                    if step is None:
+                        return
+                    backoff, until, self.error_text = Backoff(), time.monotonic() + OUTAGE_SECONDS, ""
+                    yield step
+                    if isinstance(step, Ended):
+                        return
+                    await self._do(step)
+                except NO_CONNECTION as error:
+                    self._known = False
+                    await self._settled()
+                    if self._decisions.left:
+                        return
+                    if time.monotonic() > until or self._decisions.stopped or not self._world.waits:
+                        raise
+                    self.error_text = error.line
+                    pause = self._world.rests or backoff.next(error)
+                    yield Pause(seconds=pause, why=error.line)
+                    await self._world.pause(pause)
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+            await self._world.close()
+
+    def unfinished(self, why: str = NOT_TRIED) -> list[Result]:
+        """Return results of the nodes without an outcome. ``why``: they were not tried."""
+        found = []
+        for node_id in self.state.pending():
+            if node_id in self._doubtful:
+                found.append(Result(id=node_id, outcome=Outcome.UNKNOWN, why=IN_DOUBT))
+            elif node_id in self.lost:
+                found.append(Result(id=node_id, outcome=Outcome.LOST, why=LOST))
+            else:
+                found.append(Result(id=node_id, outcome=Outcome.REFUSED, why=why))
+        return found
+
+    async def _next(self) -> Step | None:
+        """Return the next step, or None if the operator has left."""
+        while True:
+            if not self._known:
+                await self._settled()
+                await self._read()
+            if self._decisions.left:
+                await self._settled()
+                if self._known:
+                    return None
+                continue
+            self.now, answers = await self._world.look(self.state.watched() if self.state.ended is None else ())
+            self.state.observe(answers)
+            step = self.state.step(self.now)
+            if self._decisions.stopped and not isinstance(step, Ended):
+                step = self.state.end(self.now, Reason.STOPPED)
+            if not self._running or (isinstance(step, Change) and self._world.room(len(self._running))):
+                break
+            await self._finished()
+        if isinstance(step, Ended) and self.state.ended is None:
+            await self._add(step)
+        return step
+
+    async def _do(self, step: Step) -> None:
+        if self._decisions.stopped or self._decisions.left:
+            return
+        if isinstance(step, Change):
+            self.state.begun(step)
+            self._running[asyncio.create_task(self._changed(step))] = step
+            if not self._world.room(len(self._running)):
+                await self._finished()
+        elif isinstance(step, Close):
+            await self._add(step.event)
+        elif isinstance(step, Ask):
+            given, self._decisions.accepted = self._decisions.accepted, None
+            if given is not None and (given.question, given.cohort) == (step.question, step.cohort):
+                await self._add(self.state.go_on(self.now, given))
+            else:
+                await self._world.pause(LOOK_SECONDS)
+        elif isinstance(step, Watch):
+            await self._world.pause(min(step.seconds, LOOK_SECONDS))
+
+    async def _changed(self, step: Change) -> Changed | None:
+        return await self._world.change(step)
+
+    async def _finished(self) -> None:
+        """Wait for a change, and apply it. Raises its error."""
+        done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+        errors = [error for task in done if (error := self._end(task)) is not None]
+        self._known = self._known and not self._world.replaced()
+        if errors:
+            raise errors[0]
+
+    async def _settled(self) -> None:
+        """Wait for all changes. What one of them could not tell is read again."""
+        while self._running:
+            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                error = self._end(task)
+                if error is not None and not isinstance(error, NO_CONNECTION):
+                    raise error
+
+    def _end(self, task: asyncio.Task[Changed | None]) -> BaseException | None:
+        """Apply a change that has ended, and return its error."""
+        step, error = self._running.pop(task), task.exception()
+        changed = None if error is not None else task.result()
+        if changed is not None:
+            self._apply(changed)
+        else:
+            self._known = False
+            self._doubtful |= set(step.ids)
+        return error
+
+    async def _read(self) -> None:
+        """Read the events, and begin again from them."""
+        events = await self._world.history()
+        before = {r.id for r in self.total.results if r.outcome is Outcome.CHANGED}
+        self.state, self.total = self._policy(), Total()
+        self.total.add(self._before)
+        for event in events:
+            self._apply(event)
+        changed = {r.id for r in self.total.results if r.outcome is Outcome.CHANGED}
+        self.lost |= before - changed
+        self._known, self._doubtful = True, set()
+
+    async def _add(self, event: Event) -> None:
+        """Record an event; only then it counts."""
+        await self._world.record(event)
+        self._apply(event)
+
+    def _apply(self, event: Event) -> None:
+        self.state.apply(event)
+        if isinstance(event, Changed):
+            known = event.outcomes.xid, tuple(result.id for result in event.results)
+            self.total.add(self._kept.setdefault(known, event.outcomes) if event.outcomes.xid else event.outcomes)

@@ -1,0 +1,55 @@
+"""Runs that have not ended, and unknown outcomes of earlier sessions."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.records.action import Outcome
+from queries.records.run import RunSummary
+from queries.runs.run import REDRIVE, listed
+from queries.text import duration
+from queries.workspace import Workspace
+
+RECENT = 200  # newest entries of the audit log file that are read at the start
+NAMED = 3  # runs that have a message of their own
+
+
+async def messages(workspace: Workspace) -> list[str]:
+    """Return a message for each unfinished run, and one for unknown outcomes.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    try:
+        found = (await listed(workspace, NAMED + 1, open_only=True)).runs
+        now = await workspace.now() if found else 0.0
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        return [error.line]
+    command = workspace.database.command
+    lines = [_message(workspace, run, now) for run in found[:NAMED]]
+    lines += [f"There are more: `{command('runs')}` lists them."] if len(found) > NAMED else []
+    if workspace.audit_log_file is not None:
+        try:
+            entries = list(islice(workspace.audit_log_file.entries(), RECENT))
+        except DatabaseError as error:
+            return [*lines, error.line]
+        intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)
+        if intents:
+            audit_log = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
+            lines.append(f"{audit_log} no known outcome: see `{command('audit')}`.")
+    return lines
+
+
+def _message(workspace: Workspace, run: RunSummary, now: float) -> str:
+    command = workspace.database.command
+    if run.kind == REDRIVE:
+        resume, stop = command("redrive", run.run, "--resume"), command("redrive", run.run, "--stop")
+    else:
+        resume, stop = command("do", "--resume", run.run), command("runs", run.run, "--stop")
+    ago = duration.spelled(max(now - run.last_at, 0.0))
+    return (
+        f"Unfinished {run.kind} {run.run} of {run.who}: {run.action} in {run.engine}, {run.changed} of {run.nodes}"
+        f" nodes are changed, the last {ago} ago. `{resume}` continues it, `{stop}` ends it."
+    )

@@ -1,0 +1,283 @@
+"""The engine and the log of a run, as the runner sees them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.actions import perform, signals
+from queries.actions.plan import current_reader
+from queries.contract.server_spec import LABEL
+from queries.db.errors import DatabaseError, LostError
+from queries.read.reader import Reader
+from queries.records.action import Answer, DryRun, Outcome, Result
+from queries.runs import run as runs
+from queries.runs.cohorts import judge
+from queries.runs.redrive_plan import first_part, read_signs
+from queries.runs.run import Run
+from queries.runs.runner import Decisions
+from queries.runs.steps import Change, Changed, Event
+from queries.workspace import Workspace
+from queries.write import audit_log, run_log
+from queries.write.action_transaction import CHANGED_MEANWHILE
+
+LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
+AT_ONCE = 2  # changes at the same time: one over each connection
+
+
+class Log:
+    """The log of a run, and the server that it was read from."""
+
+    def __init__(self, workspace: Workspace, run: Run, operator: audit_log.Operator) -> None:
+        self.open = run.log
+        self._workspace, self._run, self._operator = workspace, run, operator
+        self._taken = run.fresh
+        self._life = workspace.server.life
+        workspace.journal.begin(run.log.id)
+
+    async def history(self) -> list[Event]:
+        """Take the run over, and return its events. Raises DatabaseError."""
+        workspace, plan = self._workspace, self._run.plan
+        await workspace.renew()
+        if why := workspace.database.why_read_only():
+            raise LostError(why)
+        await workspace.journal.check()  # before the nodes are changed again: an id of a lost transaction may be reused
+        self._life = workspace.server.life
+        if not self._taken:
+            await self.open.take_over(runs.event_entry(workspace, plan, self._operator))
+            self._taken = True
+        reader = current_reader(workspace, plan.label)
+        entries = await self.open.entries()
+        events = (runs.event_of(reader, entry, workspace.audit_log_place) for entry in entries)
+        return [event for event in events if event is not None]
+
+    def replaced(self) -> bool:
+        """Return True if another server answers than at the last `history`."""
+        return self._workspace.database.server is not None and self._workspace.server.life != self._life
+
+    async def record(self, event: Event) -> None:
+        """Write an event. Raises DatabaseError, OvertakenError."""
+        if isinstance(event, Changed):
+            await self.skipped(event.part, event.results)
+        else:
+            await self._write(msgspec.to_builtins(event), ())
+
+    async def skipped(self, part: int, results: Sequence[Result]) -> None:
+        """Write the results of nodes that an action did not change, if there are any."""
+        if not results:
+            return
+        await self._write({"event": run_log.SKIPPED, "cohort": part}, tuple(results))
+
+    async def _write(self, event: Mapping[str, Any], results: tuple[Result, ...]) -> None:
+        entry = runs.event_entry(self._workspace, self._run.plan, self._operator, results)
+        await self.open.record(entry, event)
+
+    async def close(self) -> None:
+        """End the part of this process."""
+        self.open.close()
+        await self._workspace.journal.end(self.open.id)
+
+
+class ChangeWorld:
+    """World of a confirmed change. ``log``: of its run; None if it is no run."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        dry_run: DryRun,
+        operator: audit_log.Operator,
+        decisions: Decisions,
+        log: Log | None,
+    ) -> None:
+        self.waits = log is not None
+        self._workspace, self._dry_run, self._operator = workspace, dry_run, operator
+        self._decisions, self._log = decisions, log
+        self._busy: set[str] = set()  # connections of changes that are running
+        self._independent = dry_run.engine != LABEL and perform.are_independent(workspace, dry_run)
+        self._held = frozenset(dry_run.for_now)
+
+    @property
+    def rests(self) -> float:
+        """Seconds until the server may be asked again, or 0."""
+        return self._workspace.database.rests or 0.0
+
+    async def history(self) -> Sequence[Event]:
+        """Take the run over, and return its events."""
+        assert self._log is not None
+        events = await self._log.history()
+        return [self._final(event) if isinstance(event, Changed) else event for event in events]
+
+    def _final(self, event: Changed) -> Changed:
+        """Return a recorded event without the attempts on nodes that were not free yet."""
+        results = (r for r in event.results if r.outcome is Outcome.CHANGED or r.id not in self._held)
+        return msgspec.structs.replace(event, outcomes=msgspec.structs.replace(event.outcomes, results=tuple(results)))
+
+    def room(self, running: int) -> bool:
+        """Return True if one more change can begin.
+
+        The second one takes the connection for reading, if no read waits for it.
+        """
+        if running == 0:
+            return True
+        return running < AT_ONCE and self._independent and not self._workspace.database.locked("read")
+
+    def replaced(self) -> bool:
+        """Return True if another server answers than at the beginning."""
+        return self._log is not None and self._log.replaced()
+
+    async def change(self, step: Change) -> Changed | None:
+        """Change nodes with the write path of every action.
+
+        Raises LostError if the server was lost before, OvertakenError if another console continues the run.
+        """
+        if self._log is not None and (why := self._workspace.database.why_read_only()):
+            raise LostError(why)  # a plan that is made now would refuse every node
+        wanted = msgspec.structs.replace(self._dry_run, versions={i: self._dry_run.versions[i] for i in step.ids})
+        if step.waited:
+            wanted = msgspec.structs.replace(wanted, results=(), row_digests={}, waited=True)
+        if self._dry_run.engine == LABEL:
+            shown = tuple(result for result in wanted.results if result.id in wanted.versions)
+            outcomes = await signals.commit(
+                self._workspace, msgspec.structs.replace(wanted, results=shown), self._operator
+            )
+            return Changed(at=time.monotonic(), part=step.part, outcomes=outcomes)
+        over = "read" if "write" in self._busy else "write"
+        self._busy.add(over)
+        try:
+            done = await perform.commit_part(
+                self._workspace, wanted, self._operator, over=over, run=None if self._log is None else self._log.open
+            )
+        finally:
+            self._busy.discard(over)
+        if self._log is not None:
+            if done.left:
+                raise LostError(done.error_text)
+            if any(result.outcome is Outcome.UNKNOWN for result in done.outcomes.results):
+                return None
+        changed = Changed(at=time.monotonic(), part=step.part, outcomes=done.outcomes)
+        if step.waited:
+            changed = _without_held(changed)
+        if self._log is not None:
+            ended = {result.id for result in changed.results}
+            await self._log.skipped(step.part, [result for result in done.unrecorded if result.id in ended])
+        return changed
+
+    async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
+        """Return the time of this machine. Nothing is watched."""
+        return time.monotonic(), {}
+
+    async def record(self, event: Event) -> None:
+        """Write an event to the log."""
+        if self._log is not None:
+            await self._log.record(event)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not once the operator has decided."""
+        await self._decisions.wait(seconds)
+
+    async def close(self) -> None:
+        """End the part of this process."""
+        if self._log is not None:
+            await self._log.close()
+
+
+def _without_held(changed: Changed) -> Changed:
+    """Return an attempt without the nodes that are not free yet."""
+    outcomes, held = changed.outcomes, {}
+    ended = []
+    for result in outcomes.results:
+        if result.id in outcomes.for_now:
+            held[result.id] = result.why
+        elif result.outcome is not Outcome.LOCKED and not _changed_during_statement(result):
+            ended.append(result)
+    return msgspec.structs.replace(changed, outcomes=msgspec.structs.replace(outcomes, results=tuple(ended)), held=held)
+
+
+def _changed_during_statement(result: Result) -> bool:
+    """Return True if the node changed during the statement, not before it."""
+    return result.outcome is Outcome.STALE and result.why != CHANGED_MEANWHILE
+
+
+class RedriveWorld:
+    """World of a redrive in a database."""
+
+    waits = True
+
+    def __init__(self, workspace: Workspace, run: Run, decisions: Decisions) -> None:
+        self._workspace, self._run, self._decisions = workspace, run, decisions
+        self._log = Log(workspace, run, audit_log.operator())
+        self._members = {member.id: member for member in run.plan.members}
+        self._marks = frozenset(mark for member in run.plan.members for mark in member.marks)
+        self._cost = 0.0  # seconds that the last look took
+
+    @property
+    def rests(self) -> float:
+        """Seconds until the server may be asked again, or 0."""
+        return self._workspace.database.rests or 0.0
+
+    async def history(self) -> Sequence[Event]:
+        """Take the redrive over, and return its events."""
+        return await self._log.history()
+
+    def room(self, running: int) -> bool:
+        """Return True if no cohort is being revived."""
+        return running == 0
+
+    def replaced(self) -> bool:
+        """Return True if another server answers than at the beginning."""
+        return self._log.replaced()
+
+    async def change(self, step: Change) -> Changed | None:
+        """Revive nodes with the write path of every action.
+
+        Raises DatabaseError if the action is not possible at all, OvertakenError if another console continues.
+        """
+        plan = self._run.plan
+        part = first_part(self._workspace, plan, step.ids)
+        available = self._reader.availability(part.action, bulk=True)
+        if not available.ok:
+            raise DatabaseError(f"{plan.action} is not possible now: {available.why}.")
+        dry_run = await perform.dry_run(self._workspace, part, plan.reason, plan.arguments)
+        done = await perform.commit_part(
+            self._workspace, dry_run, audit_log.operator(), run=self._log.open, part=step.part
+        )
+        if done.left:
+            raise LostError(done.error_text)
+        results = done.outcomes.results
+        if any(result.outcome is Outcome.UNKNOWN for result in results):
+            return None
+        at = await self._workspace.now()
+        await self._log.skipped(step.part, done.unrecorded)
+        return Changed(at=at, part=step.part, outcomes=done.outcomes)
+
+    async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
+        """Return the server's time and the answers of these nodes."""
+        started = time.monotonic()
+        members = [self._members[i] for i in ids]
+        at = await self._workspace.now()
+        signs = await read_signs(self._reader, [member.target for member in members])
+        flow = self._reader.engine.spec.flow
+        hidden = self._reader.found.policies  # a policy may hide a row that exists
+        gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
+        answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
+        self._cost = time.monotonic() - started
+        return at, answers
+
+    async def record(self, event: Event) -> None:
+        """Write an event to the audit log."""
+        await self._log.record(event)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait until the operator decides, so long that looking costs the server little."""
+        await self._decisions.wait(max(seconds, self._cost * LOOK_PAUSE))
+
+    async def close(self) -> None:
+        """End the part of this process."""
+        await self._log.close()
+
+    @property
+    def _reader(self) -> Reader:
+        return current_reader(self._workspace, self._run.plan.label)

@@ -1,9 +1,0 @@
--- The last entry that names the process that continues a redrive.
--- id: the redrive, which is the id of its first entry
--- Indexes: audit_log_pkey, audit_log_redrive_idx.
-SELECT l.role, l.os_user, l.host, extract(epoch FROM l.at)::float8 AS at, l.arguments #>> '{redrive,process}' AS process
-  FROM unstick.audit_log l
- WHERE l.id = (SELECT coalesce((SELECT o.id FROM unstick.audit_log o
-                                 WHERE o.arguments ? 'redrive' AND o.arguments #>> '{redrive,run}' = :id
-                                 ORDER BY o.id DESC LIMIT 1), :id::text::bigint))
-   AND l.arguments ? 'redrive'

@@ -1,0 +1,337 @@
+"""Runs in the audit log table: the lock, the beginning, the entries and events.
+
+A run is its first entry, whose id is its name. Each later entry names it: those of the changes, and those of events,
+such as the answers of a cohort or a decision of the operator. An entry is written under the lock of the run, which the
+changes share, and only by the process that continues the run. So a process that has the lock alone knows what was done:
+an entry is there if and only if its transaction has committed. Nothing else must be remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import msgspec
+
+from queries.db.database import Database, Transaction
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
+from queries.db.shared_sql import statement
+from queries.records.action import Result
+from queries.records.audit import RUN, AuditLogEntry
+from queries.records.record import Record
+from queries.write import audit_log
+from queries.write.transaction_mark import TransactionMark
+
+BEGIN, END, RESUME, SKIPPED = "begin", "end", "resume", "skipped"  # kinds of events
+LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
+ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
+OPEN = 100  # unfinished runs of a schema that are looked at
+
+
+class Begun(Record):
+    """The first entry of a run.
+
+    ``members``: its nodes as recorded JSON. ``run``: the argument that describes it.
+    """
+
+    id: str
+    at: float
+    who: str
+    label: str
+    schema: str
+    reason: str
+    run: dict[str, Any]
+    members: bytes = b""
+    role: str = ""
+
+
+class Listed(Record):
+    """A run in a list.
+
+    ``ended``: the event that ended it. ``changed``: number of nodes.
+    """
+
+    begun: Begun
+    changed: int
+    last_at: float
+    ended: dict[str, Any] | None = None
+
+
+class Entry(Record):
+    """A later entry of a run: of a change, or of an event."""
+
+    at: float
+    event: dict[str, Any]
+    results: tuple[Result, ...]
+    id: str = ""
+    xid: str | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Return True for the entry of a change."""
+        return "event" not in self.event
+
+
+class Provable(Protocol):
+    """A transaction whose rows can tell whether it was committed."""
+
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True or False if the rows prove it, else None."""
+
+
+class OpenRun(Protocol):
+    """A run that this process continues.
+
+    ``irregular``: rows did not change as the action says, so the server does not compare them. ``place``: of its log.
+    """
+
+    id: str
+    irregular: bool
+    place: str
+
+    async def guard(self, transaction: Transaction) -> None:
+        """Make a transaction one of this run.
+
+        Raises OvertakenError if another process continues it.
+        """
+
+    def named(self, **more: Any) -> dict[str, Any]:
+        """Return the argument of an audit log entry that names the run."""
+
+    def sending(self, mark: TransactionMark, entry: AuditLogEntry, change: Provable) -> None:
+        """Note a transaction before its COMMIT is sent."""
+
+    def settled(self, mark: TransactionMark, results: tuple[Result, ...]) -> None:
+        """Note the outcome of a transaction."""
+
+    async def take_over(self, entry: AuditLogEntry) -> None:
+        """Continue it instead of the process that did. Raises DatabaseError.
+
+        ``entry``: of the event.
+        """
+
+    async def entries(self, *, guarded: bool = True) -> list[Entry]:
+        """Return its entries, oldest first, once no transaction of it is running.
+
+        ``guarded`` False: only look, without continuing it. Raises DatabaseError.
+        """
+
+    async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
+        """Write the entry of an event. Raises DatabaseError, OvertakenError."""
+
+    def close(self) -> None:
+        """End the part of this process."""
+
+
+class TableRun:
+    """A run in the audit log table, continued by this process."""
+
+    place = audit_log.TABLE
+
+    def __init__(self, database: Database, run: str, process: str) -> None:
+        self.id, self.process = run, process
+        self.irregular = False
+        self._database = database
+
+    async def guard(self, transaction: Transaction) -> None:
+        """Take the lock of the run for this transaction, which other changes of it share.
+
+        Raises OvertakenError if another process continues it.
+        """
+        await _lock(transaction, self.id, "run_lock_shared")
+        await self._check(transaction)
+
+    def named(self, **more: Any) -> dict[str, Any]:
+        """Return the argument of an audit log entry."""
+        return {"id": self.id, "process": self.process, **more}
+
+    def sending(self, mark: TransactionMark, entry: AuditLogEntry, change: Provable) -> None:
+        """Note nothing: the entry is in the transaction."""
+
+    def settled(self, mark: TransactionMark, results: tuple[Result, ...]) -> None:
+        """Note nothing: the entry is in the transaction."""
+
+    async def take_over(self, entry: AuditLogEntry) -> None:
+        """Continue the run instead of the process that did. Raises DatabaseError."""
+        async with _locked(self._database, self.id) as transaction:
+            last = await _last(transaction, self.id)
+            if last["process"] != self.process:
+                await audit_log.append(transaction, _named(entry, self.named(event=RESUME)))
+                await transaction.control("COMMIT")
+
+    async def entries(self, *, guarded: bool = True) -> list[Entry]:
+        """Return the entries of the run, oldest first.
+
+        Waits until no transaction of it is running. ``guarded`` False: only look, without continuing it. Raises
+        DatabaseError, OvertakenError.
+        """
+        async with _locked(self._database, self.id) as transaction:
+            if guarded:
+                await self._check(transaction)
+            rows = await transaction.rows(statement("run_events"), {"id": self.id})
+        if not all(row["intact"] for row in rows):
+            raise DatabaseError(
+                f"An entry of the run {self.id} was changed since it was written.",
+                "Nothing was changed. `unstick audit --verify` names it.",
+            )
+        return [decoded(row) for row in rows]
+
+    async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
+        """Write the entry of an event. Raises DatabaseError, OvertakenError."""
+        async with _locked(self._database, self.id) as transaction:
+            await self._check(transaction)
+            await audit_log.append(transaction, _named(entry, self.named(**event)))
+            await transaction.control("COMMIT")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    async def _check(self, transaction: Transaction) -> None:
+        last = await _last(transaction, self.id)
+        if last["process"] != self.process:
+            raise OvertakenError(
+                f"{who(last)} continues the run {self.id} now, so this console does not.", "Nothing was changed."
+            )
+
+
+def decoded(row: Mapping[str, Any]) -> Entry:
+    """Return an entry from its row."""
+    return Entry(
+        at=row["at"],
+        event=msgspec.json.decode(row["run"]),
+        results=msgspec.json.decode(row["results"], type=tuple[Result, ...]),
+        id=row["id"],
+        xid=row["xid"],
+    )
+
+
+async def begin(
+    database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: object
+) -> tuple[TableRun, float]:
+    """Write the first entry of a run. Return the run and when it began.
+
+    Raises DatabaseError if another run about one of its ``groups`` has not ended.
+    """
+    listed = {"members": members}
+    digest = hashlib.sha256(msgspec.json.encode(listed)).hexdigest()
+    named = {**event, "event": BEGIN, "process": process, "digest": digest}
+    async with _locked(database, f"of {entry.schema}") as transaction:
+        for other in await _listed(transaction, entry.schema, OPEN) if event["groups"] else ():
+            if set(other.begun.run["groups"]) & set(event["groups"]):
+                raise LockedError(
+                    f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
+                    f" {other.begun.reason!r}.",
+                    f"Nothing was changed. `{database.command('redrive', other.begun.id, '--resume')}` continues it,"
+                    f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
+                )
+        run = await audit_log.append(transaction, _named(entry, named), listed)
+        at: float = (await transaction.rows(statement("now"), {}))[0]["now"]
+        await transaction.control("COMMIT")
+    return TableRun(database, run, process), at
+
+
+async def read(database: Database, run: str) -> Begun | None:
+    """Return the first entry of a run, or None. Raises DatabaseError."""
+    if not run.isdecimal() or len(run) > 17:
+        return None
+    async with database.reading() as transaction:
+        rows = await transaction.rows(statement("run_begin"), {"id": run})
+    if not rows:
+        return None
+    begun = _begun(rows[0])
+    members = (rows[0]["members"] or "").encode()
+    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != begun.run["digest"]:
+        raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
+    return msgspec.structs.replace(begun, members=members)
+
+
+async def newest(database: Database, most: int, *, open_only: bool = False) -> list[Listed]:
+    """Return runs, newest first. Raises DatabaseError."""
+    async with database.reading() as transaction:
+        return await _listed(transaction, None, most, open_only=open_only)
+
+
+def who(row: Mapping[str, Any]) -> str:
+    """Return the operator of an entry, as in messages."""
+    return f"{row['os_user']}@{row['host']} (role {row['role']})"
+
+
+async def _listed(transaction: Transaction, schema: str | None, most: int, *, open_only: bool = True) -> list[Listed]:
+    values = {"schema": schema, "page": most, "query": "open" if open_only else None}
+    rows = await transaction.rows(statement("run_list"), values)
+    return [
+        Listed(
+            begun=_begun(row),
+            changed=row["changed"],
+            last_at=row["last_at"],
+            ended=None if row["ended"] is None else msgspec.json.decode(row["ended"]),
+        )
+        for row in rows
+    ]
+
+
+def _begun(row: Mapping[str, Any]) -> Begun:
+    fields = {name: row[name] for name in ("id", "at", "schema", "reason")}
+    return Begun(**fields, who=who(row), label=row["engine"], run=msgspec.json.decode(row["run"]), role=row["role"])
+
+
+def _named(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
+    return msgspec.structs.replace(entry, arguments={**entry.arguments, RUN: dict(run)})
+
+
+async def _last(transaction: Transaction, run: str) -> Mapping[str, Any]:
+    rows = await transaction.rows(statement("run_last"), {"id": run})
+    if not rows:
+        raise DatabaseError(
+            f"The audit log has no run {run}.", "If the server was replaced, it was lost with all of its changes."
+        )
+    return rows[0]
+
+
+async def _lock(transaction: Transaction, name: str, how: str = "run_lock") -> None:
+    """Wait for a lock a short time.
+
+    A statement that fails at a lock would end the transaction. Raises OvertakenError.
+    """
+    until = time.monotonic() + LOCK_SECONDS
+    while not (await transaction.rows(statement(how), {"query": name}))[0]["taken"]:
+        if time.monotonic() > until:
+            raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.")
+        await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def guard_alone(transaction: Transaction, run: str) -> None:
+    """Share the lock of a run that is not in the table. Raises OvertakenError.
+
+    Its end can then be waited for.
+    """
+    await _lock(transaction, run, "run_lock_shared")
+
+
+async def wait_for_end(database: Database, run: str) -> None:
+    """Wait until no transaction of a run is running. Raises DatabaseError."""
+    async with _locked(database, run):
+        pass
+
+
+@asynccontextmanager
+async def _locked(database: Database, name: str) -> AsyncIterator[Transaction]:
+    """Open a writing transaction that holds a lock alone.
+
+    Waits for a transaction that an earlier console has left behind.
+    """
+    until = time.monotonic() + ENDING
+    while True:
+        async with database.writing() as transaction:
+            try:
+                await _lock(transaction, name)
+            except OvertakenError:
+                if time.monotonic() > until:
+                    raise
+                continue
+            yield transaction
+            return
