@@ -19,6 +19,7 @@ from queries.records.run import RunDetail, Runs
 from queries.runs import launch
 from queries.runs import run as runs
 from queries.runs.run import Run
+from queries.text import duration
 from queries.workspace import Workspace
 
 LISTED = 50
@@ -84,9 +85,10 @@ async def _resume(
             Outcomes(results=found.results), lambda cells: result_page(found.results, cells, limit=UNLIMITED)
         )
         return do.exit_code(found.results)
+    ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
     say(
-        f"{plan.action} in {plan.label}, begun by {run.who}: {len(left)} of {len(plan.members)} nodes remain."
-        f" {plan.reason}"
+        f"{plan.action} in {plan.label}, begun by {run.who}: {len(left)} of {len(plan.members)} nodes remain; the last"
+        f" step was {ago} ago. {plan.reason}"
     )
     members = {member.id: member for member in plan.members}
     again = plan_versions(

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from console.text import formatting
-from console.text.pages.audit_entry import target, who
-from console.text.pages.row_diff import tally
+from console.text.pages.audit_entry import outcome, target, who
 from console.text.spans import text
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Finding
@@ -93,8 +92,8 @@ def markdown_nodes(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[
 
 def markdown_row(entry: AuditLogEntry) -> str:
     """Return an entry as a row of a table."""
-    outcome = text(tally(entry.results))
-    return markdown((formatting.instant(entry.at), who(entry), entry.action, target(entry), outcome, entry.reason))
+    done = text(outcome(entry))
+    return markdown((formatting.instant(entry.at), who(entry), entry.action, target(entry), done, entry.reason))
 
 
 def _plain(cell: str) -> str:

@@ -7,7 +7,7 @@ from console.text.pages.lines import BLANK, heading, pairs, plain
 from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, tally
 from console.text.spans import Spans
-from queries.records.audit import AuditLogEntry
+from queries.records.audit import RUN, AuditLogEntry
 from queries.text.safe_text import safe_text
 
 
@@ -21,7 +21,7 @@ def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
         (f"  {safe_text(entry.engine)}  ", ""),
         (safe_text(entry.action), "bold $accent"),
         (safe_text(f"{arguments}{f'  {target(entry)}' if result is None else ''}: "), ""),
-        *(tally(entry.results) if result is None else [(result.outcome.value, f"bold {STYLES[result.outcome]}")]),
+        *(outcome(entry) if result is None else [(result.outcome.value, f"bold {STYLES[result.outcome]}")]),
         (safe_text(f"  by {who(entry)}: {entry.reason}"), "$faint"),
         (f"  on {safe_text(formatting.place(entry.origin))}" if entry.origin else "", "$faint"),
     ]
@@ -53,11 +53,33 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     return lines + (differences(changes, cells, limit=limit) or [plain("none", "$faint")])
 
 
+EVENTS = {
+    "begin": "begun, {nodes} nodes",
+    "resume": "continued",
+    "judged": "cohort {cohort} judged",
+    "go_on": "answered: go on",
+    "end": "ended: {reason}",
+}
+"""Events of a run, with fields of the argument that describes it."""
+
+
+def outcome(entry: AuditLogEntry) -> Spans:
+    """Return the number of nodes by outcome, or what happened to a run."""
+    argument = entry.arguments.get(RUN)
+    run = argument if isinstance(argument, dict) else {}
+    kind = str(run.get("event"))
+    if entry.results or kind not in EVENTS:
+        return tally(entry.results)
+    number = run["cohort"] + 1 if isinstance(run.get("cohort"), int) else ""
+    shown = EVENTS[kind].format(nodes=run.get("nodes"), reason=run.get("reason"), cohort=number)
+    return [(safe_text(shown), "")]
+
+
 def target(entry: AuditLogEntry) -> str:
     """Return the title and id of the first node, and the number of the others."""
     first = entry.target
     if first is None:
-        return formatting.NONE
+        return f"run {entry.run}" if entry.run else formatting.NONE
     title = f"{first.title} " if isinstance(first.title, str) else ""
     others = len(entry.results) - 1
     return f"{title}{first.id}" + (f" +{others:,} more" if others else "")

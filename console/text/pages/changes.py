@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from console.text.pages.audit_entry import target, who
-from console.text.pages.row_diff import tally
+from console.text.pages.audit_entry import outcome, target, who
 from console.text.spans import Spans
 from queries.records.change import Change, Changes
 from queries.text.safe_text import safe_text
@@ -22,7 +21,7 @@ def status(change: Change) -> Spans:
     A status that was not recorded is omitted.
     """
     if change.entry is not None:
-        return tally(change.entry.results)
+        return outcome(change.entry)
     style = f"$phase-{change.node.phase}" if change.node else ""
     before: Spans = [(safe_text(change.old), "$faint"), (" → ", "$faint")] if change.old else []
     return [*before, (safe_text(change.new or ""), style)]

@@ -11,7 +11,7 @@ from console.model import audit_list
 from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages.action import audit_log_place
-from console.text.pages.row_diff import tally
+from console.text.pages.audit_entry import outcome
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_run
@@ -133,4 +133,4 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 def _outcome(row: Row[AuditLogEntry]) -> Content:
     if row.record is None:
         return Content.styled(f"{len(row.records)} entries", "bold")
-    return Content.assemble(*tally(row.record.results))
+    return Content.assemble(*outcome(row.record))
