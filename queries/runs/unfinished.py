@@ -50,6 +50,6 @@ def _message(workspace: Workspace, run: RunSummary, now: float) -> str:
         resume, stop = command("do", "--resume", run.run), command("runs", run.run, "--stop")
     ago = duration.spelled(max(now - run.last_at, 0.0))
     return (
-        f"Unfinished {run.kind} {run.run} of {run.who}: {run.action} in {run.engine}, {run.changed} of {run.nodes}"
-        f" nodes are changed, the last {ago} ago. `{resume}` continues it, `{stop}` ends it."
+        f"Unfinished {run.kind} {run.run}: {run.action} in {run.engine}, {run.changed} of {run.nodes} nodes are"
+        f" changed, the last {ago} ago. `{resume}` continues it, `{stop}` ends it. It was begun by {run.who}."
     )

@@ -63,7 +63,9 @@ class Log:
         if isinstance(event, Changed):
             await self.skipped(event.part, event.results)
         else:
-            await self._write(msgspec.to_builtins(event), ())
+            known = msgspec.to_builtins(event)
+            del known["at"]  # the entry has the time
+            await self._write(known, ())
 
     async def skipped(self, part: int, results: Sequence[Result]) -> None:
         """Write the results of nodes that an action did not change, if there are any."""

@@ -14,7 +14,7 @@ from queries.text.safe_text import safe_text
 def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
     """Return an entry on one line, with its id, and the outcome of one node or of all."""
     result = next((each for each in entry.results if each.id == node_id), None)
-    arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in entry.arguments.items())
+    arguments = "".join(f" {name}={formatting.scalar(value)}" for name, value in given(entry).items())
     return [
         (formatting.instant(entry.at), "$faint"),
         (f"  {safe_text(entry.id)}", "$faint"),
@@ -40,7 +40,7 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
         *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
         ("engine", f"{entry.engine} in schema {entry.schema}"),
         ("reason", entry.reason),
-        *((name, formatting.scalar(value)) for name, value in entry.arguments.items()),
+        *((name, formatting.scalar(value)) for name, value in given(entry).items()),
         ("transaction", entry.xid or formatting.NONE),
     ]
     results = [result for result in entry.results if node_id in ("", result.id)]
@@ -61,6 +61,11 @@ EVENTS = {
     "end": "ended: {reason}",
 }
 """Events of a run, with fields of the argument that describes it."""
+
+
+def given(entry: AuditLogEntry) -> dict[str, object]:
+    """Return the arguments, with a run by its id."""
+    return {name: entry.run if name == RUN and entry.run else value for name, value in entry.arguments.items()}
 
 
 def outcome(entry: AuditLogEntry) -> Spans:

@@ -1,0 +1,124 @@
+"""Bulks in the audit log: a colleague continues one, or ends it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from queries.actions import perform
+from queries.db.errors import DatabaseError, OvertakenError
+from queries.records.action import DryRun, Outcome
+from queries.runs import launch
+from queries.runs import run as runs
+from queries.runs.run import Run
+from queries.workspace import Workspace
+from queries.write import audit_log
+from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.builders import dry_run_of, opened, outcomes_of, seen, steps
+from tests.servers import PostgresServer
+
+NODES, PART = 60, 10
+CHANGED = Outcome.CHANGED
+
+
+@pytest.fixture
+async def tasks(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
+    """Two operators, and the dry run of one of them."""
+    monkeypatch.setattr(perform, "CHUNK_NODES", PART)
+    monkeypatch.setattr(perform, "LARGE", 1)
+    await eternaltwin_db.sql(audit_log.ddl())
+    made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
+    anna, bert = await opened(eternaltwin, tmp_path / "anna"), await opened(eternaltwin, tmp_path / "bert")
+    yield anna, bert, await dry_run_of(anna, "wake", await seen(anna, map(eternaltwin_db.id, made)))
+    await anna.close()
+    await bert.close()
+
+
+async def left(workspace: Workspace, run: Run) -> DryRun:
+    """Return the dry run of what is left of a run."""
+    versions = {member.id: member.version for member in run.plan.members}
+    pending = (await launch.look(workspace, run)).pending
+    return await dry_run_of(workspace, "wake", {i: versions[i] for i in pending})
+
+
+async def test_a_colleague_continues_a_bulk_that_is_running(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+) -> None:
+    """The first console changes nothing more, and each node is changed once."""
+    anna, bert, dry_run = tasks
+    mine = steps(anna, dry_run)
+    async for progress in mine:
+        if progress.done >= 2 * PART:
+            break
+    assert progress.run is not None
+    run = await runs.load(bert, progress.run.log.id)
+    again = await left(bert, run)
+    assert len(again.versions) <= NODES - 2 * PART
+    theirs = [step async for step in steps(bert, again, None, run)]
+    assert outcomes_of(theirs[-1].runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    with pytest.raises(OvertakenError, match="continues the run"):
+        await anext(step async for step in mine if step.done == NODES)
+    entries = [entry async for entry in bert.audit_stream()]
+    changed = [r.id for entry in entries for r in entry.results if r.outcome is CHANGED]
+    assert sorted(changed) == sorted(dry_run.versions)
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == NODES
+    assert [entry.arguments["run"].get("event") for entry in entries if not entry.results] == ["end", "resume", "begin"]
+
+
+async def test_a_colleague_ends_a_bulk(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+) -> None:
+    anna, bert, dry_run = tasks
+    mine = steps(anna, dry_run)
+    async for progress in mine:
+        if progress.done >= PART:
+            break
+    assert progress.run is not None
+    await launch.stop(bert, await runs.load(bert, progress.run.log.id))
+    with pytest.raises(OvertakenError):
+        await anext(step async for step in mine if step.done == NODES)
+    woken = await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'")
+    assert PART <= woken <= 3 * PART, "what was under way has ended"
+    (listed,) = (await runs.listed(bert, 9)).runs
+    assert (listed.state, listed.changed, listed.nodes) == ("stopped", woken, NODES)
+
+
+async def test_what_another_operator_changed_meanwhile_is_said_by_both(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+) -> None:
+    """The outcomes of skipped nodes are in the log, too."""
+    anna, bert, dry_run = tasks
+    late = list(dry_run.versions)[-PART:]
+    for node in late:
+        await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", node.partition(":")[2])
+    done = [step async for step in steps(anna, dry_run)][-1]
+    expected = dict.fromkeys(dry_run.versions, CHANGED) | dict.fromkeys(late, Outcome.STALE)
+    assert outcomes_of(done.runner.total.results) == expected
+    assert done.run is not None
+    shown = await launch.look(bert, await runs.load(bert, done.run.log.id))
+    assert outcomes_of(shown.results) == expected
+    assert (shown.pending, shown.run.state, shown.run.changed) == ((), "done", NODES - PART)
+
+
+async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
+    tasks: tuple[Workspace, Workspace, DryRun], server: PostgresServer
+) -> None:
+    anna, bert, dry_run = tasks
+    async for progress in steps(anna, dry_run):
+        if progress.done >= PART:
+            break
+    assert progress.run is not None
+    run = await runs.load(bert, progress.run.log.id)
+    action = bert.engines["eternaltwin"].engine.action("wake", "task")
+    assert action is not None
+    await runs.check_author(bert, run, action)
+    role = server.unique("mallory")
+    server.sql(f"CREATE ROLE {role}")
+    with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks"):
+        await runs.check_author(bert, msgspec.structs.replace(run, role=role), action)
+    server.sql(f"DROP ROLE {role}")
