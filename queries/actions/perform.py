@@ -180,21 +180,22 @@ async def commit_part(
     dry_run: DryRun,
     operator: audit_log.Operator,
     *,
+    plan: Plan | None = None,
     over: str = "write",
     run: OpenRun | None = None,
     part: int | None = None,
 ) -> Part:
     """Commit what was dry-run, in one transaction for each SQL script.
 
-    ``over``: the connection. ``run``: the run that it is a part of; ``part``: its number in a redrive. Errors become
-    outcomes, but for OvertakenError: another console continues the run.
+    ``plan``: of these nodes and others. ``over``: the connection. ``run``: the run that it is a part of; ``part``: its
+    number in a redrive. Errors become outcomes, but for OvertakenError: another console continues the run.
     """
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
     shown = _shown(dry_run)
-    plan = plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
-    skipped |= plan.refused
+    plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
+    skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     done: list[ActionTransaction] = []
     for plain, nodes in _requests(
         workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
@@ -213,20 +214,19 @@ async def commit_part(
     return _part(workspace, skipped.values(), done)
 
 
-def part_nodes(workspace: Workspace, label: str, name: str, versions: Mapping[str, str]) -> int:
+def part_nodes(workspace: Workspace, plan: Plan) -> int:
     """Return how many nodes that were not dry-run one transaction may have."""
-    plan = plan_versions(workspace, label, name, versions)
-    reader = current_reader(workspace, label)
+    reader = current_reader(workspace, plan.label)
     stays = workspace.audit_log_file is None and all(
         BulkTransaction.is_possible(reader, action) for action in plan.actions.values()
     )
     return CHUNK_NODES * LARGE if stays else CHUNK_NODES
 
 
-def are_independent(workspace: Workspace, dry_run: DryRun) -> bool:
+def are_independent(plan: Plan) -> bool:
     """Return True if two parts may be changed at the same time."""
-    actions = plan_versions(workspace, dry_run.engine, dry_run.action, dry_run.versions).actions
-    return all(action.independent for action in actions.values()) and len({a.script for a in actions.values()}) == 1
+    actions = plan.actions.values()
+    return all(action.independent for action in actions) and len({action.script for action in actions}) == 1
 
 
 def parts(dry_run: DryRun, most: int) -> Iterator[tuple[str, ...]]:

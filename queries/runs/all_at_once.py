@@ -30,14 +30,14 @@ class AllAtOnce:
         self, parts: Sequence[tuple[str, ...]], held: Mapping[str, str] | None = None, limit: float = 0.0
     ) -> None:
         self.ended: Ended | None = None
-        self._changed: set[str] = set()  # also of nodes that an earlier console has changed
         self.until: float | None = None  # end of the wait; None before it
         self._parts = parts
         self._held = dict(held or {})
         self._limit = min(limit, LONGEST_WAIT_SECONDS)
-        self._pending = {i: None for part in parts for i in part} | dict.fromkeys(self._held)
-        self._sent: set[str] = set()
-        self._first = 0  # of the parts that have pending nodes
+        self._done: set[str] = set()  # nodes with an outcome, also those of an earlier console
+        self._taken: set[str] = set()  # nodes with an outcome, or in a step that is under way
+        self._changed: set[str] = set()
+        self._first = 0  # of the parts that have nodes without an outcome
         self._attempted = 0.0  # when the last attempt began
 
     def apply(self, event: Event) -> None:
@@ -45,13 +45,12 @@ class AllAtOnce:
         if isinstance(event, Ended):
             self.ended = event
         elif isinstance(event, Changed):
-            for result in event.results:
-                self._pending.pop(result.id, None)
-                if result.outcome is Outcome.CHANGED:
-                    self._changed.add(result.id)
-                self._sent.discard(result.id)
+            ids = [result.id for result in event.results]
+            self._done.update(ids)
+            self._taken.update(ids)
+            self._changed.update([result.id for result in event.results if result.outcome is Outcome.CHANGED])
             self._held |= {i: why for i, why in event.held.items() if i in self._held}
-            self._sent -= self._held.keys()
+            self._taken -= self._held.keys() - self._done
 
     @property
     def changed(self) -> int:
@@ -67,22 +66,22 @@ class AllAtOnce:
 
     def pending(self) -> Sequence[str]:
         """Return the nodes without an outcome, in order."""
-        return list(self._pending)
+        return [i for part in (*self._parts, tuple(self._held)) for i in part if i not in self._done]
 
     def step(self, now: float) -> Step:
         """Return what to do next."""
         if self.ended is not None:
             return self.ended
-        while self._first < len(self._parts) and not any(i in self._pending for i in self._parts[self._first]):
+        while self._first < len(self._parts) and self._done.issuperset(self._parts[self._first]):
             self._first += 1
         for number in range(self._first, len(self._parts)):
-            if ids := tuple(i for i in self._parts[number] if i in self._pending and i not in self._sent):
+            if ids := tuple(i for i in self._parts[number] if i not in self._taken):
                 return Change(part=number, ids=ids)
         return Watch(seconds=PAUSE_SECONDS) if self._first < len(self._parts) else self._wait(now)
 
     def _wait(self, now: float) -> Step:
         """Return the next step of the wait, or the end."""
-        held = tuple(i for i in self._held if i in self._pending)
+        held = tuple(i for i in self._held if i not in self._done)
         if not held:
             return self.end(now, Reason.DONE)
         if self.until is None:
@@ -101,7 +100,7 @@ class AllAtOnce:
 
     def begun(self, change: Change) -> None:
         """Note a step that is under way."""
-        self._sent |= set(change.ids)
+        self._taken.update(change.ids)
 
     def go_on(self, now: float, ask: Ask) -> Event:
         """Raise ValueError: it asks nothing."""

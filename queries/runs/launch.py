@@ -7,8 +7,10 @@ import contextlib
 import msgspec
 
 from queries.actions import perform
+from queries.actions.plan import plan_versions
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
+from queries.records.node import split_id
 from queries.records.run import Member, RunDetail, RunSummary
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
@@ -171,11 +173,14 @@ def _runner(
     held = {i: why[i] for i in dry_run.for_now if i in versions} if dry_run.wait > 0 else {}
     now = {i: version for i, version in versions.items() if i not in held}
     wanted = msgspec.structs.replace(dry_run, versions=now)
+    independent = False
     if dry_run.engine == LABEL:
         parts = [tuple(now)] if now else []
     else:
-        most = perform.part_nodes(workspace, dry_run.engine, dry_run.action, now)
-        parts = list(perform.parts(wanted, most))
+        kinds = {split_id(node_id)[1]: node_id for node_id in versions}
+        plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
+        independent = perform.are_independent(plan)
+        parts = list(perform.parts(wanted, perform.part_nodes(workspace, plan)))
     skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
     before = before or Outcomes(results=())
     world = ChangeWorld(
@@ -184,6 +189,7 @@ def _runner(
         operator,
         decisions,
         None if run is None else Log(workspace, run, operator),
+        independent=independent,
     )
     return Runner(
         world,

@@ -106,15 +106,14 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
         "nodes": len(plan.members),
         "settings": msgspec.to_builtins(plan.settings),
     }
-    members = msgspec.to_builtins(plan.members)
     who = run_log.who(msgspec.structs.asdict(entry))
     if not workspace.no_runs:
         log: OpenRun
-        log, at = await run_log.begin(workspace.database, uuid4().hex, entry, event, members)
+        log, at = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
     elif plan.kind == REDRIVE:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
-        file = run_file.begin(workspace.runs, workspace.server, entry, event, members)
+        file = run_file.begin(workspace.runs, workspace.server, entry, event, plan.members)
         log, at = _connected(workspace, file), file.head.at
     return Run(plan=plan, log=log, who=who, at=at, fresh=True)
 

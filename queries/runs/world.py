@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from queries.actions import perform, signals
-from queries.actions.plan import current_reader
+from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError, LostError
 from queries.read.reader import Reader
@@ -25,7 +25,6 @@ from queries.write import audit_log, run_log
 from queries.write.action_transaction import CHANGED_MEANWHILE
 
 LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
-AT_ONCE = 2  # changes at the same time: one over each connection
 
 
 class Log:
@@ -93,13 +92,17 @@ class ChangeWorld:
         operator: audit_log.Operator,
         decisions: Decisions,
         log: Log | None,
+        *,
+        independent: bool,
     ) -> None:
+        """``independent``: two parts may be changed at the same time."""
         self.waits = log is not None
         self._workspace, self._dry_run, self._operator = workspace, dry_run, operator
         self._decisions, self._log = decisions, log
         self._busy: set[str] = set()  # connections of changes that are running
-        self._independent = dry_run.engine != LABEL and perform.are_independent(workspace, dry_run)
+        self._independent = independent
         self._held = frozenset(dry_run.for_now)
+        self._plan: Plan | None = None  # made once, when the server accepts changes
 
     @property
     def rests(self) -> float:
@@ -122,9 +125,11 @@ class ChangeWorld:
 
         The second one takes the connection for reading, if no read waits for it.
         """
-        if running == 0:
+        if running == 0 or not self._independent:
+            return running == 0
+        if "write" not in self._busy:
             return True
-        return running < AT_ONCE and self._independent and not self._workspace.database.locked("read")
+        return "read" not in self._busy and not self._workspace.database.locked("read")
 
     def replaced(self) -> bool:
         """Return True if another server answers than at the beginning."""
@@ -149,8 +154,14 @@ class ChangeWorld:
         over = "read" if "write" in self._busy else "write"
         self._busy.add(over)
         try:
+            self._plan = self._plan or self._planned()
             done = await perform.commit_part(
-                self._workspace, wanted, self._operator, over=over, run=None if self._log is None else self._log.open
+                self._workspace,
+                wanted,
+                self._operator,
+                plan=self._plan,
+                over=over,
+                run=None if self._log is None else self._log.open,
             )
         finally:
             self._busy.discard(over)
@@ -166,6 +177,10 @@ class ChangeWorld:
             ended = {result.id for result in changed.results}
             await self._log.skipped(step.part, [result for result in done.unrecorded if result.id in ended])
         return changed
+
+    def _planned(self) -> Plan:
+        dry_run = self._dry_run
+        return plan_versions(self._workspace, dry_run.engine, dry_run.action, dry_run.versions, dry_run.titles)
 
     async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
         """Return the time of this machine. Nothing is watched."""

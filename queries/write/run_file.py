@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result, titled
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
+from queries.records.run import Member
 from queries.write import commit_status, failover, run_log
 from queries.write.run_log import Begun, Entry, Provable
 from queries.write.transaction_mark import TransactionMark
@@ -237,7 +238,9 @@ class FileRun:
                 os.write(self._file, b"\n" + _signed(self.id, line) + b"\n")
 
 
-def begin(folder: Path, server: Server, entry: AuditLogEntry, event: Mapping[str, Any], members: object) -> FileRun:
+def begin(
+    folder: Path, server: Server, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
+) -> FileRun:
     """Write the beginning of a run.
 
     Raises DatabaseError if the file cannot be written.

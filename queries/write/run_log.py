@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -23,6 +23,7 @@ from queries.db.shared_sql import statement
 from queries.records.action import Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
+from queries.records.run import Member
 from queries.write import audit_log
 from queries.write.transaction_mark import TransactionMark
 
@@ -210,13 +211,13 @@ def decoded(row: Mapping[str, Any]) -> Entry:
 
 
 async def begin(
-    database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: object
+    database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
 ) -> tuple[TableRun, float]:
     """Write the first entry of a run. Return the run and when it began.
 
     Raises DatabaseError if another run about one of its ``groups`` has not ended.
     """
-    listed = {"members": members}
+    listed = {"members": msgspec.Raw(msgspec.json.encode(members))}
     digest = hashlib.sha256(msgspec.json.encode(listed)).hexdigest()
     named = {**event, "event": BEGIN, "process": process, "digest": digest}
     async with _locked(database, f"of {entry.schema}") as transaction:

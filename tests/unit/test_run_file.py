@@ -10,6 +10,7 @@ import pytest
 
 from queries.db.errors import DatabaseError
 from queries.records.audit import AuditLogEntry
+from queries.records.run import Member
 from queries.write import run_file
 
 ENTRY = AuditLogEntry(
@@ -28,7 +29,7 @@ def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None
 
 async def test_a_file_that_was_changed_is_refused_by_name(tmp_path: Path) -> None:
     """Also if another file has the line, and not if a crash cut the last line."""
-    members = [["e/job:1", "1"], ["e/job:2", "1"]]
+    members = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
     made = [run_file.begin(tmp_path, SERVER, ENTRY, {"kind": "bulk"}, members) for _ in range(2)]
     for each in made:
         await each.record(ENTRY, {"event": "skipped"})
@@ -37,7 +38,7 @@ async def test_a_file_that_was_changed_is_refused_by_name(tmp_path: Path) -> Non
     intact = first.read_bytes()
     first.write_bytes(intact + b'\n{"line":{"resul')
     again = run_file.load(tmp_path, made[0].id, SERVER)
-    assert again.begun.members == b'{"members":[["e/job:1","1"],["e/job:2","1"]]}'
+    assert again.begun.members == b'{"members":[["e/job:1","1","","","",[]],["e/job:2","1","","","",[]]]}'
     again.close()
     for changed in (
         intact.replace(b"e/job:2", b"e/job:3"),
