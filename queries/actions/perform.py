@@ -22,6 +22,7 @@ import contextlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -234,19 +235,15 @@ def parts(dry_run: DryRun, most: int) -> Iterator[tuple[str, ...]]:
 
     ``most``: of the nodes that were not dry-run.
     """
-    chunk: list[str] = []
-    before, size = "", CHUNK_NODES
     shown = {*dry_run.row_digests, *(result.id for result in dry_run.results)}
-    for node_id, version in dry_run.versions.items():
-        if len(chunk) == size or (chunk and dry_run.action == undo.NAME and version != before):
-            yield tuple(chunk)
-            chunk = []
-        if not chunk:
-            size = CHUNK_NODES if node_id in shown else most
-        chunk.append(node_id)
-        before = version
-    if chunk:
-        yield tuple(chunk)
+    versions = dry_run.versions
+    entry = versions.get if dry_run.action == undo.NAME else lambda _: ""
+    for _, group in groupby(versions, key=entry):
+        ids, start = list(group), 0
+        while start < len(ids):
+            size = CHUNK_NODES if ids[start] in shown else most
+            yield tuple(ids[start : start + size])
+            start += size
 
 
 def statements(engine: Engine, action: Action) -> str:

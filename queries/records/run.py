@@ -7,16 +7,20 @@ from queries.records.record import Record
 
 
 class Member(Record, array_like=True):
-    """A node of a run as it was when the run began.
-
-    Of a redrive only: ``target``, the node to watch, which differs if the engine has an entry for each dead letter.
-    ``attempt`` tells its next death from this one. ``marks``: error texts without ids and numbers, which tell
-    what it died of.
-    """
+    """A node of a run as it was when the run began."""
 
     id: str
     version: str
     title: str = ""
+
+
+class WatchedMember(Member, array_like=True):
+    """A dead letter of a redrive.
+
+    ``target``: the node to watch, which differs if the engine has an entry for each dead letter. ``attempt`` tells its
+    next death from this one. ``marks``: error texts without ids and numbers, which tell what it died of.
+    """
+
     target: str = ""
     attempt: str = ""
     marks: tuple[str, ...] = ()
@@ -25,8 +29,8 @@ class Member(Record, array_like=True):
 class RunSummary(Record):
     """A run in a list.
 
-    ``kind``: bulk or redrive. ``state``: open, or why it ended: done, budget, stopped. ``at``, ``last_at``: when it
-    began, and when something was last recorded. ``place``: "table", or the file on this machine that has it.
+    ``kind``: bulk or redrive. ``state``: open, unreadable, or why it ended: done, budget, stopped. ``at``, ``last_at``:
+    when it began, and when something was last recorded. ``place``: "table", or the file on this machine that has it.
     """
 
     run: str

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from queries.records.action import Answer, Outcome, Result
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.records.run import Member
+from queries.records.run import WatchedMember
 from queries.runs.steps import (
     Ask,
     Change,
@@ -114,7 +114,7 @@ def sizes(total: int, first: Sequence[int]) -> list[int]:
     return found
 
 
-def judge(member: Member, sign: Sign | None, known: Collection[str], *, gone: Answer) -> Answer:
+def judge(member: WatchedMember, sign: Sign | None, known: Collection[str], *, gone: Answer) -> Answer:
     """Return the answer of a revived node.
 
     ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``known``: the marks of all members.

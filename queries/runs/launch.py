@@ -10,7 +10,6 @@ from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
-from queries.records.node import split_id
 from queries.records.run import Member, RunDetail, RunSummary
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
@@ -157,6 +156,8 @@ def _wanted(dry_run: DryRun) -> dict[str, str]:
     """Return the nodes that the dry run would change, or that the operator waits for."""
     held = dry_run.for_now if dry_run.wait > 0 else ()
     skipped = {r.id for r in dry_run.results if r.outcome is not Outcome.CHANGED}.difference(held)
+    if not skipped:
+        return dry_run.versions
     return {i: version for i, version in dry_run.versions.items() if i not in skipped}
 
 
@@ -171,13 +172,13 @@ def _runner(
     versions = _wanted(dry_run)
     why = {r.id: r.why for r in dry_run.results}
     held = {i: why[i] for i in dry_run.for_now if i in versions} if dry_run.wait > 0 else {}
-    now = {i: version for i, version in versions.items() if i not in held}
+    now = {i: version for i, version in versions.items() if i not in held} if held else versions
     wanted = msgspec.structs.replace(dry_run, versions=now)
     independent = False
     if dry_run.engine == LABEL:
         parts = [tuple(now)] if now else []
     else:
-        kinds = {split_id(node_id)[1]: node_id for node_id in versions}
+        kinds = {node_id.partition(":")[0]: node_id for node_id in versions}
         plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
         independent = perform.are_independent(plan)
         parts = list(perform.parts(wanted, perform.part_nodes(workspace, plan)))

@@ -15,7 +15,7 @@ from queries.read.reader import Reader
 from queries.records.action import Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
-from queries.records.run import CohortReport, Member, RedrivePreview, RedriveReport
+from queries.records.run import CohortReport, RedrivePreview, RedriveReport, WatchedMember
 from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
 from queries.runs.run import Run, RunPlan
 from queries.runs.steps import Ask, Ended, Step
@@ -88,7 +88,7 @@ async def plan_redrive(
         sign = signs.get(targets[each.node.id])
         marks = dict.fromkeys((each.fingerprint, *(sign.marks if sign else ())))
         members.append(
-            Member(
+            WatchedMember(
                 id=each.node.id,
                 version=each.node.version,
                 title=each.node.title,

@@ -13,7 +13,7 @@ from queries.read.reader import Reader
 from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.records.run import Member, Runs, RunSummary
+from queries.records.run import Member, Runs, RunSummary, WatchedMember
 from queries.runs.cohorts import Settings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import MissingError, Workspace
@@ -21,6 +21,7 @@ from queries.write import audit_log, run_file, run_log, undo_rights
 from queries.write.run_file import FileRun
 from queries.write.run_log import Begun, Entry, OpenRun, TableRun
 
+UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
 BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
 
 
@@ -53,9 +54,26 @@ class RunPlan(Record):
         return self.settings
 
     @property
+    def watched(self) -> list[WatchedMember]:
+        """Nodes of a redrive."""
+        return [member for member in self.members if isinstance(member, WatchedMember)]
+
+    @property
     def ids(self) -> list[str]:
         """Ids of the nodes, in order."""
         return [member.id for member in self.members]
+
+
+class Beginning(Record):
+    """Description of a run in its first entry, which is foreign input."""
+
+    kind: str
+    action: str
+    nodes: int
+    arguments: dict[str, Any] = {}
+    selection: str = ""
+    groups: tuple[str, ...] = ()
+    settings: Settings | None = None
 
 
 class Run(Record):
@@ -97,15 +115,17 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     From then on another redrive of the same dead letters is refused. Raises DatabaseError.
     """
     entry = event_entry(workspace, plan, operator)
-    event = {
-        "kind": plan.kind,
-        "action": plan.action,
-        "arguments": plan.arguments,
-        "selection": plan.selection,
-        "groups": plan.groups,
-        "nodes": len(plan.members),
-        "settings": msgspec.to_builtins(plan.settings),
-    }
+    event = msgspec.to_builtins(
+        Beginning(
+            kind=plan.kind,
+            action=plan.action,
+            nodes=len(plan.members),
+            arguments=plan.arguments,
+            selection=plan.selection,
+            groups=plan.groups,
+            settings=plan.settings,
+        )
+    )
     who = run_log.who(msgspec.structs.asdict(entry))
     if not workspace.no_runs:
         log: OpenRun
@@ -148,23 +168,31 @@ def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
         raise DatabaseError(
             f"The run {begun.id} is about {begun.label} in the schema {begun.schema}, which cannot be changed here."
         )
-    kept = begun.run
-    members = msgspec.json.decode(begun.members, type=dict[str, tuple[Member, ...]])["members"]
+    try:
+        kept = msgspec.convert(begun.run, Beginning)
+        form = Member if kept.settings is None else WatchedMember
+        listed = msgspec.json.decode(begun.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
+        members = tuple(_renamed(reader, member) for member in listed["members"])
+    except (msgspec.MsgspecError, KeyError, ValueError) as error:
+        raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
     plan = RunPlan(
         label=reader.label,
         schema=begun.schema,
-        action=kept["action"],
-        selection=kept["selection"],
-        groups=tuple(kept["groups"]),
-        members=tuple(
-            msgspec.structs.replace(m, id=named(reader, m.id), target=named(reader, m.target) if m.target else "")
-            for m in members
-        ),
-        settings=msgspec.convert(kept["settings"], Settings | None),
+        action=kept.action,
+        selection=kept.selection,
+        groups=kept.groups,
+        members=members,
+        settings=kept.settings,
         reason=begun.reason,
-        arguments=kept["arguments"],
+        arguments=kept.arguments,
     )
     return Run(plan=plan, log=log, who=begun.who, at=begun.at, role=begun.role)
+
+
+def _renamed(reader: Reader, member: Member) -> Member:
+    if isinstance(member, WatchedMember):
+        member = msgspec.structs.replace(member, target=named(reader, member.target))
+    return msgspec.structs.replace(member, id=named(reader, member.id))
 
 
 def _connected(workspace: Workspace, run: FileRun) -> FileRun:
@@ -193,8 +221,15 @@ def named(reader: Reader, node_id: str) -> str:
 def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Event | None:
     """Return the event of an entry, at the time of the entry. None for a take-over.
 
-    ``place``: of the audit log.
+    ``place``: of the audit log. Raises DatabaseError for an entry that no runner has written.
     """
+    try:
+        return _event(reader, entry, place)
+    except (msgspec.ValidationError, KeyError, TypeError, ValueError):
+        raise DatabaseError(f"The entry {entry.id} of the run cannot be read.", "Nothing was changed.") from None
+
+
+def _event(reader: Reader, entry: Entry, place: str) -> Event | None:
     kind = run_log.SKIPPED if entry.is_change else entry.event["event"]
     if kind == run_log.RESUME:
         return None
@@ -206,7 +241,7 @@ def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Even
             entries=(entry.id,) if entry.is_change and entry.id else (),
             audit_log=place if entry.is_change else None,
         )
-        return Changed(at=entry.at, part=entry.event.get("cohort", 0), outcomes=outcomes)
+        return Changed(at=entry.at, part=int(entry.event.get("cohort", 0)), outcomes=outcomes)
     event: Judged | Extended | Ended = msgspec.convert({**entry.event, "at": entry.at}, Judged | Extended | Ended)
     return event
 
@@ -228,20 +263,28 @@ async def listed(workspace: Workspace, most: int, *, open_only: bool = False) ->
 def _summary(
     begun: Begun, changed: int, last_at: float, ended: dict[str, Any] | None, place: str = audit_log.TABLE
 ) -> RunSummary:
-    run = begun.run
+    state, run = "open", Beginning(kind="", action="", nodes=0)
+    answers: dict[Answer, int] = {}
+    try:
+        run = msgspec.convert(begun.run, Beginning)
+        if ended is not None:
+            event = msgspec.convert({"at": last_at, **ended}, Ended)
+            state, answers = event.reason, event.answers
+    except msgspec.ValidationError:
+        state = UNREADABLE
     return RunSummary(
         run=begun.id,
-        kind=run["kind"],
+        kind=run.kind,
         engine=begun.label,
-        action=run["action"],
-        selection=run["selection"],
+        action=run.action,
+        selection=run.selection,
         reason=begun.reason,
         who=begun.who,
         at=begun.at,
         last_at=last_at,
-        state="open" if ended is None else ended["reason"],
-        nodes=run["nodes"],
+        state=state,
+        nodes=run.nodes,
         changed=changed,
-        answers={} if ended is None else msgspec.convert(ended["answers"], dict[Answer, int]),
+        answers=answers,
         place=place,
     )

@@ -21,7 +21,7 @@ async def messages(workspace: Workspace) -> list[str]:
     Raises an error of NO_CONNECTION only.
     """
     try:
-        found = (await listed(workspace, NAMED + 1, open_only=True)).runs
+        found = [run for run in (await listed(workspace, NAMED + 1, open_only=True)).runs if run.state == "open"]
         now = await workspace.now() if found else 0.0
     except NO_CONNECTION:
         raise

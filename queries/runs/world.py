@@ -226,8 +226,8 @@ class RedriveWorld:
     def __init__(self, workspace: Workspace, run: Run, decisions: Decisions) -> None:
         self._workspace, self._run, self._decisions = workspace, run, decisions
         self._log = Log(workspace, run, audit_log.operator())
-        self._members = {member.id: member for member in run.plan.members}
-        self._marks = frozenset(mark for member in run.plan.members for mark in member.marks)
+        self._members = {member.id: member for member in run.plan.watched}
+        self._marks = frozenset(mark for member in run.plan.watched for mark in member.marks)
         self._cost = 0.0  # seconds that the last look took
 
     @property

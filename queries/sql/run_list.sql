@@ -11,7 +11,7 @@ WITH begun AS MATERIALIZED (
 )
 SELECT b.id::text AS id, extract(epoch FROM b.at)::float8 AS at, b.role, b.os_user, b.host, b.engine, b.schema, b.reason,
        b.arguments ->> 'run' AS run, e.ended, extract(epoch FROM coalesce(e.at, b.at))::float8 AS last_at,
-       CASE WHEN e.ended IS NOT NULL THEN (e.ended::jsonb ->> 'changed')::int8
+       CASE WHEN jsonb_typeof(e.ended::jsonb -> 'changed') = 'number' THEN least(greatest((e.ended::jsonb ->> 'changed')::numeric, 0), 1e15)::int8
             ELSE (SELECT coalesce(sum(jsonb_array_length(jsonb_path_query_array(l.results, '$[*] ? (@.outcome == "changed")'))), 0)::int8
                     FROM unstick.audit_log l WHERE l.arguments ? 'run' AND l.arguments #>> '{run,id}' = b.id::text) END AS changed
   FROM begun b

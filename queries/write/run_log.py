@@ -222,7 +222,8 @@ async def begin(
     named = {**event, "event": BEGIN, "process": process, "digest": digest}
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in await _listed(transaction, entry.schema, OPEN) if event["groups"] else ():
-            if set(other.begun.run["groups"]) & set(event["groups"]):
+            groups = other.begun.run.get("groups")  # foreign input
+            if isinstance(groups, list) and any(group in groups for group in event["groups"]):
                 raise LockedError(
                     f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
                     f" {other.begun.reason!r}.",
@@ -245,7 +246,7 @@ async def read(database: Database, run: str) -> Begun | None:
         return None
     begun = _begun(rows[0])
     members = (rows[0]["members"] or "").encode()
-    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != begun.run["digest"]:
+    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != begun.run.get("digest"):
         raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
     return msgspec.structs.replace(begun, members=members)
 

@@ -11,7 +11,7 @@ import pytest
 from queries.actions import perform
 from queries.db.errors import DatabaseError, OvertakenError
 from queries.records.action import DryRun, Outcome
-from queries.runs import launch
+from queries.runs import launch, unfinished
 from queries.runs import run as runs
 from queries.runs.run import Run
 from queries.workspace import Workspace
@@ -103,6 +103,40 @@ async def test_what_another_operator_changed_meanwhile_is_said_by_both(
     shown = await launch.look(bert, await runs.load(bert, done.run.log.id))
     assert outcomes_of(shown.results) == expected
     assert (shown.pending, shown.run.state, shown.run.changed) == ((), "done", NODES - PART)
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        "{}",
+        '{"event": "begin"}',
+        '{"event": "begin", "kind": 1, "groups": 3, "nodes": "x"}',
+        '{"event": "begin", "x": []}',
+    ],
+)
+async def test_a_beginning_that_no_runner_has_written_is_said_and_stops_nothing(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb, described: str
+) -> None:
+    """A role with INSERT alone writes what it likes, also an end with odd numbers."""
+    anna, bert, dry_run = tasks
+    append = (
+        "INSERT INTO unstick.audit_log (os_user, host, application, engine, schema, action, reason, arguments, results,"
+        " changes) VALUES ('m', 'm', 'm', 'eternaltwin', 'public', 'bulk', 'x', "
+        " jsonb_build_object('run', $1::jsonb), '[]', '[]')"
+        " RETURNING id::text"
+    )
+    name = await eternaltwin_db.connection.fetchval(append, described)
+    for end in ('{"event": "end", "changed": "many"}', '{"event": "end", "changed": 1e300, "reason": 4, "answers": 5}'):
+        assert len((await runs.listed(bert, 9)).runs) == 1
+        await unfinished.messages(bert)
+        with pytest.raises(DatabaseError):
+            await runs.load(bert, name)
+        await eternaltwin_db.connection.fetchval(
+            append, msgspec.json.encode({**msgspec.json.decode(end), "id": name}).decode()
+        )
+    assert (await runs.listed(bert, 9)).runs[0].state == "unreadable"
+    done = [step async for step in steps(anna, dry_run)][-1]
+    assert outcomes_of(done.runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
 
 
 async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(

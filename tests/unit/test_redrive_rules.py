@@ -6,12 +6,14 @@ import pytest
 
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
-from queries.records.run import Member
+from queries.records.run import WatchedMember
 from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, Settings, Sign, judge, sizes
 from queries.runs.steps import Ask, Change, Changed, Close, Ended, Question, Reason, Watch
 
 TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
-MEMBER = Member(id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom"))
+MEMBER = WatchedMember(
+    id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom")
+)
 
 
 def ids(number: int) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 from queries.db.errors import LostError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
-from queries.records.run import Member
+from queries.records.run import WatchedMember
 from queries.runs.cohorts import Budget, Pace, Redrive, Settings, Sign, judge
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Change, Changed, Ended, Event, Reason
@@ -166,7 +166,7 @@ class SimulatedWorld:
         gone = Answer.FINISHED if server.deletes else Answer.UNKNOWN
 
         def answer(node_id: str) -> Answer:
-            member = Member(id=node_id, version="0", title="", target=node_id, attempt="1", marks=("boom",))
+            member = WatchedMember(id=node_id, version="0", title="", target=node_id, attempt="1", marks=("boom",))
             return judge(member, server.rows[node_id].sign(server.now), ("boom",), gone=gone)
 
         answers = {i: answer(i) for i in ids}

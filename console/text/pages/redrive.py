@@ -38,6 +38,7 @@ STATES: dict[str, str] = {
     "running": "running",
     "open": "not ended",
     "asking": "waits for a decision",
+    "unreadable": "cannot be read",
     Reason.DONE: "done",
     Reason.BUDGET: "stopped: more died of the same error than the budget allows",
     Reason.STOPPED: "stopped by an operator",
