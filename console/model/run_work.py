@@ -10,6 +10,7 @@ from time import monotonic
 
 import msgspec
 
+from console.text.pages import redrive as pages
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result
 from queries.records.run import RedriveReport
@@ -72,9 +73,31 @@ class RunWork:
         return self.run.plan.action if self.run is not None else self.dry_run.action
 
     @property
-    def selection(self) -> str:
-        """The group or filter of a redrive."""
-        return "" if self.run is None else self.run.plan.selection
+    def title(self) -> str:
+        """Title of a redrive."""
+        return "" if self.run is None else f"Redrive {self.run_id}: {self.run.plan.selection}"
+
+    @property
+    def watches(self) -> bool:
+        """True for a redrive, which watches the nodes that it has revived."""
+        return self._dry_run is None
+
+    @property
+    def complete(self) -> bool:
+        """True if each node of a change has an outcome."""
+        return not self.watches and self.total <= len(self.results)
+
+    @property
+    def is_open(self) -> bool:
+        """True for a redrive whose end is not recorded."""
+        return self.report.state in ("running", "asking")
+
+    @property
+    def wrong(self) -> str:
+        """Question of a redrive, or why it waits or has failed; "" for a change."""
+        if not self.watches:
+            return ""
+        return self.error_text or (pages.question(self.report) if self.asks else "")
 
     @property
     def run_id(self) -> str:
@@ -171,9 +194,12 @@ class RunWork:
         """
         self._decisions.leave()
 
-    def end(self) -> None:
-        """End the run after the current step."""
-        self._decisions.stop()
+    def stop(self) -> None:
+        """End a redrive after the current step. A change can be continued."""
+        if self.watches:
+            self._decisions.stop()
+        else:
+            self.leave()
 
     def answer(self) -> None:
         """Answer the question with "go on"."""

@@ -182,16 +182,12 @@ CONFIRM = (
 )
 
 RESULT = (
-    Key("result.stop", "s", "screen.stop", "stop", "Stop after the current chunk, or stop watching"),
+    Key("result.stop", "s", "screen.stop", "stop", "Stop after the current step, or stop watching. A redrive ends"),
+    Key("result.go_on", "g", "screen.go_on", "go on", "Answer the question of a redrive with go on, or resume"),
     Key("result.undo", "U", "screen.undo", "undo", "Undo what was changed"),
 )
 
 EDITED = (Key("edited.again", "enter", "screen.again", "edit it again", "Open the editor again with the same text"),)
-
-REDRIVE = (
-    Key("redrive.stop", "s", "screen.stop", "stop", "End the redrive: revive no further node"),
-    Key("redrive.go_on", "g", "screen.go_on", "go on", "Answer the question of the redrive with go on"),
-)
 
 COPY = (
     Key("copy.copy", "enter", "screen.copy", "copy", "Copy to the clipboard"),
@@ -224,7 +220,6 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the confirmation of an action": CONFIRM,
     "in the result of an action": RESULT,
     "after an edit that cannot be stored": EDITED,
-    "in a redrive": REDRIVE,
     "in the copy dialog": COPY,
     "before a scan": SCAN,
     "where the engine must be asked": COMMANDS,

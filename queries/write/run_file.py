@@ -188,8 +188,10 @@ class FileRun:
         assert self._database.server is not None
         known = self._settled.get(xid)
         entry = Entry(at=sent.mark.at, event=self.named(), results=(), id=sent.entry.id, xid=xid)
+        if known is not None and not known.results:
+            return None  # rolled back
         if known is not None and sent.mark.history == self._database.server.history:
-            return msgspec.structs.replace(entry, results=known.results) if known.results else None
+            return msgspec.structs.replace(entry, results=known.results)
         change = self._changes.get(xid)
         status = await commit_status.recalled_status(
             self._database,
@@ -203,7 +205,7 @@ class FileRun:
             why = RECALLED.format(xid=xid) if change is None else ""
             results = [Result(id=i, outcome=Outcome.CHANGED, why=why) for i in sent.ids]
         elif status == commit_status.UNKNOWN:
-            if known is not None and known.results:
+            if known is not None:
                 return msgspec.structs.replace(entry, results=known.results)
             results = [Result(id=i, outcome=Outcome.UNKNOWN, why=UNSETTLED.format(xid=xid)) for i in sent.ids]
         if status != commit_status.UNKNOWN and known is None:

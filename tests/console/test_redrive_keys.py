@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from console.tui.screens.ask import AskScreen
-from console.tui.screens.redrive import RedriveScreen
+from console.tui.screens.result import ResultScreen
 from queries.write import audit_log
 from tests.command import fetch
 from tests.console.test_redrive_kills import CASES, executing, fill_tasker
@@ -45,7 +45,7 @@ async def begin(tui: TuiDriver, **settings: str) -> None:
     await tui.press("enter")
     await tui.wait_for("Will change 1 task", "cohort 1 of 14 tasks")
     await tui.press("S")
-    await tui.wait_for(lambda: isinstance(tui.app.screen, RedriveScreen))
+    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultScreen))
 
 
 async def test_s_revives_a_group_in_cohorts(dsn: str, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, 
         await tui.wait_for("1 no answer")
         await tui.press("escape")
         await tui.wait_for(
-            "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, RedriveScreen)
+            "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, ResultScreen)
         )
         await tui.press("S")
         await tui.wait_for("Reason, for the audit log")

@@ -47,7 +47,8 @@ async def awake(dsn: str) -> set[str]:
 
 def ever_lost(folder: Path) -> set[str]:
     """Return the nodes that the local audit log names as lost."""
-    lines = [json.loads(line) for line in (folder / "audit_log.jsonl").read_text().splitlines() if line]
+    path = folder / "audit_log.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
     return {result["id"] for line in lines for result in line["results"] if result["outcome"] == LOST}
 
 

@@ -34,7 +34,7 @@ async def perform(page: PageScreen, plan: Plan) -> None:
         except DatabaseError as error:
             page.say(str(error), "bad")
             continue
-        undone = await page.app.push_screen_wait(ResultScreen(plan, work))
+        undone = await page.app.push_screen_wait(ResultScreen(work, plan))
         if Outcome.UNSENT not in work.counted():
             break
         page.say("The connection was lost before the commit. Enter repeats the dry run.", "warn")

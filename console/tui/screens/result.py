@@ -14,7 +14,8 @@ from console.model.follow_up import FollowUp
 from console.model.run_work import RunWork
 from console.text import formatting
 from console.text.pages import action as pages
-from console.text.pages.lines import plain
+from console.text.pages import redrive as redrives
+from console.text.pages.lines import BLANK, plain, wrapped
 from console.text.pages.row_diff import tally
 from console.text.spans import Spans
 from console.tui import keymap
@@ -26,35 +27,40 @@ from queries.records.action import Outcome
 from queries.records.finding import OPEN
 from queries.text.safe_text import safe_text
 
+STOP, GO_ON, UNDO = keymap.RESULT
 READ_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
 class ResultScreen(Dialog[str]):
-    """Follows a change.
+    """Follows a change or a redrive.
 
-    The operator can stop it while it runs and close the dialog once it has ended. Returns the id of the audit log entry
-    or the run that the operator wants to undo, or None.
+    The operator can stop it while it runs, answer its questions, and close the dialog once it has ended. A redrive can
+    also be left open. Returns the id of the audit log entry or the run that the operator wants to undo, or None.
     """
 
     BINDINGS = bindings(keymap.RESULT)
 
-    def __init__(self, plan: Plan, work: RunWork) -> None:
+    def __init__(self, work: RunWork, plan: Plan | None = None) -> None:
+        """``plan``: of a change; None for a redrive."""
         super().__init__()
         self._plan = plan
         self._work = work
         self._follow: FollowUp | None = None
         self._next = Content("")
         self._asked = 0.0  # when the last read was requested
+        self._left = False  # the operator closed a redrive that goes on elsewhere
+        self._drawn: object = None  # what the page shows
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
-            yield Title(self._plan.title, self.host.context)
+            yield Title(self._work.title if self._plan is None else self._plan.title, self.host.context)
             yield text("", id="progress")
             yield text("", id="next")
             yield LineView(id="page")
+            yield text("", id="wrong")
             with Horizontal(classes="buttons"):
                 yield Button("Stop", id="stop")
-                yield Button("Resume", id="more")
+                yield Button("Go on", id="more")
                 yield Button("Close", id="close", variant="primary")
 
     def on_mount(self) -> None:
@@ -63,28 +69,41 @@ class ResultScreen(Dialog[str]):
         self.renew()
 
     def renew(self) -> None:
-        """Show the progress, or the result once the run has ended."""
+        """Show the progress, a question, or the result once it has ended."""
         if not self.is_attached or self.closed or not self.query("#close"):  # which is mounted last
             return
         work = self._work
+        if work.ended and self._left:
+            self.dismiss(None)  # again later, if another screen is in front
+            return
         self._renew_next()
         if work.seen:
             return
         self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
-        self.query_one("#stop").display = not work.ended and work.total > len(work.results)
-        self.query_one("#more").display = bool(work.stopped)
+        wrong = f"{work.wrong} {self.hints(GO_ON, STOP)}" if work.asks else work.wrong
+        self.query_one("#wrong", Static).update(safe_text(wrong))
+        self.query_one("#wrong").display = bool(wrong)
+        self.query_one("#stop").display = not work.ended and not work.complete
+        more = self.query_one("#more", Button)
+        more.display, more.label = work.asks or bool(work.stopped), "Go on" if work.asks else "Resume"
         close = self.query_one("#close", Button)
-        close.disabled = not work.ended
+        close.disabled, close.label = not (work.ended or work.watches), "Close" if work.ended else "Leave open"
         if work.ended:
             close.focus()
             work.seen = True
             self._watch()
+        drawn = (work.report, work.ended) if work.watches else work.ended
+        if drawn != self._drawn and (work.ended or work.watches):
+            self._drawn = drawn
             self.query_one(LineView).put(self._lines)
+            self.call_after_refresh(self.fit)
 
     # what happens next
 
     def _watch(self) -> None:
         """Watch the changed nodes until the engine has gone on with them."""
+        if self._plan is None:
+            return
         changed = {result.id for result in self._work.results if result.outcome is Outcome.CHANGED}
         nodes = [node for node in self._plan.nodes if node.id in changed]
         if nodes and self._plan.label in self.session.engines:
@@ -93,7 +112,8 @@ class ResultScreen(Dialog[str]):
 
     async def read(self) -> None:
         """Read the watched nodes again. Raises DatabaseError."""
-        follow, reader = self._follow, self.session.engines.get(self._plan.label)
+        follow = self._follow
+        reader = None if self._plan is None else self.session.engines.get(self._plan.label)
         if follow is None or reader is None or not follow.active:
             return
         page = await reader.nodes(follow.waiting)
@@ -108,7 +128,7 @@ class ResultScreen(Dialog[str]):
             self._asked = monotonic()
             self.session.run_now()
         said = follow.summary or "reading"
-        hint = f" · {self.host.key_shown(keymap.RESULT[0])} stops watching" if follow.active else ""
+        hint = f" · {self.host.key_shown(STOP)} stops watching" if follow.active else ""
         shown = Content.assemble(("Next: ", "bold $primary"), safe_text(said), (hint, "$faint"))
         if shown != self._next:
             self._next = shown
@@ -118,17 +138,19 @@ class ResultScreen(Dialog[str]):
 
     def _progress(self) -> Spans:
         work = self._work
+        if work.watches:
+            return plain(redrives.line(work.report), "", 0)
         if work.ended and work.stopped and work.run_id:
             command = self.session.command("do", "--resume", work.run_id)
             return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
         if work.ended:
-            undo = f"  ·  {self.host.key_shown(keymap.RESULT[1])} undo" if self._undo_hint() else ""
+            undo = f"  ·  {self.host.key_shown(UNDO)} undo" if self._undo_hint() else ""
             return [*tally(work.results), (undo, "$faint")]
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the current chunk: {done}", "$warning", 0)
         if work.error_text:
-            stop = self.host.key_shown(keymap.RESULT[0])
+            stop = self.host.key_shown(STOP)
             return plain(
                 f"Server lost, retrying in {work.retry_in:.0f} s. {stop} stops. {done}. {work.error_text}",
                 "$warning",
@@ -147,6 +169,12 @@ class ResultScreen(Dialog[str]):
 
     def _lines(self, width: int) -> list[Spans]:
         work, total = self._work, self._work.outcomes
+        if self._plan is None:
+            lines = redrives.page(work.report, width)
+            if work.ended and work.is_open:
+                command = self.session.command("redrive", work.run_id, "--resume")
+                lines += [BLANK, *wrapped(f"It is open. Continue: {command}", width, "$warning")]
+            return lines
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
         facts += [("certain", certain)] if (certain := pages.certain(total.durability)) else []
@@ -160,12 +188,12 @@ class ResultScreen(Dialog[str]):
         work = self._work
         changed = sum(result.outcome is Outcome.CHANGED for result in work.results)
         entries = work.outcomes.entries
-        if not entries or len(work.dry_run.irreversible) >= changed:
+        if self._plan is None or not entries or len(work.dry_run.irreversible) >= changed:
             return ""
         if len(entries) > 1 and not work.run_id:
             return f"the {len(entries)} entries {entries[0]} to {entries[-1]}, each from the audit log"
         command = self.session.command("undo", self._undone, "--reason", OPEN)
-        return f"{self.host.key_shown(keymap.RESULT[1])}, or: {command}"
+        return f"{self.host.key_shown(UNDO)}, or: {command}"
 
     @property
     def _undone(self) -> str:
@@ -180,15 +208,20 @@ class ResultScreen(Dialog[str]):
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
-        """Start no further chunk, stop waiting for the server, and stop watching."""
+        """Begin nothing more, stop waiting for the server, stop watching."""
         if self._follow is not None:
             self._follow.stop()
-        self._work.leave()
+        self._work.stop()
         self.renew()
 
     @on(Button.Pressed, "#more")
-    def _go_on(self) -> None:
-        self._follow = None
+    def action_go_on(self) -> None:
+        """Answer the question with "go on", or continue what was stopped."""
+        if self._work.asks:
+            self._work.answer()
+        if not self._work.stopped:
+            return
+        self._follow, self._drawn = None, None
         self._work.go_on()
         self.query_one(LineView).put(lambda _: [])
         self.query_one("#stop").focus()
@@ -201,6 +234,9 @@ class ResultScreen(Dialog[str]):
     def action_leave(self) -> None:
         if self._work.ended:
             self.dismiss(None)
+        elif self._work.watches:
+            self._left = True
+            self._work.leave()
         else:
-            stop = self.host.key_shown(keymap.RESULT[0])
+            stop = self.host.key_shown(STOP)
             self.query_one("#progress", Static).update(f"The commit is running. {stop} stops it after this chunk.")
