@@ -219,7 +219,7 @@ def killed(home: Path, dsn: str, rng: Random, *words: str) -> None:
 
 def begun(dsn: str) -> str | None:
     """Return the redrive of this database, if it has begun."""
-    rows = fetch(dsn, "SELECT id::text FROM unstick.audit_log WHERE arguments #>> '{redrive,event}' = 'begin'")
+    rows = fetch(dsn, "SELECT id::text FROM unstick.audit_log WHERE arguments #>> '{run,event}' = 'begin'")
     assert len(rows) <= 1
     return rows[0][0] if rows else None
 

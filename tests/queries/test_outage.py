@@ -319,7 +319,8 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
     done = {eternaltwin_db.id(task) for task in tasks}
     assert outcomes.keys() == done
     if lines == "head":
-        assert sorted(outcomes.values()) == [CHANGED] * 10 + [REFUSED] * 20, "the dry run refuses what is awake"
+        skipped = [outcome for outcome in outcomes.values() if outcome is not CHANGED]
+        assert (len(skipped), set(skipped) <= {REFUSED, STALE}) == (20, True), "the guard skips what is awake"
     else:
         assert set(outcomes.values()) == {CHANGED}
     assert sorted(await entered(workspace)) == sorted(ids), "nothing was done twice"
