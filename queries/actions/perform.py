@@ -67,7 +67,9 @@ from queries.write.action_transaction import (
     ActionTransaction,
     Committed,
     GuardMissedError,
+    Kept,
     Request,
+    Seen,
     unchanged,
 )
 from queries.write.bulk_transaction import BulkTransaction, IrregularError
@@ -108,7 +110,7 @@ async def dry_run(
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[:CHUNK_NODES]
-    requests = _requests(workspace, plan, first, reason, arguments, operator, {})
+    requests = _requests(workspace, plan, first, reason, arguments, operator, Seen())
     parts = [
         part
         for request, versions in requests
@@ -193,24 +195,18 @@ async def commit_part(
     """
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
-    verdicts = {r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)}
-    shown = _shown(dry_run)
+    seen = Seen(
+        row_digests=dry_run.row_digests,
+        verdicts={r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)},
+        at=dry_run.at,
+        shown=_shown(dry_run),
+        steady=dry_run.steady if dry_run.waited else None,
+    )
     plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     done: list[ActionTransaction] = []
-    for plain, nodes in _requests(
-        workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, dry_run.row_digests
-    ):
-        request = msgspec.structs.replace(
-            plain,
-            verdicts={i: verdicts[i] for i in nodes if i in verdicts},
-            dry_run=dry_run.at,
-            shown=shown,
-            steady=dry_run.steady if dry_run.waited else None,
-            over=over,
-            run=run,
-            part=part,
-        )
+    for plain, nodes in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, seen):
+        request = msgspec.structs.replace(plain, over=over, run=run, part=part)
         done += await _attempt(workspace, request, nodes, commit=True)
     return _part(workspace, skipped.values(), done)
 
@@ -262,7 +258,7 @@ def _requests(
     reason: str,
     arguments: Mapping[str, Any],
     operator: audit_log.Operator,
-    row_digests: Mapping[str, str],
+    seen: Seen,
 ) -> list[tuple[Request, dict[str, str]]]:
     """Return one request for each SQL script of the plan, with its nodes of ``ids``.
 
@@ -271,17 +267,22 @@ def _requests(
     reader = current_reader(workspace, plan.label)
     requests = []
     for action, versions in plan.by_script(ids):
-        known = {i: row_digests[i] for i in versions if i in row_digests}
         request = Request(
             reader=reader,
             action=action,
             reason=reason,
             arguments={"entry": next(iter(versions.values()))} if action.name == undo.NAME else arguments,
             operator=operator,
-            row_digests=known,
             titles={i: plan.titles[i] for i in versions if i in plan.titles},
-            no_images=action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images,
-            keeps_values=workspace.keeps_values,
+            seen=msgspec.structs.replace(
+                seen,
+                row_digests={i: seen.row_digests[i] for i in versions if i in seen.row_digests},
+                verdicts={i: seen.verdicts[i] for i in versions if i in seen.verdicts},
+            ),
+            kept=Kept(
+                no_images=action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images,
+                values=workspace.keeps_values,
+            ),
         )
         requests.append((request, versions))
     return requests
@@ -502,7 +503,7 @@ async def _transact(
             action_transaction.skip_all(Outcome.REFUSED, why)
             return
         await transaction.search(detected.action_schema, path)
-        await action_transaction.run(transaction, request.row_digests if commit else None)
+        await action_transaction.run(transaction, request.seen.row_digests if commit else None)
         if not commit:
             action_transaction.at = (await transaction.rows(statement("now"), {}))[0]["now"]
         if not commit or not action_transaction.live:
@@ -612,7 +613,7 @@ def _entry(
         arguments={**recorded(request.action, request.arguments), **named},
         xid=xid,
         results=action_transaction.results(),
-        changes=tuple(changes if request.keeps_values else (change.without_values() for change in changes)),
+        changes=tuple(changes if request.kept.values else (change.without_values() for change in changes)),
     )
 
 

@@ -29,7 +29,7 @@ from queries.records.node import Node, Phase
 from queries.text.psql_text import array
 from queries.workspace import Workspace
 from queries.write import audit_log, gate
-from queries.write.action_transaction import ActionTransaction, Request
+from queries.write.action_transaction import ActionTransaction, Kept, Request
 
 REASON = "unstick engine check"
 ALONE = 3  # nodes of an action that are changed one by one
@@ -60,7 +60,7 @@ class Tried(msgspec.Struct):
             reason=REASON,
             arguments=self.arguments,
             operator=audit_log.operator(),
-            no_images=REASON,
+            kept=Kept(no_images=REASON),
         )
 
 

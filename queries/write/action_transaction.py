@@ -47,15 +47,37 @@ _copied = itemgetter("id", "table", "key", "place", "row")
 _imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
 
 
-class Request(Record):
-    """Action, arguments, and ``over``: the connection to use.
+class Seen(Record):
+    """Result of the dry run that the operator saw, which a commit compares.
 
-    ``row_digests`` are those of the dry run, which a commit compares. ``run``: the run that it is a part of. ``part``:
-    its cohort in a redrive. ``steady`` is set if the operator waited for the nodes, whose versions have changed since.
-    A node is then accepted in its current version if its ``steady`` text is unchanged. ``verdicts`` about the owners
-    are those of the dry run at ``dry_run``, by the server's clock. ``titles``: of the nodes. ``measures``: it measures
-    the blast radius. ``no_images``: why no images of the rows are kept, or "". ``keeps_values`` False: the audit log
-    entry names the changed columns without their values. ``shown``: what the dry run did.
+    ``row_digests``: of the rows, by node. ``verdicts``: about the owners, ``at`` that time by the server's clock.
+    ``shown``: what it did. ``steady`` is set if the operator waited for the nodes, whose versions have changed since: a
+    node is then accepted in its current version if its ``steady`` text is unchanged.
+    """
+
+    row_digests: Mapping[str, str] = {}
+    verdicts: Mapping[str, Verdict] = {}
+    at: float | None = None
+    shown: gate.Shown = gate.Shown()
+    steady: Mapping[str, str | None] | None = None
+
+
+class Kept(Record):
+    """Values of the changed rows that are kept.
+
+    ``no_images``: why no images for an undo, or "". ``values`` False: the audit log entry names the changed columns
+    without their values.
+    """
+
+    no_images: str = ""
+    values: bool = True
+
+
+class Request(Record):
+    """Action and arguments of a transaction.
+
+    ``titles``: of the nodes. ``over``: the connection. ``run``: the run that it is a part of. ``part``: its cohort in a
+    redrive. ``measures``: it measures the blast radius.
     """
 
     reader: Reader
@@ -63,18 +85,13 @@ class Request(Record):
     reason: str
     arguments: Mapping[str, Any]
     operator: audit_log.Operator
-    row_digests: Mapping[str, str] = {}
+    titles: Mapping[str, str] = {}
+    seen: Seen = Seen()
+    kept: Kept = Kept()
     over: str = "write"
     run: OpenRun | None = None
     part: int | None = None
-    steady: Mapping[str, str | None] | None = None
-    verdicts: Mapping[str, Verdict] = {}
-    dry_run: float | None = None
-    titles: Mapping[str, str] = {}
     measures: bool = False
-    no_images: str = ""
-    keeps_values: bool = True
-    shown: gate.Shown = gate.Shown()
 
 
 class GuardMissedError(DatabaseError):
@@ -92,7 +109,7 @@ class ActionTransaction:
     """One transaction of an action, with its nodes and their results."""
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        self.reader, self.action, self._awaited = request.reader, request.action, request.steady
+        self.reader, self.action, self._seen = request.reader, request.action, request.seen
         self.given = versions
         self.versions = dict(versions)  # a node that the operator waited for gets its current version
         self.live = sorted(versions)
@@ -102,7 +119,6 @@ class ActionTransaction:
         self.skipped: dict[str, Result] = {}
         self.owners: dict[str, Owner] = {}
         self._titles = request.titles
-        self._verdicts = request.verdicts
         # Changed rows as JSON text of the server: the audit log stores them without decoding.
         self.copies: tuple[RowChange, ...] = ()
         self.images: images.Images | None = None
@@ -123,7 +139,6 @@ class ActionTransaction:
         self.others: tuple[OtherRows, ...] = ()  # rows that the copies do not have
         self.counted = True  # False: the server does not count rows, so there may be others
         self.held = 0.0  # seconds that its statements took, with row locks
-        self._shown = request.shown
         self._operator = request.operator.name
         self._written = gate.Written()  # before the change
         self._foreign: set[tuple[str, str, str]] = set()
@@ -131,7 +146,7 @@ class ActionTransaction:
         self._sections = self.reader.engine.actions.get(self.action.script, {})
         self._places: dict[images.Place, str] = {}  # of the rows of the last copy
         self._row_texts: dict[images.Place, images.RowText] = {}  # images of these rows
-        self._no_images = request.no_images
+        self._no_images = request.kept.no_images
         self._image_reader = None if self._no_images else self._new_reader()
         self._takes_from_living = self.action.overrules(request.arguments)
         self._fixed = {
@@ -141,7 +156,7 @@ class ActionTransaction:
             "met_needs": sorted(self.reader.found.met_needs),
             "settings": msgspec.json.encode(self.reader.engine.settings).decode(),
             "copied": None,
-            "dry_run": None if request.dry_run is None else str(request.dry_run),
+            "dry_run": None if request.seen.at is None else str(request.seen.at),
         }
 
     def skip(self, node_id: str, outcome: Outcome, why: str, detail: str = "") -> None:
@@ -252,8 +267,8 @@ class ActionTransaction:
         """
         found = self.reader.found
         if seen is not None:
-            known = (copy.read() for copy in self.copies if copy.id in self._shown.nodes)
-            gate.compare_rows(known, self._shown, self.live, self._operator)
+            known = (copy.read() for copy in self.copies if copy.id in self._seen.shown.nodes)
+            gate.compare_rows(known, self._seen.shown, self.live, self._operator)
         if not self.counted:
             return
         copies = gate.copied(self.copies, found.schema)
@@ -262,7 +277,7 @@ class ActionTransaction:
         self.others = await gate.others(transaction, more, server, found.schema, found.relations)
         gate.hidden(self.others, self.policies, found.schema)
         if seen is not None:
-            gate.compare(self.others, self._shown, self.live)
+            gate.compare(self.others, self._seen.shown, self.live)
 
     def _uncopied(self) -> str:
         """Return why an undo could not restore all rows of the engine, or ""."""
@@ -361,7 +376,7 @@ class ActionTransaction:
             else:
                 hidden_too = ", or a row-level policy hides it" if policies else ""
                 self.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
-        awaited = self._awaited
+        awaited = self._seen.steady
         for node_id in [i for i in self.live if now[i] != self.versions[i]]:
             if node_id in self._unchanged or (awaited is not None and node_id not in self.guarded):
                 self.versions[node_id] = now[node_id]  # the row is locked, so this version is current until the change
@@ -431,7 +446,7 @@ class ActionTransaction:
         await transaction.control("RELEASE SAVEPOINT witnesses")  # or the changes would have another xid
         self.owners = {self._full(local): owner for local, owner in owners.items()}
         for node_id in list(live):
-            owner, verdict = self.owners.get(node_id), self._verdicts.get(node_id, Verdict.ALIVE)
+            owner, verdict = self.owners.get(node_id), self._seen.verdicts.get(node_id, Verdict.ALIVE)
             if owner is None or owner.verdict is not Verdict.ALIVE:
                 continue
             if verdict is not Verdict.ALIVE:

@@ -42,7 +42,7 @@ class BulkTransaction(ActionTransaction):
 
     def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
         super().__init__(request, versions)
-        self._keeps_values = request.keeps_values
+        self._keeps_values = request.kept.values
         self._layouts: tuple[Layout, ...] = ()
         self._before = ""  # the rows before the change, which only the server reads
         self._values: dict[str, Any] = {}  # more parameters of the next statement
@@ -68,7 +68,7 @@ class BulkTransaction(ActionTransaction):
         return (
             request.run is not None
             and not request.run.irregular
-            and not request.row_digests  # the console compares them with its copies
+            and not request.seen.row_digests  # the console compares them with its copies
             and BulkTransaction.is_possible(request.reader, request.action)
         )
 
