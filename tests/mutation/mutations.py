@@ -11,11 +11,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 # Area: its part of 60 mutations, and its files.
-WRITE_PATH = "audit_* copies_* deleted end_session image* redrive_* signal_* undo_* witness_* xact_*"
+WRITE_PATH = "audit_* copies_* deleted end_session image* redrive_* run_* signal_* undo_* witness_* xact_*"
 ENGINES = "agent_jobs estuary eternaltwin tasker uni2work"
 AREAS = {
     "write": (15, ["queries/write/*.py"]),
-    "actions": (15, ["queries/actions/*.py"]),
+    "actions": (15, ["queries/actions/*.py", "queries/runs/*.py"]),
     "incidents": (6, ["queries/read/incidents.py", "queries/read/sentence.py", "queries/read/dead_letters.py"]),
     "contract": (12, ["queries/contract/*.py"]),
     "sql": (
