@@ -139,7 +139,8 @@ class ResultScreen(Dialog[str]):
     def _progress(self) -> Spans:
         work = self._work
         if work.watches:
-            return plain(redrives.line(work.report), "", 0)
+            hint = "" if work.ended or work.asks else f"  ·  {self.hints(STOP)}"
+            return [*plain(redrives.line(work.report), "", 0), (hint, "$faint")]
         if work.ended and work.stopped and work.run_id:
             command = self.session.command("do", "--resume", work.run_id)
             return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
