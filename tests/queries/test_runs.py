@@ -11,11 +11,13 @@ import pytest
 from queries.actions import perform
 from queries.db.errors import DatabaseError, OvertakenError
 from queries.records.action import DryRun, Outcome
+from queries.records.run import Member
 from queries.runs import launch, unfinished
 from queries.runs import run as runs
-from queries.runs.run import Run
+from queries.runs.run import Run, RunPlan
 from queries.workspace import Workspace
 from queries.write import audit_log
+from tests.command import ROOT
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import dry_run_of, opened, outcomes_of, seen, steps
 from tests.servers import PostgresServer
@@ -156,3 +158,19 @@ async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks"):
         await runs.check_author(bert, msgspec.structs.replace(run, role=role), action)
     server.sql(f"DROP ROLE {role}")
+
+
+async def test_a_run_is_of_the_engine_that_it_was_begun_for(
+    server: PostgresServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Another engine may have its tables in the same schema."""
+    server.sql((ROOT / "queries/engines/uni2work/schema.sql").read_text(), eternaltwin)
+    server.sql(audit_log.ddl(), eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    assert list(workspace.engines) == ["eternaltwin", "uni2work"]
+    members = (Member(id="uni2work/job:1", version="1"),)
+    plan = RunPlan(label="uni2work", schema="public", action="cancel", members=members, reason="x")
+    begun = await runs.begin(workspace, plan)
+    again = (await runs.load(workspace, begun.log.id)).plan
+    assert (again.label, again.ids, again.kind) == ("uni2work", ["uni2work/job:1"], "bulk")
+    await workspace.close()

@@ -121,6 +121,15 @@ def test_an_unknown_outcome_is_the_operators_decision() -> None:
     assert state.answers["e/job:0"] is Answer.UNKNOWN
 
 
+def test_a_final_answer_stays() -> None:
+    """A node that finished may die of something later, which is no answer to the redrive."""
+    state = Redrive(ids(8), TEN_PERCENT)
+    revived(state, 0.0)
+    state.observe({"e/job:0": Answer.FINISHED})
+    state.observe({"e/job:0": Answer.SAME_DEATH})
+    assert state.answers == {"e/job:0": Answer.FINISHED}
+
+
 def test_nodes_that_moved_on_are_still_watched() -> None:
     state = Redrive(ids(8), Settings(budget=Budget(count=0)))
     revived(state, 0.0)
