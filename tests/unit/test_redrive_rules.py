@@ -122,7 +122,7 @@ def test_an_unknown_outcome_is_the_operators_decision() -> None:
 
 
 def test_a_final_answer_stays() -> None:
-    """A node that finished may die of something later, which is no answer to the redrive."""
+    """A finished node may die later, which is no answer to the redrive."""
     state = Redrive(ids(8), TEN_PERCENT)
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.FINISHED})
