@@ -67,9 +67,8 @@ async def redrive(target: Target, asked: Asked) -> int:
         if asked.name is not None:
             raise click.UsageError("--list lists all redrives: give no name.")
         async with opened(target) as workspace:
-            found = await runs.listed(workspace, LISTED)
-        shown = Runs(runs=tuple(run for run in found.runs if run.kind == runs.REDRIVE))
-        output_for(target).answer(shown, lambda: rows(shown))
+            found = await runs.listed(workspace, LISTED, runs.REDRIVE)
+        output_for(target).answer(found, lambda: rows(found))
         return 0
     if modes:
         if asked.name is None:

@@ -246,13 +246,13 @@ def _event(reader: Reader, entry: Entry, place: str) -> Event | None:
     return event
 
 
-async def listed(workspace: Workspace, most: int, *, open_only: bool = False) -> Runs:
+async def listed(workspace: Workspace, most: int, kind: str | None = None, *, open_only: bool = False) -> Runs:
     """Return runs, newest first. Raises DatabaseError.
 
-    Those in files of this machine have not ended.
+    ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended.
     """
-    found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, open_only=open_only)
-    files = run_file.unfinished(workspace.runs, workspace.server)
+    found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
+    files = () if kind == REDRIVE else run_file.unfinished(workspace.runs, workspace.server)
     summaries = [
         *(_summary(each.begun, each.changed, each.last_at, each.ended) for each in found),
         *(_summary(run.begun, run.changed, run.last_at, None, run.place) for run in files),

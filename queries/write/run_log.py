@@ -221,7 +221,9 @@ async def begin(
     digest = hashlib.sha256(msgspec.json.encode(listed)).hexdigest()
     named = {**event, "event": BEGIN, "process": process, "digest": digest}
     async with _locked(database, f"of {entry.schema}") as transaction:
-        for other in await _listed(transaction, entry.schema, OPEN) if event["groups"] else ():
+        for other in (
+            await _listed(transaction, entry.schema, OPEN, event["kind"], open_only=True) if event["groups"] else ()
+        ):
             groups = other.begun.run.get("groups")  # foreign input
             if isinstance(groups, list) and any(group in groups for group in event["groups"]):
                 raise LockedError(
@@ -251,10 +253,10 @@ async def read(database: Database, run: str) -> Begun | None:
     return msgspec.structs.replace(begun, members=members)
 
 
-async def newest(database: Database, most: int, *, open_only: bool = False) -> list[Listed]:
-    """Return runs, newest first. Raises DatabaseError."""
+async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
+    """Return runs, newest first, of all kinds or one. Raises DatabaseError."""
     async with database.reading() as transaction:
-        return await _listed(transaction, None, most, open_only=open_only)
+        return await _listed(transaction, None, most, kind, open_only=open_only)
 
 
 def who(row: Mapping[str, Any]) -> str:
@@ -262,8 +264,11 @@ def who(row: Mapping[str, Any]) -> str:
     return f"{row['os_user']}@{row['host']} (role {row['role']})"
 
 
-async def _listed(transaction: Transaction, schema: str | None, most: int, *, open_only: bool = True) -> list[Listed]:
-    values = {"schema": schema, "page": most, "query": "open" if open_only else None}
+async def _listed(
+    transaction: Transaction, schema: str | None, most: int, kind: str | None, *, open_only: bool
+) -> list[Listed]:
+    args = msgspec.json.encode({"kind": kind, "open": open_only}).decode()
+    values = {"schema": schema, "page": most, "args": args}
     rows = await transaction.rows(statement("run_list"), values)
     return [
         Listed(

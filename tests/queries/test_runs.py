@@ -9,11 +9,12 @@ import msgspec
 import pytest
 
 from queries.actions import perform
-from queries.db.errors import DatabaseError, OvertakenError
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.action import DryRun, Outcome
-from queries.records.run import Member
+from queries.records.run import Member, WatchedMember
 from queries.runs import launch, unfinished
 from queries.runs import run as runs
+from queries.runs.cohorts import Budget, Settings
 from queries.runs.run import Run, RunPlan
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -158,6 +159,31 @@ async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks"):
         await runs.check_author(bert, msgspec.structs.replace(run, role=role), action)
     server.sql(f"DROP ROLE {role}")
+
+
+async def test_redrives_are_listed_however_many_bulks_came_after(
+    tasks: tuple[Workspace, Workspace, DryRun],
+) -> None:
+    """A redrive that has not ended excludes another one of its dead letters, too."""
+    anna, bert, dry_run = tasks
+    settings, members = Settings(budget=Budget(count=1)), (WatchedMember(id="eternaltwin/task:1", version="1"),)
+    redrive = RunPlan(
+        label="eternaltwin",
+        schema=anna.engines["eternaltwin"].found.schema,
+        action="wake",
+        members=members,
+        reason="x",
+        settings=settings,
+        groups=("a",),
+    )
+    first = await runs.begin(anna, redrive)
+    for _ in range(3):
+        async for _ in steps(anna, dry_run):
+            break
+    assert [run.run for run in (await runs.listed(bert, 2, runs.REDRIVE)).runs] == [first.log.id]
+    assert [run.kind for run in (await runs.listed(bert, 2)).runs] == ["bulk", "bulk"]
+    with pytest.raises(LockedError, match=f"redrive {first.log.id}"):
+        await runs.begin(bert, redrive)
 
 
 async def test_a_run_is_of_the_engine_that_it_was_begun_for(
