@@ -22,13 +22,11 @@ from queries.runs.run import Run
 from queries.text import duration
 from queries.workspace import Workspace
 
-LISTED = 50
-
 
 async def listed(target: Target) -> int:
     """List runs, newest first. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = await runs.listed(workspace, LISTED)
+        found = await runs.listed(workspace, redrive.LISTED)
         closed = workspace.no_runs
     output_for(target).answer(found, lambda: redrive.rows(found))
     if closed:

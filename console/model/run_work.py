@@ -59,6 +59,7 @@ class RunWork:
         self._step: Step | None = None
         self._workspace = workspace
         self._changed = changed
+        self._report: RedriveReport | None = None  # of the last step: it counts all nodes
         self.task = asyncio.create_task(self._run())
 
     @property
@@ -160,10 +161,10 @@ class RunWork:
     @property
     def report(self) -> RedriveReport:
         """State of a redrive."""
-        assert self.run is not None
-        if self._runner is not None and isinstance(self._runner.state, Redrive):
-            return redrive_plan.report(self.run, self._runner.state, self._step, self._runner.total.durability)
-        return redrive_plan.report(self.run, Redrive(self.run.plan.ids, self.run.plan.cohorts), None)
+        if self._report is None:
+            assert self.run is not None
+            self._report = redrive_plan.report(self.run, Redrive(self.run.plan.ids, self.run.plan.cohorts), None)
+        return self._report
 
     def counted(self) -> dict[Outcome, int]:
         """Return the number of nodes by outcome."""
@@ -257,6 +258,8 @@ class RunWork:
 
     def _show(self, runner: Runner, step: Step) -> None:
         self._step, self.error_text = step, runner.error_text
+        if self.run is not None and isinstance(runner.state, Redrive):
+            self._report = redrive_plan.report(self.run, runner.state, step, runner.total.durability)
         if isinstance(step, Pause):
             self.retry_at = monotonic() + step.seconds
         self._changed()

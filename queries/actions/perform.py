@@ -89,7 +89,6 @@ UNANSWERED = (
     "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
     "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
-UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 
 
 async def dry_run(
@@ -561,7 +560,7 @@ def _settle(
         action_transaction.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
         action_transaction.copies = ()
     else:
-        action_transaction.skip_all(Outcome.UNKNOWN, UNSETTLED.format(xid=mark.xid))
+        action_transaction.skip_all(Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid))
     if request.run is not None and status != commit_status.UNKNOWN:
         request.run.settled(mark, action_transaction.results() if status == commit_status.COMMITTED else ())
     append_outcome(workspace.audit_log_file, request, action_transaction, entry)

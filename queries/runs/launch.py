@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import msgspec
 
 from queries.actions import perform
@@ -30,9 +28,7 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
     """
     dry_run = msgspec.structs.replace(dry_run, wait=0.0)
     _, runner = await start(workspace, dry_run, operator, Decisions())
-    async with contextlib.aclosing(runner.steps()) as steps:
-        async for _ in steps:
-            pass
+    await runner.run()
     return runner.total.outcomes()
 
 
@@ -95,9 +91,7 @@ async def stop(workspace: Workspace, run: Run) -> Runner:
         ending = redrive(workspace, run, decisions)
     else:
         ending = proceed(workspace, run, unseen(workspace, run.plan), audit_log.operator(), decisions)
-    async with contextlib.aclosing(ending.steps()) as steps:
-        async for _ in steps:
-            pass
+    await ending.run()
     return ending
 
 

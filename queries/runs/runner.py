@@ -8,6 +8,7 @@ event counts only once it was recorded. So a run whose console was killed betwee
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Protocol
@@ -165,6 +166,12 @@ class Runner:
             await asyncio.gather(*self._running, return_exceptions=True)
             await self._world.close()
 
+    async def run(self) -> None:
+        """Do all steps. Raises DatabaseError."""
+        async with contextlib.aclosing(self.steps()) as steps:
+            async for _ in steps:
+                pass
+
     def unfinished(self, why: str = NOT_TRIED) -> list[Result]:
         """Return results of the nodes without an outcome. ``why``: they were not tried."""
         found = []
@@ -205,7 +212,7 @@ class Runner:
             return
         if isinstance(step, Change):
             self.state.begun(step)
-            self._running[asyncio.create_task(self._changed(step))] = step
+            self._running[asyncio.create_task(self._world.change(step))] = step
             await asyncio.sleep(0)  # it begins, and takes its connection
             if not self._world.room(len(self._running)):
                 await self._finished()
@@ -219,9 +226,6 @@ class Runner:
                 await self._world.pause(LOOK_SECONDS)
         elif isinstance(step, Watch):
             await self._world.pause(min(step.seconds, LOOK_SECONDS))
-
-    async def _changed(self, step: Change) -> Changed | None:
-        return await self._world.change(step)
 
     async def _finished(self) -> None:
         """Wait for a change, and apply it. Raises its error."""

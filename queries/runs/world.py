@@ -66,6 +66,16 @@ class Log:
             del known["at"]  # the entry has the time
             await self._write(known, ())
 
+    @staticmethod
+    def is_known(done: perform.Part) -> bool:
+        """Return False if it is not known what was committed.
+
+        Raises LostError if the server was lost before.
+        """
+        if done.left:
+            raise LostError(done.error_text)
+        return all(result.outcome is not Outcome.UNKNOWN for result in done.outcomes.results)
+
     async def skipped(self, part: int, results: Sequence[Result]) -> None:
         """Write the results of nodes that an action did not change, if there are any."""
         if not results:
@@ -165,11 +175,8 @@ class ChangeWorld:
             )
         finally:
             self._busy.discard(over)
-        if self._log is not None:
-            if done.left:
-                raise LostError(done.error_text)
-            if any(result.outcome is Outcome.UNKNOWN for result in done.outcomes.results):
-                return None
+        if self._log is not None and not self._log.is_known(done):
+            return None
         changed = Changed(at=time.monotonic(), part=step.part, outcomes=done.outcomes)
         if step.waited:
             changed = _without_held(changed)
@@ -261,10 +268,7 @@ class RedriveWorld:
         done = await perform.commit_part(
             self._workspace, dry_run, audit_log.operator(), run=self._log.open, part=step.part
         )
-        if done.left:
-            raise LostError(done.error_text)
-        results = done.outcomes.results
-        if any(result.outcome is Outcome.UNKNOWN for result in results):
+        if not self._log.is_known(done):
             return None
         at = await self._workspace.now()
         await self._log.skipped(step.part, done.unrecorded)

@@ -25,6 +25,7 @@ FIRST, MOST = 0.01, 1.0  # seconds between two queries: at first, at most
 _FUTURE = "22023"  # "transaction ID ... is in the future"
 
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
+UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 ROLLED_BACK = "the connection broke before COMMIT, so the server rolled everything back"
 
 

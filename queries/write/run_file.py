@@ -36,7 +36,6 @@ from queries.write.transaction_mark import TransactionMark
 SUFFIX = ".jsonl"
 PREFIX = "b"  # of the id of a run in a file, which is no id of an audit log entry
 RECALLED = "committed before the console ended (transaction {xid})"
-UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 
 Note = Callable[[AuditLogEntry], None]  # corrects an entry of the local audit log
 
@@ -70,7 +69,7 @@ class Sent(Record):
 
 
 class Settled(Record):
-    """Outcome of a transaction. ``change``: it was sent and committed, or rolled back."""
+    """Outcome of a transaction. No ``results``: it was rolled back."""
 
     xid: str
     at: float
@@ -194,11 +193,7 @@ class FileRun:
             return msgspec.structs.replace(entry, results=known.results)
         change = self._changes.get(xid)
         status = await commit_status.recalled_status(
-            self._database,
-            sent.mark,
-            sent.entry,
-            table=self._table,
-            change=change,
+            self._database, sent.mark, sent.entry, table=self._table, change=change
         )
         results: list[Result] = []
         if status == commit_status.COMMITTED:
@@ -207,7 +202,9 @@ class FileRun:
         elif status == commit_status.UNKNOWN:
             if known is not None:
                 return msgspec.structs.replace(entry, results=known.results)
-            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=UNSETTLED.format(xid=xid)) for i in sent.ids]
+            results = [
+                Result(id=i, outcome=Outcome.UNKNOWN, why=commit_status.UNSETTLED.format(xid=xid)) for i in sent.ids
+            ]
         if status != commit_status.UNKNOWN and known is None:
             self.settled(sent.mark, tuple(results))
         if self._note is not None and status != commit_status.UNKNOWN:

@@ -14,7 +14,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import perform
 from queries.db import database
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
@@ -124,7 +123,7 @@ async def test_unknown_only_where_no_server_answers(
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNKNOWN}
     xid = (await eternaltwin_db.row(task))["xmin"]
-    assert why(outcomes, eternaltwin_db.id(task)) == perform.UNSETTLED.format(xid=xid)
+    assert why(outcomes, eternaltwin_db.id(task)) == commit_status.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.audit_entries()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await workspace.close()
