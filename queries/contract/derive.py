@@ -399,6 +399,7 @@ class _Writer:
                 ("since", finding.since),
                 ("order", finding.order or finding.since),
                 ("suggest", finding.suggest),
+                ("grade", finding.grade or str(finding.severity)),
             )
         }
         evidence = ", ".join(
@@ -415,6 +416,7 @@ class _Writer:
             ),
             "evidence": (evidence, (*at, "evidence")),
             "suggest": (named["suggest"], (*at, "suggest")),
+            "grade": (named["grade"], (*at, "grade")),
             "where": (named["where"], (*at, "where")),
             "order": (", ".join(filter(None, (named["order"], "t.id"))), (*at, "order")),
         }

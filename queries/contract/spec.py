@@ -124,7 +124,7 @@ class Explains(Record, forbid_unknown_fields=True):
 
 
 class Renewed(Record, forbid_unknown_fields=True):
-    """Samples that refute a finding: a living owner increases a number.
+    """Samples that refute a finding, or confirm it: a living owner increases a number.
 
     ``constant``: sampled fields that stay the same meanwhile. A larger step than ``less_than``, a sampled number of
     seconds, is another owner's. The proof ends if no step is seen for that time.
@@ -134,6 +134,7 @@ class Renewed(Record, forbid_unknown_fields=True):
     counter: str
     less_than: str
     constant: tuple[str, ...] = ()
+    confirms: bool = False  # the finding is shown only while they prove a living owner
 
 
 class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
@@ -169,7 +170,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
-    renewed: Renewed | None = None  # samples that refute it
+    renewed: Renewed | None = None  # samples that refute or confirm it
     kind: str = ""  # of the nodes; default: the only kind, or those whose ids the statement makes
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``
@@ -178,6 +179,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     among: str = ""  # ``parts/<among>.sql``; ``since`` is then SQL
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
+    grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
 
 
 class Worker(Record, forbid_unknown_fields=True):

@@ -673,7 +673,7 @@ class Reader:
         while left:
             async with self._reading() as transaction:
                 await in_turn(transaction, left, read, failed)
-        found = [f for f in found if f.code not in self._renewals or not self._renewals[f.code].refutes(f.node_id)]
+        found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
         return await self._offered(found), skipped_findings, capped
 
     async def _offered(self, found: list[Finding]) -> list[Finding]:

@@ -153,7 +153,7 @@ class Renewal(Record):
 
 
 class Renewals:
-    """Nodes whose samples refute a finding."""
+    """Nodes whose samples refute or confirm a finding."""
 
     def __init__(self, spec: Renewed) -> None:
         self.spec = spec
@@ -177,10 +177,14 @@ class Renewals:
             now[node_id] = Renewal(constant=constant, counter=counter, less_than=less_than, at=at, step_at=step_at)
         self._nodes = now
 
-    def refutes(self, node_id: str) -> bool:
-        """Return True if the node's owner is alive."""
+    def leaves(self, node_id: str) -> bool:
+        """Return True if a finding of the node stays.
+
+        A living owner refutes it, or confirms it.
+        """
         node = self._nodes.get(node_id)
-        return node is not None and node.step_at is not None and node.at - node.step_at < node.less_than
+        lives = node is not None and node.step_at is not None and node.at - node.step_at < node.less_than
+        return lives == self.spec.confirms
 
 
 def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:

@@ -5,7 +5,8 @@ WITH
 (SELECT t.id,
         :since AS since,
         jsonb_build_object(:evidence) AS evidence,
-        :suggest AS suggest
+        :suggest AS suggest,
+        (:grade)::int8 AS severity
    FROM found AS t
   WHERE (:ids IS NULL OR t.id = ANY (:ids))
     AND (:where)

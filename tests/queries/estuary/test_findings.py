@@ -276,6 +276,37 @@ async def test_a_renewed_heartbeat_is_a_long_poll(
     assert len(await coded(workspace, code)) == 2, "another poll"
 
 
+async def test_a_renewed_poll_of_hours_is_a_long_poll(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    """It is no failed one any more. A change of a data plane may take longer than other polls."""
+    task = await estuary_db.task(2, wake=-25_200, beat=200, state=COUNTS)
+    plane = await estuary_db.task(1, wake=-9_000, beat=40, state=COUNTS)
+    await looks(workspace)
+    assert await coded(workspace, "long_poll") == []
+    for each, step in ((task, 150), (plane, 30)):
+        await retried(estuary_db, each, step)
+    await looks(workspace)
+    (finding,) = await coded(workspace, "long_poll")
+    assert (finding.node_id, finding.severity, finding.action) == (estuary_db.id(task), 6, None)
+    assert "It is the only locked task of its type" in finding.sentence
+    assert await coded(workspace, "overdue_and_still_locked") == []
+
+
+async def test_a_poll_that_is_unusual_for_its_type_is_graver(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    """No duration of a poll is recorded, so a task is compared with others of its type that are polled."""
+    late = [await estuary_db.task(2, wake=-wake, beat=40) for wake in (2_000, 1_000)]
+    alone = await estuary_db.task(3, wake=-2_000, beat=40)
+    hours = await estuary_db.task(4, wake=-4_000, beat=40)
+    for _ in range(3):
+        await estuary_db.task(2, wake=-120, beat=40)
+    found = {f.node_id: f.severity for f in await coded(workspace, "overdue_and_still_locked")}
+    assert found == {
+        estuary_db.id(late[0]): 6,
+        estuary_db.id(late[1]): 4,
+        estuary_db.id(alone): 4,
+        estuary_db.id(hours): 6,
+    }
+
+
 async def test_what_got_on_is_no_crash_loop(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(wake=-9000, beat=5000)
     for n in range(6):
