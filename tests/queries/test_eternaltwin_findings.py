@@ -116,7 +116,7 @@ async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Fi
 
 
 def test_every_finding_is_covered_here() -> None:
-    independent = {"runner_silent", "runner_stalled", "spinning", "busy_polling", "empty_job"}
+    independent = {"runner_silent", "runner_stalled", "spinning", "busy_polling", "empty_job", "crowded"}
     in_other_files = {
         "runner_clock_ahead", "runner_clock_behind", "polls_dated_back",
         "not_polled", "timers_not_taken", "deadlocked", "impossible_times", "due_far_ahead", "schedule_missed",
@@ -219,6 +219,40 @@ async def test_a_job_without_tasks(
     assert set(await found(again, "empty_job")) == {eternaltwin_db.id(old, "job"), eternaltwin_db.id(new, "job")}
     assert (await reader(again).findings(page=1)).capped == ("empty_job",)
     await again.close()
+
+
+MANY = """INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status,
+                                cpu_duration, poll_duration, state)
+          SELECT gen_random_uuid(), $1::uuid, 'CrawlUserPage', 1, now() - make_interval(secs => $3::int),
+                 CASE WHEN n % 2 = 0 THEN row(now() - interval '5 s', 0)::job_tick END, 1, 'Available', '0 s', '0 s', '{}'
+            FROM generate_series(1, $2::int) n"""
+
+
+@both_versions
+@pytest.mark.parametrize(
+    ("own", "others", "waits", "says"),
+    [
+        (980, 20, 300, "owns 980 of 1000 Available tasks (98 %). 20 tasks of other jobs wait, the first for 00:05:00"),
+        (5_200, 20, 300, "of 5000 that were read"),
+        (980, 20, 30, ""),  # they get their turns
+        (980, 200, 300, ""),
+        (300, 3, 300, ""),
+        (980, 0, 300, ""),
+    ],
+)
+async def test_a_job_that_owns_nearly_all_waiting_tasks(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, own: int, others: int, waits: int, says: str
+) -> None:
+    owner, other = await eternaltwin_db.job(age=HOUR), await eternaltwin_db.job(age=HOUR)
+    await eternaltwin_db.task(other, polled=waits) if others else None
+    await eternaltwin_db.sql(MANY, owner, own, HOUR)
+    await eternaltwin_db.sql(MANY, other, max(others - 1, 0), waits)
+    there = await found(workspace, "crowded")
+    assert set(there) == ({eternaltwin_db.id(owner, "job")} if says else set())
+    for finding in there.values():
+        assert says in finding.sentence
+        assert finding.action is None, "it may be meant to"
+    assert set(await found(workspace, "crowded", ids=[eternaltwin_db.id(other, "job")])) == set()
 
 
 @both_versions
