@@ -224,7 +224,8 @@ async def test_a_job_without_tasks(
 MANY = """INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status,
                                 cpu_duration, poll_duration, state)
           SELECT gen_random_uuid(), $1::uuid, 'CrawlUserPage', 1, now() - make_interval(secs => $3::int),
-                 CASE WHEN n % 2 = 0 THEN row(now() - interval '5 s', 0)::job_tick END, 1, 'Available', '0 s', '0 s', '{}'
+                 CASE WHEN n % 2 = 0 THEN row(now() - interval '5 s', 0)::job_tick END, 1, 'Available',
+                 '0 s', '0 s', '{}'
             FROM generate_series(1, $2::int) n"""
 
 
@@ -232,7 +233,7 @@ MANY = """INSERT INTO task (task_id, job_id, kind, kind_version, created_at, pol
 @pytest.mark.parametrize(
     ("own", "others", "waits", "says"),
     [
-        (980, 20, 300, "owns 980 of 1000 Available tasks (98 %). 20 tasks of other jobs wait, the first for 00:05:00"),
+        (980, 20, 300, "owns 980 of 1000 Available tasks (98 %). 20 tasks of other jobs wait, the first for 5m00s"),
         (5_200, 20, 300, "of 5000 that were read"),
         (980, 20, 30, ""),  # they get their turns
         (980, 200, 300, ""),
