@@ -153,6 +153,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
     incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
+    several: str = ""  # noun for the causes, such as "instances": three and more of them are one incident
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
     stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running

@@ -20,6 +20,7 @@ REFUSED = "refused"  # in the evidence: why the finding's action is not suggeste
 
 # Number of schemas from which on their incidents with one cause are shown as one.
 SCHEMAS = 3
+OWNERS = 3  # dead owners of one engine that are one incident
 
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
@@ -58,10 +59,16 @@ def incidents(
         for finding in group.findings:
             root = _root(owners, place, finding)
             (left if root == place else explained).setdefault(root, []).append(finding)
+    places = [p for p, group in enumerate(groups) if p in left and (p in explained or not group.suspected)]
     shown = (
-        _incident(group, left[place], explained.get(place, []), capped)
-        for place, group in enumerate(groups)
-        if place in left and (place in explained or not group.suspected)
+        _incident(
+            groups[same[0]],
+            [finding for place in same for finding in left[place]],
+            [finding for place in same for finding in explained.get(place, [])],
+            capped,
+            len(same),
+        )
+        for same in _of_many_owners(groups, places)
     )
     return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
 
@@ -199,6 +206,19 @@ def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
     return found
 
 
+def _of_many_owners(groups: list[Group], places: Iterable[int]) -> Iterable[list[int]]:
+    """Yield the groups of each incident: one, or those of many dead owners.
+
+    What ended several owners may be one thing, such as a job that each of them took.
+    """
+    alike: dict[tuple[str, str], list[int]] = {}
+    for place in places:
+        alike.setdefault(groups[place].cause[:2], []).append(place)
+    for same in alike.values():
+        many = bool(groups[same[0]].spec.several) and len(same) >= OWNERS
+        yield from [same] if many else ([place] for place in same)
+
+
 def _root(owners: Owners, place: int, finding: Finding) -> int:
     """Return the group that a finding is shown in.
 
@@ -211,18 +231,26 @@ def _root(owners: Owners, place: int, finding: Finding) -> int:
 
 
 def _incident(
-    group: Group, findings: list[Finding], explained: list[Finding], capped: Collection[tuple[str, str]]
+    group: Group,
+    findings: list[Finding],
+    explained: list[Finding],
+    capped: Collection[tuple[str, str]],
+    owners: int = 1,
 ) -> Incident:
     label, code, values = group.cause
     spec, first = group.spec, findings[0]
+    if owners > 1:
+        values = (spec.several,)
     explained.sort(key=rank)
     everything = [*findings, *explained]
     n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
     same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
-    text = (
-        first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings), (label, code) in capped)
-    )
+    part = (label, code) in capped
+    if owners > 1:
+        text = _sentence_of_owners(spec, findings, owners, part)
+    else:
+        text = first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings), part)
     return Incident(
         key=_key(label, code, values),
         engine=label,
@@ -246,6 +274,19 @@ def _incident(
 def _remedy(spec: FindingSpec, first: Finding) -> str:
     refused = first.evidence.get(REFUSED)
     return " ".join(filter(None, (spec.remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
+
+
+def _sentence_of_owners(spec: FindingSpec, findings: list[Finding], owners: int, capped: bool) -> str:
+    """Return the sentence of nodes that several dead owners hold."""
+    first = findings[0]
+    last = max(findings, key=lambda f: (f.since if f.since is not None else -inf, f.node_id))
+    kind = split_id(first.node_id)[1].replace("_", " ")
+    n = f"At least {len(findings)}" if capped else str(len(findings))
+    return (
+        f"{n} {plural(kind)} of {owners} {spec.several}, which may have ended for one reason. "
+        f"If one {kind} ends each that runs it, it may be the newest, {last.node_id.partition('/')[2]}: "
+        f"look at it first, and release it last. The oldest: {first.sentence}"
+    )
 
 
 def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, number: int, capped: bool) -> str:

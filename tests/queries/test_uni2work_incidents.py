@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import reader
@@ -19,6 +21,22 @@ async def test_the_locks_of_an_instance_are_one_incident(
     assert not shown
     assert (incident.n, incident.action) == (5, "release")
     assert {s.code: s.n for s in incident.symptoms} == {"cron_job_waiting": 1, "overtaken": 1}
+
+
+async def test_instances_that_died_on_one_job_are_one_incident(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    """The last of them holds the job that ended them."""
+    for n in range(6):
+        await uni2work_db.job({"job": "help", "n": n}, held=30_000 - 3_000 * n, held_by=UUID(int=n + 1), age=40_000)
+    last = uni2work_db.id(await uni2work_db.job({"job": "rechunk-files"}, held=9_000, held_by=UUID(int=6), age=50_000))
+    await uni2work_db.jobs(20, age=20, creator=LIVE)
+    (incident,) = (await incidents_of(uni2work_workspace, LABEL)).pop("orphaned_lock")
+    assert (incident.n, len(incident.findings), incident.action) == (7, 7, "release")
+    assert incident.sentence.startswith("7 jobs of 6 instances, which may have ended for one reason.")
+    assert f"it may be the newest, {last.partition('/')[2]}: look at it first, and release it last" in incident.sentence
+    await uni2work_db.sql("DELETE FROM queued_job WHERE lock_instance > $1", UUID(int=2))
+    assert [each.n for each in (await incidents_of(uni2work_workspace, LABEL))["orphaned_lock"]] == [1, 1]
 
 
 async def test_missing_workers_explain_what_waits(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:

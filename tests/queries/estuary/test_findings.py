@@ -277,7 +277,7 @@ async def test_a_renewed_heartbeat_is_a_long_poll(
 
 
 async def test_a_renewed_poll_of_hours_is_a_long_poll(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """It is no failed one any more. A change of a data plane may take longer than other polls."""
+    """A change of a data plane may take longer than other polls."""
     task = await estuary_db.task(2, wake=-25_200, beat=200, state=COUNTS)
     plane = await estuary_db.task(1, wake=-9_000, beat=40, state=COUNTS)
     await looks(workspace)
@@ -292,7 +292,7 @@ async def test_a_renewed_poll_of_hours_is_a_long_poll(estuary_db: EstuaryDb, wor
 
 
 async def test_a_poll_that_is_unusual_for_its_type_is_graver(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    """No duration of a poll is recorded, so a task is compared with others of its type that are polled."""
+    """A task is compared with others of its type that are polled."""
     late = [await estuary_db.task(2, wake=-wake, beat=40) for wake in (2_000, 1_000)]
     alone = await estuary_db.task(3, wake=-2_000, beat=40)
     hours = await estuary_db.task(4, wake=-4_000, beat=40)
