@@ -242,6 +242,18 @@ class GenuineEngine:
         assert {result.outcome for result in done.results} == {Outcome.CHANGED}, [result.why for result in done.results]
 
 
+async def ended_or_released(one: Workspace, other: Workspace, label: str, node: str, action: str) -> str:
+    """Let two operators act on the job of a dead worker at once; return which action changed it.
+
+    One releases it, the other ends it.
+    """
+    names = (action, "release")
+    done = await asyncio.gather(*(do(w, n, [node], label=label) for w, n in zip((one, other), names, strict=True)))
+    outcomes = [outcomes_of(each)[node] for each in done]
+    assert outcomes.count(Outcome.CHANGED) == 1, outcomes
+    return names[outcomes.index(Outcome.CHANGED)]
+
+
 class OperatedEngine(GenuineEngine):
     """An engine that an operator sees in one console."""
 

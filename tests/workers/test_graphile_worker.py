@@ -20,7 +20,7 @@ from tests.proof import proof
 from tests.queries.builders import do, outcomes_of, reader, undone, why
 from tests.servers import PostgresServer
 from tests.workers.catalog import structure
-from tests.workers.harness import Gate, GenuineEngine, Worker, Workers, fixture_passes
+from tests.workers.harness import Gate, GenuineEngine, Worker, Workers, ended_or_released, fixture_passes
 from tests.workers.node import application
 
 LABEL = "graphile_worker"
@@ -177,6 +177,24 @@ async def test_a_job_keeps_an_attempt_when_its_worker_is_killed_in_the_last_one(
     genuine.gate.open()
     await genuine.worker("hold")
     await genuine.until(job, "gone")
+    await genuine.consistent()
+
+
+async def test_a_job_that_ends_its_worker_is_ended_or_released_once(genuine: Genuine, console: Opener) -> None:
+    """Another worker polls meanwhile: the job runs again only if it was released, and its queue goes on."""
+    operators = [await console(worker_lost=SOON) for _ in range(2)]
+    killed = await genuine.worker("hold")
+    job, behind = await genuine.job(queue="mail"), await genuine.job(queue="mail")
+    await genuine.until(job, "locked")
+    await genuine.workers.kill(genuine.dsn, killed)
+    await genuine.until_found(operators[0], "locked_by_a_dead_worker", f"job:{job}")
+    await genuine.worker("hold")
+    won = await ended_or_released(*operators, LABEL, f"{LABEL}/job:{job}", "mark_failed")
+    genuine.gate.open()
+    await genuine.until(behind, "gone")
+    await genuine.until(job, "failed" if won == "mark_failed" else "gone")
+    if won == "mark_failed":
+        assert (await genuine.of(job))["attempts"] == 25, "no worker has taken it"
     await genuine.consistent()
 
 

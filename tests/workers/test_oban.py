@@ -12,7 +12,7 @@ import pytest
 from queries.records.action import Outcome
 from tests.proof import proof
 from tests.queries.builders import do, opened, outcomes_of, undone, why
-from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers
+from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, ended_or_released
 from tests.workers.newer_python import environment
 
 APP = str(Path(__file__).with_name("oban_app.py"))
@@ -77,6 +77,24 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(oban: O
     await oban.becomes(job, "executing", attempt=2)
     gate.open()
     await oban.becomes(job, "completed")
+
+
+@proof
+async def test_a_job_that_ends_its_worker_is_ended_or_released_once(
+    oban: Oban, gate: Gate, database: str, tmp_path: Path
+) -> None:
+    job = await oban.enqueue("Hold", gate)
+    one = oban.start()
+    await oban.becomes(job, "executing")
+    await oban.workers.kill(oban.dsn, one)
+    await oban.change("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'")
+    (tmp_path / "other").mkdir()
+    other = await opened(database, tmp_path / "other", patience=PATIENCE)
+    oban.start()
+    won = await ended_or_released(oban.workspace, other, ENGINE, job, "cancel")
+    await other.close()
+    gate.open()
+    await oban.becomes(job, "cancelled" if won == "cancel" else "completed", attempt=1 if won == "cancel" else 2)
 
 
 @proof

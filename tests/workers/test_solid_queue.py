@@ -11,7 +11,7 @@ import pytest
 
 from queries.records.action import Outcome
 from tests.queries.builders import do, opened, outcomes_of, undone, why
-from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, python
+from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, ended_or_released, python
 
 # A compiled engine keeps threads, so only processes of workers import it.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("quebec") is None, reason="quebec is not installed")
@@ -98,6 +98,28 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(queue: 
     )
     gate.open()
     await queue.becomes(job, "finished")
+    await queue.assert_consistent()
+
+
+async def test_a_job_that_ends_its_worker_is_ended_or_released_once(
+    queue: SolidQueue, gate: Gate, database: str, tmp_path: Path
+) -> None:
+    """The next job of its concurrency key runs in either case."""
+    job, behind = [await queue.enqueue("Alone", gate) for _ in range(2)]
+    one = queue.start()
+    await queue.becomes(job, "claimed")
+    await queue.becomes(behind, "blocked")
+    await queue.kill(one)
+    (tmp_path / "other").mkdir()
+    other = await opened(database, tmp_path / "other", patience=PATIENCE)
+    queue.start()
+    won = await ended_or_released(queue.workspace, other, ENGINE, job, "mark_failed")
+    await other.close()
+    gate.open()
+    if won == "mark_failed":
+        assert await queue.do("wake", behind) == Outcome.CHANGED, "until then it waits for its expiry"
+    await queue.becomes(behind, "finished")
+    await queue.becomes(job, "failed" if won == "mark_failed" else "finished")
     await queue.assert_consistent()
 
 
