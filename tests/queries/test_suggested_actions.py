@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
+from queries.files.statement import Statement
 from queries.read.incidents import REFUSED, cause_of
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
@@ -68,5 +71,48 @@ async def test_the_action_that_will_work_is_suggested_instead(server: PostgresSe
     assert all("same dedupe key" in f.evidence[REFUSED] for f in failed)
     outcomes = outcomes_of(await dry_run_of(workspace, "delete", [f.node_id for f in failed], {}, "pgqueuer"))
     assert set(outcomes.values()) == {Outcome.CHANGED}
+    await workspace.close()
+    server.drop(dsn)
+
+
+WHY = "the test refuses"
+ALL_REFUSED = Statement(
+    text=f"SELECT i AS id, '{WHY}' AS why FROM unnest($1::text[]) AS i", source="test", parameters=("ids",)
+)
+
+
+NEVER_REFUSED = {"eternaltwin": {("empty_job", "delete")}, "tasker": {("poison_message", "archive")}}
+
+
+def refusing(engine: Engine) -> Engine:
+    """Return the engine with actions that refuse each node."""
+    actions = {
+        script: {**sections, "refused": (ALL_REFUSED,)} if "refused" in sections else sections
+        for script, sections in engine.actions.items()
+    }
+    return msgspec.structs.replace(engine, actions=actions)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+async def test_each_suggestion_that_refuses_all_its_nodes_is_withdrawn(
+    server: PostgresServer, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another action is suggested instead, or none, with the reason."""
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    suggested = {
+        (f.code, f.node_id): f.action
+        for f in (await workspace.engines[name].findings()).found
+        if f.action and OPEN not in f.arguments.values()
+    }
+    await workspace.close()
+    monkeypatch.setattr("queries.workspace.builtin", lambda: tuple(map(refusing, builtin())))
+    workspace = await opened(dsn, tmp_path)
+    left = {(f.code, f.node_id): f for f in (await workspace.engines[name].findings()).found}
+    kept = {(code, action) for (code, node), action in suggested.items() if left[code, node].action == action}
+    assert kept == NEVER_REFUSED.get(name, set())
+    withdrawn = [finding for key, finding in left.items() if key in suggested and (key[0], suggested[key]) not in kept]
+    assert withdrawn
+    assert all(WHY in finding.evidence[REFUSED] for finding in withdrawn)
     await workspace.close()
     server.drop(dsn)
