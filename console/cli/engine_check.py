@@ -13,7 +13,7 @@ from console.cli.output import output_for, say
 from console.target import Target
 from console.text.spans import Spans
 from queries.check.lab import Lab, Server
-from queries.check.prove import FIXTURE, SCHEMA, Loaded, prove, prove_on
+from queries.check.prove import FIXTURE, QUEUE, SCHEMA, Loaded, prove, prove_on
 from queries.check.report import Check, Report
 from queries.contract import proven
 from queries.contract.engine import Engine
@@ -62,14 +62,13 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
     if missing:
         at = loaded.toml.name.replace("engine.toml", missing[0])
         why = "the file is missing: without schema.sql and fixture.sql nothing can be proved"
-        if loaded.packaged:
-            why = "the file is missing: the demo has the rows of this engine, and tests/queries checks it with them"
         yield Check(name="schema and fixture", faults=(Fault(at, 1, 1, why),))
         return
     if not loaded.packaged:
         say(SUPERUSER.format(folder=loaded.folder.name if loaded.folder else ""))
     with _server() as server, tempfile.TemporaryDirectory() as files:
-        lab = Lab(server, Path(files), loaded.script(SCHEMA), loaded.script(FIXTURE))
+        schema = f"{loaded.script(SCHEMA)}\n;{loaded.script(QUEUE)}"
+        lab = Lab(server, Path(files), schema, loaded.script(FIXTURE))
         async for each in prove(loaded.engine, loaded.toml, lab):
             yield each
     if here:

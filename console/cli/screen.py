@@ -7,7 +7,7 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
 
 import msgspec
@@ -32,10 +32,10 @@ def open_console(options: CliOptions) -> int:
     return _run(resolve(options))
 
 
-def demo(options: CliOptions, *, headless: bool, seed: int, still: Sequence[str]) -> int:
+def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
     """Serve the demo and open the console on it, unless ``headless``.
 
-    ``still``: more engines, without a worker. Return the exit code.
+    Return the exit code.
     """
     _no_json(options)
     if options.dsn is not None:
@@ -43,19 +43,13 @@ def demo(options: CliOptions, *, headless: bool, seed: int, still: Sequence[str]
     if not headless:
         _needs_terminal("`unstick demo --headless` serves without one.")
     from console.demo import run
-    from console.demo import still as fixtures
 
-    still = tuple(dict.fromkeys(still))
-    there = fixtures.still_engines()
-    for name in still:
-        if name not in there:
-            raise UsageError(f"The demo has no rows of {name!r}. Choose from {', '.join(there)}.")
     try:
         if headless:
-            return run.headless(seed, still=still)
+            return run.headless(seed)
         target = resolve(options)
         _leave_cleanly()
-        with _served(seed, still) as dsn:
+        with _served(seed) as dsn:
             context = Context(name="demo", dsn=dsn, engine=run.FIRST)
             return _run(msgspec.structs.replace(target, dsn=dsn, context=context), GREETING)
     except run.DemoUnavailable as error:
@@ -79,7 +73,7 @@ def _leave_cleanly() -> None:
 
 
 @contextlib.contextmanager
-def _served(seed: int, still: Sequence[str]) -> Iterator[str]:
+def _served(seed: int) -> Iterator[str]:
     """Run the demo in its own thread inside the context. Yields its DSN."""
     from console.demo.run import demo as running
 
@@ -87,7 +81,7 @@ def _served(seed: int, still: Sequence[str]) -> Iterator[str]:
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with running(seed, still=still) as dsn:
+        async with running(seed) as dsn:
             ready.set_result(dsn)
             await asyncio.Event().wait()
 

@@ -1,13 +1,13 @@
-"""Base classes of the demo's engines.
+"""Engines of the demo: tables, rows, and a worker that runs statements.
 
-An engine consists of a schema, data, and a worker that follows the engine's real protocol.
+All three are files in the engine's folder: ``schema.sql``, ``fixture.sql`` and ``worker.sql``. A worker runs the
+sections of its file in order, each in a transaction of its own, and keeps nothing between them: the rows tell
+what it has taken. So all engines have one worker. What it does is true to the engine's protocol as far as a person
+can see it; the races of tests need more (``tests/simulators``).
 
-Each engine is a package next to this module. It subclasses `Engine` and keeps its statements in a ``.sql`` file
-(`Statements`); ``console.demo.run.ENGINES`` lists it. An engine works in the first schema of the connection's
-``search_path``, so that a test can choose the schema.
-
-Apart from ``queries.db``, only this package uses asyncpg. A worker plays the engine, so it must not use the
-console's own way to the database.
+A further fixture, such as ``fixture.mirror.sql``, makes a second schema. Names in these files are unqualified: the
+``search_path`` names the schema. Apart from ``queries.db``, only this package uses asyncpg. A worker plays the engine,
+so it must not use the console's own way to the database.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from abc import ABC, abstractmethod
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import asyncpg
+
+from queries.records.record import Record
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -28,43 +30,54 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 TICK_SECONDS: Final = 0.5
 CONNECTION_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
+SECTION: Final = re.compile(r"^-- :(\w+)(?: every (\d+) ticks)?,?(?: at most (\d+) times)?$", re.MULTILINE)
 
 log = logging.getLogger(__name__)
 
 
 class Worker(Protocol):
-    """Simulated executor of an engine. Each tick does a bounded amount of work."""
+    """Executor of an engine. Each tick does a bounded amount of work."""
 
     async def tick(self) -> int:
-        """Do a bounded amount of work; return the number of tasks that changed."""
+        """Do a bounded amount of work; return the number of nodes that changed."""
 
 
-class Rows(ABC):
-    """Tables and rows of an engine.
+class Engine(Protocol):
+    """Tables and rows of an engine in a schema of its ``name``, and its worker."""
 
-    ``name`` is the name of its folder in ``queries/engines`` and of its schema in the demo.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """The name of its schema."""
 
     async def install(self, connection: Connection) -> None:
         """Create the engine's tables in the current schema."""
-        await connection.execute(files("queries").joinpath("engines", self.name, "schema.sql").read_text("utf-8"))
 
-    @abstractmethod
     async def fill(self, connection: Connection, seed: int) -> None:
-        """Insert the demo's data.
+        """Insert the rows. Ages count back from the server's ``now()``."""
 
-        A seed always gives the same rows. Ages count back from the server's ``now()``.
-        """
-
-
-class Engine(Rows):
-    """An engine of the demo, with its executor."""
-
-    @abstractmethod
     def worker(self, connection: Connection, seed: int) -> Worker:
-        """Return the demo's executor. Its faults keep the stuck tasks stuck."""
+        """Return the executor. What is stuck in the rows stays stuck while it works."""
+
+
+class Section(Record):
+    """A statement of a worker, run in every ``every``-th tick, at most ``most`` times."""
+
+    name: str
+    text: str
+    every: int = 1
+    most: int = 1_000_000
+
+
+def sections(text: str) -> list[Section]:
+    """Return the statements of a ``worker.sql``.
+
+    Each follows a line such as ``-- :enqueue every 16 ticks, at most 300 times``.
+    """
+    _, *parts = SECTION.split(text)
+    return [
+        Section(name=name, text=sql, every=int(every or 1), most=int(most or Section(name="", text="").most))
+        for name, every, most, sql in zip(*(parts[n::4] for n in range(4)), strict=True)
+    ]
 
 
 class Statements:
@@ -76,6 +89,77 @@ class Statements:
 
     def __getitem__(self, name: str) -> str:
         return self._texts[name]
+
+
+class FolderEngine:
+    """An engine whose rows and worker are files of its folder.
+
+    ``fixture`` names the file of the rows; that of a second schema is not ``fixture.sql``.
+    """
+
+    def __init__(self, folder: str, fixture: str = "fixture.sql") -> None:
+        self._folder = files("queries").joinpath("engines", folder)
+        self._fixture = fixture
+        self.engine = folder
+        self.name = "_".join((folder, *fixture.split(".")[1:-1]))
+
+    def file(self, name: str) -> str:
+        """Return the text of a file, or ""."""
+        file = self._folder.joinpath(name)
+        return file.read_text("utf-8") if file.is_file() else ""
+
+    async def install(self, connection: Connection) -> None:
+        for text in filter(None, map(self.file, ("schema.sql", "schema.queue.sql"))):
+            await connection.execute(text)
+
+    async def fill(self, connection: Connection, seed: int) -> None:
+        await connection.execute(f"SELECT setseed({seed % 1000} / 1000.0)")
+        async with connection.transaction():  # all ages count from the same now()
+            await connection.execute(self.file(self._fixture))
+
+    def worker(self, connection: Connection, seed: int) -> FolderWorker:
+        return FolderWorker(connection, sections(self.file("worker.sql")) if self.name == self.engine else [])
+
+
+def folder_engines() -> list[FolderEngine]:
+    """Return the engines of the package, with each of their fixtures."""
+    folders = sorted(files("queries").joinpath("engines").iterdir(), key=lambda folder: folder.name)
+    return [
+        FolderEngine(folder.name, file.name)
+        for folder in folders
+        if folder.is_dir()
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.startswith("fixture.") and file.name.endswith(".sql")
+    ]
+
+
+class FolderWorker:
+    """A worker that runs the statements of a file.
+
+    ``errors`` has the last error of each section. Another session may have had the row, as in the engine itself.
+    """
+
+    def __init__(self, connection: Connection, given: list[Section]) -> None:
+        self._connection, self._sections = connection, given
+        self._ticks = 0
+        self._runs = dict.fromkeys((section.name for section in given), 0)
+        self.errors: dict[str, str] = {}
+
+    async def tick(self) -> int:
+        changed = 0
+        for section in self._sections:
+            if self._ticks % section.every == 0 and self._runs[section.name] < section.most:
+                self._runs[section.name] += 1
+                try:
+                    rows = (await self._connection.execute(section.text)).rpartition(" ")[2]
+                    changed += int(rows) if rows.isdigit() else 0
+                except asyncpg.PostgresError as error:
+                    if self._connection.is_closed():
+                        raise
+                    self.errors[section.name] = str(error)
+                    log.info("%s: %s", section.name, error)
+        self._ticks += 1
+        return changed
 
 
 async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event) -> None:

@@ -12,44 +12,32 @@ from typing import Final, Self
 
 import asyncpg
 
-from console.demo.agent_jobs import AgentJobs
-from console.demo.engine import Engine, Rows, Statements, connect, run_worker
-from console.demo.estuary import Estuary
-from console.demo.eternaltwin import Eternaltwin
+from console.demo.engine import Engine, Statements, connect, folder_engines, run_worker
 from console.demo.server import DemoUnavailable, Server
-from console.demo.still import Still
-from console.demo.tasker import Tasker
-from console.demo.uni2work import Uni2work
 from queries.write import audit_log
 
-__all__ = ["ENGINES", "Demo", "DemoUnavailable", "demo", "headless"]
+__all__ = ["Demo", "DemoUnavailable", "demo", "headless"]
 
-ENGINES: Final[tuple[type[Engine], ...]] = (AgentJobs, Eternaltwin, Estuary, Tasker, Uni2work)
 SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
-FIRST: Final = Eternaltwin.name  # whose tree is shown first: simple jobs of a few tasks, and missed timers
+FIRST: Final = "eternaltwin"  # whose tree is shown first: simple jobs of a few tasks, and missed timers
 
 Progress = Callable[[str], None]
 
 
 class Demo:
-    """A demo server with its engines' workers. ``dsn`` connects as superuser.
-
-    ``still``: names of more engines, without a worker.
-    """
+    """A demo server with its engines' workers. ``dsn`` connects as superuser."""
 
     def __init__(
         self,
         seed: int = 1,
         *,
-        engines: Sequence[type[Engine]] = ENGINES,
-        still: Sequence[str] = (),
+        engines: Sequence[Engine] | None = None,
         server: Server | None = None,
     ) -> None:
         self.server = server or Server()
         self._seed = seed
-        self._engines = [engine() for engine in engines]
-        self._still = [Still(name) for name in still]
+        self._engines: Sequence[Engine] = folder_engines() if engines is None else engines
         self._running = asyncio.Event()
         self._workers: list[asyncio.Task[None]] = []
 
@@ -66,7 +54,7 @@ class Demo:
             report("starting PostgreSQL")
             await _to_thread(self.server.start)
             await self._create()
-            for engine in (*self._engines, *self._still):
+            for engine in self._engines:
                 report(f"filling {engine.name}")
                 await self._fill(engine)
             self.resume()
@@ -108,7 +96,7 @@ class Demo:
         finally:
             await connection.close()
 
-    async def _fill(self, engine: Rows) -> None:
+    async def _fill(self, engine: Engine) -> None:
         connection = await connect(self.dsn, engine.name)
         try:
             await connection.execute(SQL["schema"])
@@ -121,16 +109,13 @@ class Demo:
 
 
 @contextlib.asynccontextmanager
-async def demo(
-    seed: int = 1, *, still: Sequence[str] = (), pause_runner: bool = False, report: Progress | None = None
-) -> AsyncIterator[str]:
+async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | None = None) -> AsyncIterator[str]:
     """Run a demo during the context; yield its DSN.
 
-    Raises DemoUnavailable if the server cannot run here. ``still``: more engines, without a worker.
-    ``pause_runner`` pauses the engines' workers after a second. ``report`` receives the progress; by default it goes
-    to stderr in one line.
+    Raises DemoUnavailable if the server cannot run here. ``pause_runner`` pauses the engines' workers after a second.
+    ``report`` receives the progress; by default it goes to stderr in one line.
     """
-    running = Demo(seed, still=still)
+    running = Demo(seed)
     with contextlib.nullcontext(report) if report else _one_line() as reporting:
         await running.start(reporting)
     try:
@@ -142,21 +127,21 @@ async def demo(
         await running.stop()
 
 
-def headless(seed: int = 1, *, still: Sequence[str] = (), pause_runner: bool = False) -> int:
+def headless(seed: int = 1, *, pause_runner: bool = False) -> int:
     """Serve the demo until SIGINT, SIGTERM or SIGHUP; return an exit code.
 
     Prints the DSN as the first line on stdout. Raises DemoUnavailable if the server cannot run here.
     """
-    return asyncio.run(_headless(seed, still, pause_runner))
+    return asyncio.run(_headless(seed, pause_runner))
 
 
-async def _headless(seed: int, still: Sequence[str], pause_runner: bool) -> int:
+async def _headless(seed: int, pause_runner: bool) -> int:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
             loop.add_signal_handler(number, stopped.set)
-    async with demo(seed, still=still, pause_runner=pause_runner) as dsn:
+    async with demo(seed, pause_runner=pause_runner) as dsn:
         with contextlib.suppress(BrokenPipeError):
             print(dsn, flush=True)  # noqa: T201
         await stopped.wait()

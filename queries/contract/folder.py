@@ -71,12 +71,19 @@ class Folder(Record):
     def statements(self, *subfolders: str) -> Iterator[str]:
         """Yield the names of files with statements in these subfolders, in order."""
         for file in sorted(self.files):
-            if file.rpartition("/")[0] in subfolders and file.endswith(".sql") and file not in OF_CHECK:
+            if file.rpartition("/")[0] in subfolders and file.endswith(".sql") and not is_script(file):
                 yield file
 
 
 SCHEMA = "schema.sql"
-OF_CHECK = (SCHEMA, "fixture.sql")  # for `unstick engine check`
+
+
+def is_script(file: str) -> bool:
+    """Return True for scripts of `unstick engine check` and the demo.
+
+    They make tables and rows, and play a worker.
+    """
+    return re.fullmatch(r"(schema|fixture|worker)(\.\w+)?\.sql", file) is not None
 
 
 def read(path: Path, *, private: bool = False) -> Folder:

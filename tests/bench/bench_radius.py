@@ -28,17 +28,7 @@ from uuid import UUID
 
 import asyncpg
 
-from console.demo.agent_jobs.executor import Poller
 from console.demo.engine import Connection
-from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor, HeldTask
-from console.demo.eternaltwin.runner import Polled, Runner
-from console.demo.tasker.orchestrator import Orchestrator
-from console.demo.tasker.protocol import SQL
-from console.demo.tasker.templates import TEMPLATES, UNSERVED
-from console.demo.tasker.worker import Worker
-from console.demo.uni2work.data import FAILING
-from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.errors import DatabaseError
@@ -49,6 +39,16 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
+from tests.simulators.agent_jobs.executor import Poller
+from tests.simulators.estuary import kinds
+from tests.simulators.estuary.executor import Executor, HeldTask
+from tests.simulators.eternaltwin.runner import Polled, Runner
+from tests.simulators.tasker.orchestrator import Orchestrator
+from tests.simulators.tasker.protocol import SQL
+from tests.simulators.tasker.templates import TEMPLATES, UNSERVED
+from tests.simulators.tasker.worker import Worker
+from tests.simulators.uni2work.data import FAILING
+from tests.simulators.uni2work.executor import Instance, Job, JobFailed
 
 ROUNDS = int(os.environ.get("RADIUS_ROUNDS", "25"))
 SEED = int(os.environ.get("RADIUS_SEED", "1"))

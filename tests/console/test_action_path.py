@@ -17,12 +17,12 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
 from console.config import Context
-from console.demo.eternaltwin.kinds import encode
-from console.demo.eternaltwin.runner import Runner
 from console.tui.screens.result import ResultScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.servers import PostgresServer
+from tests.simulators.eternaltwin.kinds import encode
+from tests.simulators.eternaltwin.runner import Runner
 
 PRODUCTION = Context(name="prod", production=True)
 

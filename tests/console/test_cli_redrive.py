@@ -11,11 +11,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.agent_jobs.executor import Poller
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.console.test_printed_commands import printed, run
 from tests.servers import PostgresServer
+from tests.simulators.agent_jobs.executor import Poller
 
 BOOM = "model timed out after 30 s"
 REASON = ("--reason", "fix deployed")

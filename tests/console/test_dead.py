@@ -8,8 +8,6 @@ from uuid import UUID
 import pytest
 from textual.widgets import Button
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.step_history import complete, failed
 from console.model import dead_letter_board
 from queries.records.action import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -18,6 +16,8 @@ from tests.db.tasker import TaskerDb
 from tests.proof import proof
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.step_history import complete, failed
 
 REFUND = "staleness_timeout - shop/refund - refund_card: <n> after <n> ms"
 STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $1"

@@ -11,11 +11,11 @@ import pytest
 from textual.widgets import Button, Input
 
 from console.config import Context
-from console.demo.eternaltwin.runner import Runner
 from console.tui.screens.result import ResultScreen
 from tests.console.test_action_path import on_task
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.simulators.eternaltwin.runner import Runner
 
 PRODUCTION = Context(name="rb-prod", production=True)  # r and b are keys of the dialog
 

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.step_history import complete, failed
-from console.demo.tasker.templates import Step, Template
 from console.text import formatting
 from console.tui.widgets.line_view import LineView
 from queries.records.detail import DRAWN
@@ -19,6 +16,9 @@ from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.estuary import EstuaryDb
 from tests.db.tasker import TaskerDb
 from tests.servers import PostgresServer
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.step_history import complete, failed
+from tests.simulators.tasker.templates import Step, Template
 
 
 async def opened(tui: TuiDriver, title: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import Data
 from console.tui.screens.blockers import BlockersScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.find import FindScreen
@@ -23,6 +22,7 @@ from tests.db.uni2work import DEAD, Uni2workDb
 from tests.proof import most_in_proof
 from tests.queries.test_search_scope import IN_LARGE, LARGE
 from tests.servers import PostgresServer, all_engines_database
+from tests.simulators.tasker.data import Data
 
 
 def shown(tui: TuiDriver) -> str:

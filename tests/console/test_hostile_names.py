@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import asyncpg
 import pytest
 
-from console.demo.run import ENGINES
 from console.demo.server import wheel_binaries
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 
 HIDING = "\u202e\u2066\u200b\u200d\u3164\ufe0f\U000e0041\U00013430\U0001bca0\U0001d173"
 STEERING = "\x1b]0;pwned\x07\x1b[2J\x9b31m"

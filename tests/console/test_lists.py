@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from console.demo.tasker.data import Data
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import FilterScreen, ListScreen
@@ -21,6 +20,7 @@ from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.proof import most_in_proof
+from tests.simulators.tasker.data import Data
 
 
 class Target(NamedTuple):

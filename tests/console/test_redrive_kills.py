@@ -22,14 +22,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.agent_jobs.executor import Poller
-from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor
-from console.demo.tasker.data import Data
-from console.demo.tasker.orchestrator import Orchestrator
-from console.demo.tasker.step_history import complete, failed
-from console.demo.tasker.worker import Worker
-from console.demo.uni2work.executor import Instance
 from queries.write import audit_log
 from tests.command import ROOT, environment, fetch, unstick
 from tests.db.agent_jobs import AgentJobsDb
@@ -37,6 +29,14 @@ from tests.db.estuary import EstuaryDb
 from tests.db.uni2work import LIVE, Uni2workDb
 from tests.proof import ROUNDS, proof
 from tests.servers import PostgresServer
+from tests.simulators.agent_jobs.executor import Poller
+from tests.simulators.estuary import kinds
+from tests.simulators.estuary.executor import Executor
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.orchestrator import Orchestrator
+from tests.simulators.tasker.step_history import complete, failed
+from tests.simulators.tasker.worker import Worker
+from tests.simulators.uni2work.executor import Instance
 
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))
 KILLS = 2

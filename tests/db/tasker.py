@@ -14,12 +14,12 @@ from uuid import UUID
 
 import asyncpg
 
-from console.demo.tasker.data import CreatedTask, Data
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcomes
 from queries.records.finding import Findings
 from queries.workspace import Workspace
 from tests.queries.builders import do, dry_run_of, opened
+from tests.simulators.tasker.data import CreatedTask, Data
 
 LABEL = "tasker"
 TABLES = ("tasks", "workflow_steps", "task_transitions", "workflow_step_transitions", "tasks_dlq")

@@ -11,15 +11,15 @@ from functools import partial
 from random import Random
 from uuid import UUID
 
-from console.demo.agent_jobs.executor import RedisQueue
-from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor
-from console.demo.tasker.step_history import claimed, complete, enqueued, pending, waiting
 from tests.drills.drill import control
 from tests.drills.drills_locks import LATE, begun
 from tests.drills.drills_server import bloat, standby_of
 from tests.drills.scene import Scene
 from tests.drills.surroundings import DAY, ENGINES, HOUR, MINUTE
+from tests.simulators.agent_jobs.executor import RedisQueue
+from tests.simulators.estuary import kinds
+from tests.simulators.estuary.executor import Executor
+from tests.simulators.tasker.step_history import claimed, complete, enqueued, pending, waiting
 
 
 async def healthy(scene: Scene) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from console.demo.agent_jobs.executor import RedisQueue
 from tests.drills.drill import drill
 from tests.drills.scene import Scene
 from tests.drills.surroundings import DAY, HOUR, MINUTE
+from tests.simulators.agent_jobs.executor import RedisQueue
 
 NAME, TABLE = "agent_jobs", "agent_jobs table"
 GATEWAY = "Request to https://llm.example/v1 failed: 503 Service Unavailable (request {})"

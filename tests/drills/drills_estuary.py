@@ -6,13 +6,13 @@ from random import Random
 from typing import Any
 
 from console.demo.engine import Worker
-from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor
-from console.demo.estuary.kinds import ZERO
 from tests.drills.drill import drill
 from tests.drills.drills_locks import ENDS, begun
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import DAY, HOUR, MINUTE
+from tests.simulators.estuary import kinds
+from tests.simulators.estuary.executor import Executor
+from tests.simulators.estuary.kinds import ZERO
 
 NAME = "estuary"
 QUICK = {NAME: {"heartbeat_timeout": 2.0, "hot_loop": 4.0, "hot_loop_polls": 3}}

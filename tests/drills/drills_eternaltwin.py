@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from console.demo.engine import Worker
-from console.demo.eternaltwin.runner import Runner
 from tests.drills.drill import drill
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import HOUR, MINUTE
+from tests.simulators.eternaltwin.runner import Runner
 
 NAME = "eternaltwin"
 CLOCK = ("runner_clock_ahead", "runner_clock_behind", "polls_dated_back")

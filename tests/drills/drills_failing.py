@@ -7,11 +7,11 @@ from uuid import UUID
 
 import asyncpg
 
-from console.demo.uni2work.executor import SQL, Instance, Job
 from tests.drills.drill import control, drill
 from tests.drills.drills_locks import ENDS
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import MINUTE
+from tests.simulators.uni2work.executor import SQL, Instance, Job
 
 
 async def broken(scene: Scene, *causes: str, until: str = "SELECT true") -> str:

@@ -8,13 +8,13 @@ import asyncpg
 
 from console.demo.engine import connect
 from console.demo.run import SQL as SETUP
-from console.demo.uni2work import Uni2work
 from tests.db.uni2work import Uni2workDb
 from tests.drills.drill import drill
 from tests.drills.drills_locks import ENDS, LATE, begun
 from tests.drills.scene import Scene
 from tests.drills.surroundings import HOUR, MINUTE
 from tests.servers import PostgresServer
+from tests.simulators.uni2work import Uni2work
 
 NOW = {"idle_transaction": 0.0, "idle_suspected": 0.0, "old_transaction": 1.0, "advisory_idle": 0.0, "dead_rows": 100.0}
 

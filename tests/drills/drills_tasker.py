@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from console.demo.tasker.data import CreatedTask
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import (
+from tests.drills.drill import drill
+from tests.drills.scene import Scene
+from tests.drills.surroundings import HOUR, MINUTE
+from tests.simulators.tasker.data import CreatedTask
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import (
     cancelled,
     claimed,
     complete,
@@ -18,9 +21,6 @@ from console.demo.tasker.step_history import (
     reset,
     waiting,
 )
-from tests.drills.drill import drill
-from tests.drills.scene import Scene
-from tests.drills.surroundings import HOUR, MINUTE
 
 NAME = "tasker"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from console.demo.uni2work.executor import Instance, Job, JobFailed
 from tests.drills.drill import drill
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import DAY, HOUR, MINUTE
+from tests.simulators.uni2work.executor import Instance, Job, JobFailed
 
 NAME = "uni2work"
 GONE = UUID("20000000-0000-4000-8000-000000000002")

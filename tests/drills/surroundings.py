@@ -5,25 +5,25 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from console.demo.agent_jobs import AgentJobs
-from console.demo.agent_jobs.data import Data as AgentJobsData
-from console.demo.agent_jobs.executor import Poller
 from console.demo.engine import Worker
-from console.demo.estuary import Estuary, kinds
-from console.demo.estuary.data import Data as EstuaryData
-from console.demo.eternaltwin import Eternaltwin
-from console.demo.eternaltwin.data import Data as EternaltwinData
-from console.demo.tasker import Tasker
-from console.demo.tasker.data import Data as TaskerData
-from console.demo.tasker.step_history import complete, enqueued, pending, waiting
-from console.demo.uni2work import Uni2work
-from console.demo.uni2work.data import Data as Uni2workData
-from console.demo.uni2work.data import usual
-from console.demo.uni2work.executor import SQL as UNI2WORK
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.uni2work import Uni2workDb
+from tests.simulators.agent_jobs import AgentJobs
+from tests.simulators.agent_jobs.data import Data as AgentJobsData
+from tests.simulators.agent_jobs.executor import Poller
+from tests.simulators.estuary import Estuary, kinds
+from tests.simulators.estuary.data import Data as EstuaryData
+from tests.simulators.eternaltwin import Eternaltwin
+from tests.simulators.eternaltwin.data import Data as EternaltwinData
+from tests.simulators.tasker import Tasker
+from tests.simulators.tasker.data import Data as TaskerData
+from tests.simulators.tasker.step_history import complete, enqueued, pending, waiting
+from tests.simulators.uni2work import Uni2work
+from tests.simulators.uni2work.data import Data as Uni2workData
+from tests.simulators.uni2work.data import usual
+from tests.simulators.uni2work.executor import SQL as UNI2WORK
 
 if TYPE_CHECKING:
     from uuid import UUID

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from console.demo.agent_jobs.data import make
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
 from queries.records.action import Proof
@@ -20,6 +19,7 @@ from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.agent_jobs.data import make
 
 with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
 SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"

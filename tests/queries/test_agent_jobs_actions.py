@@ -10,7 +10,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.agent_jobs.executor import Poller
 from queries.records.action import Outcome
 from queries.records.finding import Support
 from queries.runs import launch
@@ -19,6 +18,7 @@ from tests.db.agent_jobs import LABEL, STATUSES, AgentJobsDb
 from tests.proof import one_in
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen, why
 from tests.servers import both_versions
+from tests.simulators.agent_jobs.executor import Poller
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 ENGINE = Path(__file__).parents[2] / "queries" / "engines" / "agent_jobs"

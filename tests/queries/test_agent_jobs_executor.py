@@ -9,8 +9,6 @@ from random import Random
 
 import asyncpg
 
-from console.demo.agent_jobs import AgentJobs
-from console.demo.agent_jobs.executor import Claim, Poller, RedisQueue
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
@@ -22,6 +20,8 @@ from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of
 from tests.servers import both_versions
+from tests.simulators.agent_jobs import AgentJobs
+from tests.simulators.agent_jobs.executor import Claim, Poller, RedisQueue
 
 CHANGED = Outcome.CHANGED
 
@@ -208,7 +208,7 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
 
 
 async def test_the_demo_goes_on() -> None:
-    demo = await Demo(1, engines=(AgentJobs,)).start()
+    demo = await Demo(1, engines=(AgentJobs(),)).start()
     try:
         connection = await asyncpg.connect(demo.dsn, server_settings={"search_path": "agent_jobs"})
         pending = await connection.fetchval(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.queries import plans
 from tests.servers import VERSIONS, PostgresServer, both_versions
 
 ROWS = int(os.environ.get("CHECK_ROWS", "150000"))  # of each large table; with a million, some engines take ten minutes
-SETTINGS: dict[str, dict[str, Any]] = {"agent_jobs": {"profile": "table"}}
 # The last one tries each action first.
 PARTS = (
     (prove.COLUMNS, prove.RECOGNITION, prove.INDEXES, prove.FINDINGS),
@@ -28,11 +26,6 @@ PARTS = (
 MISSION = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
 # Faults that stay, each with the reason.
 KNOWN = {
-    "agent_jobs": {
-        "release: no node of the fixture": "no job of the demo is active and without an executor",
-        "resume: no node of the fixture": "no job of the demo is paused",
-        "wake: no node of the fixture": "no job of the demo is delayed",
-    },
     "solid_queue": {
         "pause: a row whose other columns": "a queue that is not paused has no row",
         "wake: it waits for rows": "a semaphore, which a job holds for a moment; lock_timeout ends the wait",
@@ -79,6 +72,10 @@ async def test_each_action_changes_rows_and_undoes_them(server: PostgresServer, 
     await passes(server, tmp_path, name, (prove.ACTIONS, prove.UNDO) if name in MISSION else (prove.ACTIONS,))
 
 
+async def test_the_mirror_of_a_queue_in_redis_has_an_action(server: PostgresServer, tmp_path: Path) -> None:
+    await passes(server, tmp_path, "agent_jobs", (prove.ACTIONS,), "fixture.mirror.sql")
+
+
 @proof
 @pytest.mark.parametrize("server", VERSIONS[1:], indirect=True)
 @pytest.mark.parametrize("name", [each.name for each in builtin()])
@@ -86,12 +83,14 @@ async def test_its_statements_fit_each_version_of_the_server(server: PostgresSer
     await passes(server, tmp_path, name, (prove.COLUMNS,))
 
 
-async def passes(server: PostgresServer, tmp_path: Path, name: str, names: tuple[str, ...]) -> None:
+async def passes(
+    server: PostgresServer, tmp_path: Path, name: str, names: tuple[str, ...], fixture: str = "fixture.sql"
+) -> None:
     """Assert that an engine has no faults but those that are known."""
     loaded = Loaded(builtin_folder(name))
     assert loaded.engine is not None
-    dsn = server.fresh(name, filled=True)
-    lab = Lab(server, tmp_path, loaded.script("schema.sql"), "", dsn.rpartition("/")[2], SETTINGS)
+    schema = f"{loaded.script('schema.sql')}\n;{loaded.script('schema.queue.sql')}"
+    lab = Lab(server, tmp_path, schema, loaded.script(fixture))
     known = KNOWN.get(name, {})
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, names, rows=ROWS):
@@ -100,7 +99,6 @@ async def passes(server: PostgresServer, tmp_path: Path, name: str, names: tuple
             assert new == [], check.name
     finally:
         await lab.close()
-        server.drop(dsn)
 
 
 @both_versions

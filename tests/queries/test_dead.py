@@ -8,8 +8,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.step_history import complete, failed
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.workspace import Workspace
@@ -19,6 +17,8 @@ from tests.db.tasker import TaskerDb
 from tests.db.uni2work import LIVE, Uni2workDb
 from tests.queries.builders import do, opened
 from tests.servers import PostgresServer
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.step_history import complete, failed
 
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
 

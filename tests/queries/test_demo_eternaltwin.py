@@ -15,12 +15,12 @@ import asyncpg
 import pytest
 
 from console.demo.engine import Connection
-from console.demo.eternaltwin import Eternaltwin, Simulation
-from console.demo.eternaltwin.data import make
-from console.demo.eternaltwin.kinds import KINDS, CannotPoll, poll
-from console.demo.eternaltwin.runner import Polled, Runner, Tick
 from console.demo.run import Demo
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.eternaltwin import Eternaltwin, Simulation
+from tests.simulators.eternaltwin.data import make
+from tests.simulators.eternaltwin.kinds import KINDS, CannotPoll, poll
+from tests.simulators.eternaltwin.runner import Polled, Runner, Tick
 
 
 class Steady(Random):

@@ -15,9 +15,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from console.demo.eternaltwin.kinds import encode
-from console.demo.eternaltwin.runner import SQL, Runner, Tick
-from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions.plan import Plan, plan_selection, plan_versions
 from queries.db.errors import DatabaseError
@@ -42,6 +39,9 @@ from tests.queries.builders import (
     why,
 )
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.eternaltwin.kinds import encode
+from tests.simulators.eternaltwin.runner import SQL, Runner, Tick
+from tests.simulators.uni2work.executor import Instance, Job, JobFailed
 
 CHANGED, STALE, REFUSED, GONE = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.GONE
 

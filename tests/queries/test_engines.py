@@ -15,7 +15,7 @@ import pytest
 from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
-from queries.contract.folder import OF_CHECK
+from queries.contract.folder import is_script
 from queries.contract.references import names_in_sql
 from queries.db import shared_sql
 from queries.files.statement import NAME, PARAMETERS, sql_text
@@ -46,7 +46,7 @@ async def engine(server: PostgresServer, shipped: Engine) -> AsyncIterator[async
 def usable(path: Path, server: PostgresServer) -> bool:
     version = re.search(r"@(\d+)\.sql$", path.name)
     return (
-        path.name not in OF_CHECK
+        not is_script(path.name)
         and path.parent.name != "parts"
         and (version is None or int(version[1]) <= server.version)
     )

@@ -14,8 +14,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from console.demo.eternaltwin.kinds import encode
-from console.demo.eternaltwin.runner import SQL, Polled, Runner, Tick
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.records.action import Outcome, Outcomes
@@ -26,6 +24,8 @@ from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of, reader
 from tests.servers import both_versions
+from tests.simulators.eternaltwin.kinds import encode
+from tests.simulators.eternaltwin.runner import SQL, Polled, Runner, Tick
 
 CHANGED, STALE = Outcome.CHANGED, Outcome.STALE
 KIND = {"kind": "SendEmail", "version": 2}

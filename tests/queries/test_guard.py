@@ -19,8 +19,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.eternaltwin.kinds import encode
-from console.demo.eternaltwin.runner import SQL, Runner, Tick
 from queries.actions import perform
 from queries.db.redaction import without_passwords
 from queries.read import guard_token
@@ -32,6 +30,8 @@ from tests.command import ROOT, environment, unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof, repeated
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.simulators.eternaltwin.kinds import encode
+from tests.simulators.eternaltwin.runner import SQL, Runner, Tick
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
 SPINS = {"kind": "RefreshForumThread", "version": 2, "state": encode({"thread": 7, "phase": "AwaitToken"})}

@@ -11,8 +11,6 @@ import asyncpg
 import msgspec
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.step_history import complete, failed
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.read.reader import Reader
@@ -33,6 +31,8 @@ from tests.db.tasker import TaskerDb
 from tests.db.uni2work import DEAD, LIVE, Uni2workDb
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.step_history import complete, failed
 
 SETTINGS = Settings(budget=Budget(percent=10.0), wait=60.0)
 TABLE = {"agent_jobs": {"profile": "table"}}

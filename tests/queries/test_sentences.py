@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.run import ENGINES
 from console.text.pages.findings import evidence
 from queries.contract.builtin import builtin
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 
 pytestmark = pytest.mark.fast
 

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 import pytest
-
-from console.demo.run import ENGINES
 from console.demo.still import still_engines
+
 from queries.db.batched_query import BatchedQuery, compose
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
@@ -30,6 +29,7 @@ from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, undone
 from tests.queries.test_exact_values import HOSTILE
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 
 ALL = sorted({filler.name for filler in ENGINES} | {*still_engines()})
 ONE_BY_ONE = [(engine, {name: word}) for name, word in HOSTILE.items() for engine in ALL]

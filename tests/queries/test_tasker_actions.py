@@ -7,9 +7,14 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import (
+from queries.records.action import Outcome, Outcomes, RowChange
+from queries.runs import launch
+from tests.db.tasker import TaskerDb
+from tests.queries.builders import OPERATOR, outcomes_of, why
+from tests.servers import both_versions
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import (
     StepHistory,
     cancelled,
     claimed,
@@ -21,11 +26,6 @@ from console.demo.tasker.step_history import (
     reset,
     waiting,
 )
-from queries.records.action import Outcome, Outcomes, RowChange
-from queries.runs import launch
-from tests.db.tasker import TaskerDb
-from tests.queries.builders import OPERATOR, outcomes_of, why
-from tests.servers import both_versions
 
 CHANGED, STALE, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED
 

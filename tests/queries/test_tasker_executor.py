@@ -12,19 +12,19 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from console.demo.tasker import Simulation
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.orchestrator import Orchestrator
-from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.scenarios import make
-from console.demo.tasker.step_history import complete, enqueued, failed, pending, waiting
-from console.demo.tasker.worker import Worker
 from queries.records.action import Outcome
 from queries.runs import launch
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, proof
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import both_versions
+from tests.simulators.tasker import Simulation
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.orchestrator import Orchestrator
+from tests.simulators.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
+from tests.simulators.tasker.scenarios import make
+from tests.simulators.tasker.step_history import complete, enqueued, failed, pending, waiting
+from tests.simulators.tasker.worker import Worker
 
 SERVED = ("shop", "reports", "mail")
 

@@ -13,9 +13,6 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.protocol import SQL, Protocol
-from console.demo.tasker.step_history import StepHistory, claimed, complete, failed, pending, waiting
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions
@@ -25,6 +22,9 @@ from tests.db.tasker import TaskerDb
 from tests.proof import one_in, repeated
 from tests.queries.builders import OPERATOR, outcomes_of, steps
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.protocol import SQL, Protocol
+from tests.simulators.tasker.step_history import StepHistory, claimed, complete, failed, pending, waiting
 
 CHANGED, STALE, LOCKED, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED
 

@@ -9,11 +9,21 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker import Tasker
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.scenarios import make
-from console.demo.tasker.step_history import (
+from console.text import graph
+from queries.check.lab import CHECK_SECONDS
+from queries.contract import loader
+from queries.records.action import Outcome
+from queries.records.node import Phase, Precision
+from queries.workspace import Workspace
+from tests.db.tasker import TaskerDb
+from tests.proof import most_in_proof, one_in, proof
+from tests.queries.builders import opened, outcomes_of, why
+from tests.servers import PostgresServer, both_versions
+from tests.simulators.tasker import Tasker
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.scenarios import make
+from tests.simulators.tasker.step_history import (
     StepHistory,
     cancelled,
     claimed,
@@ -25,17 +35,7 @@ from console.demo.tasker.step_history import (
     reset,
     waiting,
 )
-from console.demo.tasker.templates import Step, Template
-from console.text import graph
-from queries.check.lab import CHECK_SECONDS
-from queries.contract import loader
-from queries.records.action import Outcome
-from queries.records.node import Phase, Precision
-from queries.workspace import Workspace
-from tests.db.tasker import TaskerDb
-from tests.proof import most_in_proof, one_in, proof
-from tests.queries.builders import opened, outcomes_of, why
-from tests.servers import PostgresServer, both_versions
+from tests.simulators.tasker.templates import Step, Template
 
 MINUTE, HOUR = 60.0, 3600.0
 NO_QUEUE = "DROP SCHEMA pgmq CASCADE; DROP FUNCTION pgmq_send_with_notify"

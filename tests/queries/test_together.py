@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from console.demo.engine import connect
-from console.demo.run import ENGINES
 from console.demo.run import SQL as SETUP
 from queries.read.reader import Reader
 from queries.records.node import Node, split_id
@@ -18,6 +17,7 @@ from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 
 NAMES = sorted(engine.name for engine in ENGINES)
 SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in some circumstances only

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.step_history import complete, failed
 from queries.actions import perform
 from queries.actions.undo import plan_entry
 from queries.db.database import Transaction
@@ -29,6 +27,8 @@ from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, detail, do, dry_run_of, opened, outcomes_of, steps, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.step_history import complete, failed
 
 CHANGED, STALE, GONE, REFUSED, LOCKED = (
     Outcome.CHANGED,

@@ -23,7 +23,6 @@ import pytest
 from msgspec.structs import replace
 
 from console.demo.engine import Worker
-from console.demo.run import ENGINES
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
@@ -41,6 +40,7 @@ from queries.write.undo import SHOWN
 from tests.proof import most_in_proof, one_in, repeated
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 
 FRESH = 25  # rounds with one set of data
 SEED = int(os.environ.get("UNDO_SEED", "1"))

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.uni2work.data import make
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.finding import Finding
@@ -21,6 +20,7 @@ from tests.queries import plans
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.uni2work.data import make
 
 PRUNE = {"job": "prune-invitations"}
 

@@ -13,8 +13,6 @@ import asyncpg
 import pytest
 
 from console.demo.run import Demo
-from console.demo.uni2work import Uni2work
-from console.demo.uni2work.executor import Instance, Job, JobFailed
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.database import Transaction
@@ -29,6 +27,8 @@ from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.servers import both_versions
+from tests.simulators.uni2work import Uni2work
+from tests.simulators.uni2work.executor import Instance, Job, JobFailed
 
 CHANGED = Outcome.CHANGED
 ATOMIC = {"job": "prune-invitations"}  # done in one transaction with the row's deletion
@@ -372,7 +372,7 @@ async def test_the_demo_executes_new_jobs_only(own_server_demo: Demo) -> None:
 
 @pytest.fixture
 async def own_server_demo() -> AsyncIterator[Demo]:
-    demo = Demo(1, engines=(Uni2work,))
+    demo = Demo(1, engines=(Uni2work(),))
     await demo.start()
     with contextlib.suppress(asyncio.CancelledError):
         yield demo

@@ -12,8 +12,6 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.step_history import claimed, complete, pending
 from console.text.pages.action import dry_run_page
 from console.text.pages.audit_entry import entry_page
 from console.text.spans import UNLIMITED, Spans
@@ -34,6 +32,8 @@ from tests.db.uni2work import DEAD as GONE
 from tests.db.uni2work import LIVE, Uni2workDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.step_history import claimed, complete, pending
 
 ALIVE, DEAD, UNKNOWN = Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN
 CHANGED, STALE, REFUSED, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.LOCKED

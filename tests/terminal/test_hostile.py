@@ -8,10 +8,10 @@ from pathlib import Path
 
 import asyncpg
 
-from console.demo.run import ENGINES
 from tests.command import hidden
 from tests.proof import proof
 from tests.servers import PostgresServer
+from tests.simulators.every import ENGINES
 from tests.terminal.driver import Terminal
 
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[5m\x1b[?1000h\x1b]52;c;cHduZWQ=\x07\x1bP1$r\x1b\\\x9b31m"

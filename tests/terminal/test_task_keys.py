@@ -6,12 +6,12 @@ import asyncio
 import re
 from pathlib import Path
 
-from console.demo.tasker.data import Data
 from tests.command import environment
 from tests.console.test_dead import dead
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.proof import proof
+from tests.simulators.tasker.data import Data
 from tests.terminal.driver import Terminal, Wanted
 
 # task -> keys

@@ -13,7 +13,7 @@ from queries.contract import detect, loader
 from queries.contract.builtin import builtin
 from queries.contract.defaults import with_kinds, with_needs
 from queries.contract.engine import BrokenEngineError, Engine, with_settings
-from queries.contract.folder import OF_CHECK
+from queries.contract.folder import is_script
 from queries.contract.spec import Need
 from queries.contract.spec_faults import REQUIRED, SHARED
 from queries.db import shared_sql
@@ -196,7 +196,7 @@ def test_a_header_explains_the_statement(path: Path) -> None:
     text = sql_text(path).text
     header = re.match(r"(--.*\n)+", text)
     assert header is not None, "it begins with what it answers"
-    if path.name in (*OF_CHECK, "audit_log_schema.sql", "audit_log_grant.sql"):
+    if is_script(path.name) or path.name in ("audit_log_schema.sql", "audit_log_grant.sql"):
         return
     sections = path.parent.name == "actions" or path.name == SHARED
     head = text[: text.index("-- :")] if sections else header[0]

@@ -243,9 +243,9 @@ class GenuineEngine:
 
 
 async def ended_or_released(one: Workspace, other: Workspace, label: str, node: str, action: str) -> str:
-    """Let two operators act on the job of a dead worker at once; return which action changed it.
+    """Let one operator end the job of a dead worker, and another release it.
 
-    One releases it, the other ends it.
+    Return the action that changed it.
     """
     names = (action, "release")
     done = await asyncio.gather(*(do(w, n, [node], label=label) for w, n in zip((one, other), names, strict=True)))

@@ -181,7 +181,7 @@ async def test_a_job_keeps_an_attempt_when_its_worker_is_killed_in_the_last_one(
 
 
 async def test_a_job_that_ends_its_worker_is_ended_or_released_once(genuine: Genuine, console: Opener) -> None:
-    """Another worker polls meanwhile: the job runs again only if it was released, and its queue goes on."""
+    """The job runs again only if it was released, and its queue goes on."""
     operators = [await console(worker_lost=SOON) for _ in range(2)]
     killed = await genuine.worker("hold")
     job, behind = await genuine.job(queue="mail"), await genuine.job(queue="mail")

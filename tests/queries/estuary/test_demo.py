@@ -11,13 +11,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.estuary import Estuary, Simulation, kinds
-from console.demo.estuary.data import make
-from console.demo.estuary.executor import Executor
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.estuary import Estuary, Simulation, kinds
+from tests.simulators.estuary.data import make
+from tests.simulators.estuary.executor import Executor
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Estu
     r = reader(workspace, LABEL)
     found = {f.code for f in (await r.findings()).found}
     # The demo's executors have free slots, its clocks agree, and its rows are as the engine writes them.
-    absent = {"slots_in_use", "overdue", "created_ahead", "due_far_ahead", "dependency_cycle"}
+    absent = {"slots_in_use", "overdue", "created_ahead", "due_far_ahead", "dependency_cycle", "long_poll"}
     assert found == {f.code for f in r.engine.spec.findings if not f.sample} - absent
     statuses = {n.status for n in (await r.live(None, 1000)).nodes}
     assert statuses == {s.native for s in r.engine.spec.statuses}

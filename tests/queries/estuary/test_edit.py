@@ -9,7 +9,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.estuary.executor import Executor
 from queries.actions import perform
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
@@ -17,6 +16,7 @@ from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import committed, dry_run_edit, instead, outcomes_of, planned_edit, undone, why
 from tests.servers import both_versions
+from tests.simulators.estuary.executor import Executor
 
 CHANGED, STALE, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED
 USER = "3fa85f64-5717-4562-b3fc-2c963f66afa6"

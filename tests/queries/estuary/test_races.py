@@ -12,13 +12,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.estuary.executor import Executor, HeldTask
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
 from tests.queries.estuary.test_actions import SHARD, apply
+from tests.simulators.estuary.executor import Executor, HeldTask
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 

@@ -15,8 +15,6 @@ from typing import Any
 
 import asyncpg
 
-from console.demo.estuary import kinds
-from console.demo.estuary.executor import Executor, HeldTask
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node, Phase
 from queries.runs import launch
@@ -25,6 +23,8 @@ from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import ROUNDS, proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, reader
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.estuary import kinds
+from tests.simulators.estuary.executor import Executor, HeldTask
 
 TIMEOUT = 300.0
 # Rows that no executor, message or action of this engine can create.

@@ -13,13 +13,13 @@ import asyncpg
 import msgspec
 import pytest
 
-from console.demo.estuary.executor import Executor
 from queries.records.action import DryRun, Outcome, Result
 from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
 from tests.queries.builders import dry_run_of, opened, outcomes_of, steps
 from tests.queries.estuary.test_actions import SHARD, sent
+from tests.simulators.estuary.executor import Executor
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 TIMEOUT = 3.0  # seconds: the heartbeat timeout of these executors

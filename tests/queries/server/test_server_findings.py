@@ -13,7 +13,6 @@ import asyncpg
 import pytest
 
 from console.demo.engine import run_worker
-from console.demo.run import ENGINES
 from queries.db.errors import UnreachableError, connection_error
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding
@@ -23,6 +22,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, all_engines_database, both_versions
+from tests.simulators.every import ENGINES
 
 QUIET = "CREATE FUNCTION quiet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE NOTICE ''x''; RETURN NEW; END'"
 REFUSE = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''no''; END'"

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from console.demo.tasker.data import Data
 from tests.db.tasker import TaskerDb
 from tests.queries.test_tasker_executor import Engine, Steady
+from tests.simulators.tasker.data import Data
 
 
 @pytest.fixture

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import (
+from queries.records.action import Outcome
+from tests.db.tasker import TaskerDb
+from tests.proof import most_in_proof
+from tests.queries.builders import outcomes_of, why
+from tests.queries.test_tasker_executor import Engine
+from tests.servers import both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import (
     StepHistory,
     claimed,
     complete,
@@ -18,12 +24,6 @@ from console.demo.tasker.step_history import (
     pending,
     waiting,
 )
-from queries.records.action import Outcome
-from tests.db.tasker import TaskerDb
-from tests.proof import most_in_proof
-from tests.queries.builders import outcomes_of, why
-from tests.queries.test_tasker_executor import Engine
-from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
 EAST, WEST, SOUTH, NORTH = (f"sum_region_{r}" for r in ("east", "west", "south", "north"))

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.scenarios import make
-from console.demo.tasker.step_history import cancelled, claimed, complete, failed, pending, reset, waiting
 from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_blast_radius import measured, reached
 from tests.servers import both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.scenarios import make
+from tests.simulators.tasker.step_history import cancelled, claimed, complete, failed, pending, reset, waiting
 
 MINUTE, HOUR = 60.0, 3600.0
 BLOCKED: dict[str, Any] = {"state": "blocked_by_failures", "ago": HOUR, "steps": {"refund_card": failed(HOUR)}}

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.protocol import REQUESTS, RESULTS
-from console.demo.tasker.step_history import StepHistory, cancelled, claimed, complete, failed, unwritten
 from queries.records.action import Outcome
 from queries.records.node import Phase
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.protocol import REQUESTS, RESULTS
+from tests.simulators.tasker.step_history import StepHistory, cancelled, claimed, complete, failed, unwritten
 
 MINUTE, HOUR = 60.0, 3600.0
 DECIDED = {"inspect_parcel": complete(90), "decide_return": complete(60)}

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from console.demo.tasker.data import CreatedTask, Data
-from console.demo.tasker.step_history import complete
 from queries.actions import perform
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
@@ -16,6 +14,8 @@ from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import committed, dry_run_edit, instead, marks, outcomes_of, planned_edit, undone, why
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
+from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.step_history import complete
 
 CHANGED, STALE, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED
 INPUTS = {

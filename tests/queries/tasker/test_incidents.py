@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.incident_groups import incidents_of
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending
 
 MINUTE, HOUR = 60.0, 3600.0
 GATEWAY = "503 from http://10.0.0.7:8080 after {} ms"

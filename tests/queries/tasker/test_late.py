@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import (
+from queries.records.action import Outcome
+from queries.records.finding import Finding
+from tests.db.tasker import TaskerDb
+from tests.queries.builders import opened, outcomes_of
+from tests.queries.test_tasker_executor import Engine
+from tests.servers import both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import (
     StepHistory,
     claimed,
     complete,
@@ -20,12 +26,6 @@ from console.demo.tasker.step_history import (
     unwritten,
     waiting,
 )
-from queries.records.action import Outcome
-from queries.records.finding import Finding
-from tests.db.tasker import TaskerDb
-from tests.queries.builders import opened, outcomes_of
-from tests.queries.test_tasker_executor import Engine
-from tests.servers import both_versions
 
 MINUTE, HOUR = 60.0, 3600.0
 

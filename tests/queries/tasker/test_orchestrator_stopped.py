@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
-from console.demo.tasker.step_history import StepHistory, complete, failed, handed_in, pending, unwritten, waiting
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
+from tests.simulators.tasker.step_history import StepHistory, complete, failed, handed_in, pending, unwritten, waiting
 
 MINUTE, HOUR = 60.0, 3600.0
 LATE: list[tuple[str, str, float, dict[str, StepHistory], float]] = [

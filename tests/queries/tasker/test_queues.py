@@ -9,16 +9,16 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.protocol import RESULTS
-from console.demo.tasker.step_history import cancelled, claimed, enqueued, handed_in
-from console.demo.tasker.templates import TEMPLATES, Step, Template
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.protocol import RESULTS
+from tests.simulators.tasker.step_history import cancelled, claimed, enqueued, handed_in
+from tests.simulators.tasker.templates import TEMPLATES, Step, Template
 
 QUEUE = "worker_Rust_E2E_queue"
 CAPITAL = Template(namespace="Rust_E2E", name="spin", version="1", steps=(Step(name="spin_up"),))

@@ -6,16 +6,16 @@ import json
 
 import pytest
 
-from console.demo.tasker.data import Data
-from console.demo.tasker.orchestrator import parses
-from console.demo.tasker.protocol import REQUESTS
-from console.demo.tasker.step_history import failed
 from queries.records.action import Outcome
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.tasker.test_dynamic_steps import request
 from tests.queries.test_tasker_executor import Engine
 from tests.servers import both_versions
+from tests.simulators.tasker.data import Data
+from tests.simulators.tasker.orchestrator import parses
+from tests.simulators.tasker.protocol import REQUESTS
+from tests.simulators.tasker.step_history import failed
 
 
 @both_versions
