@@ -5,7 +5,7 @@ sections of its file in order, each in a transaction of its own, and keeps nothi
 what it has taken. So all engines have one worker. What it does is true to the engine's protocol as far as a person
 can see it; the races of tests need more (``tests/simulators``).
 
-A further fixture, such as ``fixture.mirror.sql``, makes a second schema. Names in these files are unqualified: the
+A further fixture, such as ``fixture.mirror.sql``, makes a schema of its name, ``mirror``. Names in these files are unqualified: the
 ``search_path`` names the schema. Apart from ``queries.db``, only this package uses asyncpg. A worker plays the engine,
 so it must not use the console's own way to the database.
 """
@@ -101,7 +101,7 @@ class FolderEngine:
         self._folder = files("queries").joinpath("engines", folder)
         self._fixture = fixture
         self.engine = folder
-        self.name = "_".join((folder, *fixture.split(".")[1:-1]))
+        self.name = fixture.removeprefix("fixture.").removesuffix("sql").rstrip(".") or folder
 
     def file(self, name: str) -> str:
         """Return the text of a file, or ""."""

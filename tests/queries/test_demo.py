@@ -39,7 +39,7 @@ def test_each_engine_has_rows_and_a_worker() -> None:
     """The table of one is the queue itself, or mirrors one: it has two schemas."""
     there = folder_engines()
     assert {engine.engine for engine in there} == set(NAMES)
-    assert [engine.name for engine in there if engine.name != engine.engine] == ["agent_jobs_mirror"]
+    assert [engine.name for engine in there if engine.name != engine.engine] == ["mirror"]
 
 
 async def test_all_engines_are_found_in_the_demo(workspace: Workspace) -> None:
