@@ -93,7 +93,7 @@ def pages(camera: Camera) -> None:
     camera.go("o", shows=("all jobs", re.compile(r"due +findings"), "overdue timer", "W Wake"))
     camera.go("up", shows=("▾", "C Cancel job"))
     camera.keep("tree")
-    camera.go("2", "enter", shows=("Why it is stuck", "Initial state"))
+    camera.go("2", "enter", shows=("Why it is stuck", "poll time"))
     camera.keep("detail")
     camera.go("escape", shows=(lambda: "Why it is stuck" not in camera.terminal.text,))
     camera.go("3", shows=(re.compile(r"\d+ dead letters in"), "nightly_report"))
