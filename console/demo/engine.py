@@ -5,9 +5,9 @@ sections of its file in order, each in a transaction of its own, and keeps nothi
 what it has taken. So all engines have one worker. What it does is true to the engine's protocol as far as a person
 can see it; the races of tests need more (``tests/simulators``).
 
-A further fixture, such as ``fixture.mirror.sql``, makes a schema of its name, ``mirror``. Names in these files are unqualified: the
-``search_path`` names the schema. Apart from ``queries.db``, only this package uses asyncpg. A worker plays the engine,
-so it must not use the console's own way to the database.
+A further fixture, such as ``fixture.mirror.sql``, makes a schema of its name, ``mirror``. Names in these files are
+unqualified: the ``search_path`` names the schema. Apart from ``queries.db``, only this package uses asyncpg. A worker
+plays the engine, so it must not use the console's own way to the database.
 """
 
 from __future__ import annotations

@@ -34,6 +34,9 @@ CONFIRMED = ("foreign_objects", "writes_refused")
 # Seconds within which an idle session reports its counters.
 REPORTED = 12.0
 
+# Seconds in which starts of sessions are counted, and the number of ended ones that is said.
+STARTS_SECONDS, RESTARTS = 60.0, 3
+
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
 
@@ -41,7 +44,8 @@ TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_
 class WorkerSessions(Record):
     """Sessions of one role and application that may be workers of ``engines``.
 
-    ``state``, ``since`` and ``wait`` are those of the session whose state changed last; None if hidden.
+    ``state``, ``since`` and ``wait`` are those of the session whose state changed last; None if hidden. ``began``: when
+    the newest one began.
     """
 
     role: str
@@ -51,6 +55,7 @@ class WorkerSessions(Record):
     state: str | None = None
     since: float | None = None
     wait: str | None = None
+    began: float | None = None
 
     @property
     def who(self) -> str:
@@ -119,6 +124,7 @@ class ServerFindings:
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
+        self._starts: dict[str, set[float]] = {}  # of the sessions of a role and application
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
         self._replaced: tuple[float, str] | None = None
@@ -205,7 +211,17 @@ class ServerFindings:
         newest = max(sessions, key=lambda each: each.since or 0.0)
         roles = " and ".join(dict.fromkeys(each.who for each in sessions))
         connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
-        return f"{connected}; {'the newest' if n > 1 else 'it'} {newest.doing(self._read)} (inferred)."
+        does = newest.doing(self._read) + self._restarts(newest)
+        return f"{connected}; {'the newest' if n > 1 else 'it'} {does} (inferred)."
+
+    def _restarts(self, sessions: WorkerSessions) -> str:
+        """Return how often sessions began and ended lately, as the end of a sentence."""
+        starts = self._starts.get(sessions.who, set())
+        starts.difference_update([at for at in starts if at < self._read - STARTS_SECONDS])
+        if len(starts) - sessions.n < RESTARTS:
+            return ""
+        seconds = self._read - min(starts)
+        return f", and began {len(starts)} times in the last {seconds:.0f} s: it may restart again and again"
 
     def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return a finding for each engine that could not be read, with the reason."""
@@ -222,7 +238,9 @@ class ServerFindings:
         for row in rows:
             evidence = decoded(row["evidence"])
             if row["code"] == "worker_session":
-                sessions.append(WorkerSessions(**evidence, engines=tuple(row["affects"])))
+                sessions.append(each := WorkerSessions(**evidence, engines=tuple(row["affects"])))
+                if each.began is not None:
+                    self._starts.setdefault(each.who, set()).add(each.began)
             elif row["code"] == "row_waits":
                 row_waits = evidence["n"]
             elif row["code"] == "counters":

@@ -173,15 +173,15 @@ SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'use
  WHERE u.used >= u.most * CASE WHEN u.suspected THEN 1 ELSE (:settings ->> 'connections')::float8 END
 UNION ALL
 (SELECT 'worker_session', r.usename || '/' || r.application_name, NULL,
-        jsonb_build_object('role', r.usename, 'application', r.application_name, 'n', r.n, 'state', r.state, 'since', r.since, 'wait', r.wait),
+        jsonb_build_object('role', r.usename, 'application', r.application_name, 'n', r.n, 'state', r.state, 'since', r.since, 'wait', r.wait, 'began', r.began),
         r.labels, false
-   FROM (SELECT s.usename, s.application_name, s.n, s.newest[1] AS state, s.newest[2]::float8 AS since, s.newest[3] AS wait,
+   FROM (SELECT s.usename, s.application_name, s.n, s.newest[1] AS state, s.newest[2]::float8 AS since, s.newest[3] AS wait, s.began,
                 ARRAY(SELECT DISTINCT t.label FROM tables t
                        WHERE s.application_name ILIKE '%' || t.label || '%'
                           OR NOT EXISTS (SELECT FROM tables o WHERE s.application_name ILIKE '%' || o.label || '%')
                              AND (s.queries ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M')
                                   OR NOT s.rolsuper AND has_table_privilege(s.usesysid, t.oid, 'INSERT, UPDATE, DELETE'))) AS labels
-           FROM (SELECT a.usename, a.usesysid, a.application_name, o.rolsuper, count(*) AS n,
+           FROM (SELECT a.usename, a.usesysid, a.application_name, o.rolsuper, count(*) AS n, extract(epoch FROM max(a.backend_start))::float8 AS began,
                         (array_agg(ARRAY[a.state, extract(epoch FROM a.state_change)::text, CASE WHEN a.state = 'active' THEN a.wait_event END]
                                    ORDER BY a.state_change DESC NULLS LAST))[1:1][1:3] AS pair,
                         string_agg(left(a.query, 2000), ' ') AS queries

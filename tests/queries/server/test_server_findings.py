@@ -631,6 +631,26 @@ async def test_a_worker_says_what_it_does(
     assert re.fullmatch(said, reader.doing("eternaltwin"))
 
 
+async def test_a_worker_that_restarts_is_not_only_idle(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str
+) -> None:
+    """Each sample sees another session."""
+    role = login(server, eternaltwin)
+    reader = server_findings(workspace)
+    for _ in range(5):
+        worker = await asyncpg.connect(
+            as_role(server, eternaltwin, role), server_settings={"application_name": "runner"}
+        )
+        await reader.findings()
+        said = reader.doing("eternaltwin")
+        await worker.close()
+    assert re.search(r"and began 5 times in the last \d+ s: it may restart again and again \(inferred\)", said)
+    steady = await asyncpg.connect(as_role(server, eternaltwin, role), server_settings={"application_name": "other"})
+    await reader.findings()
+    assert "restart" not in reader.doing("eternaltwin")
+    await steady.close()
+
+
 async def test_the_catalog_is_read_every_few_seconds(
     server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
 ) -> None:
