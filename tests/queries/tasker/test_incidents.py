@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.incident_groups import incidents_of
 from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.protocol import RESULTS
-from tests.simulators.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending
+from tests.simulators.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending, waiting
 
 MINUTE, HOUR = 60.0, 3600.0
 GATEWAY = "503 from http://10.0.0.7:8080 after {} ms"
@@ -32,6 +34,24 @@ async def test_steps_that_fail_with_one_error_are_one_incident(tasker_db: Tasker
         (46, {"blocked_by_failures": 20, "dead_letter": 3}),
     ]
     assert {i.action for i in incidents} == {"retry"}
+
+
+@pytest.mark.parametrize(("same", "others", "shown"), [(9, 0, 0), (21, 3, 21), (21, 25, 0)])
+async def test_steps_that_try_again_after_one_error_are_one_incident(
+    tasker_db: TaskerDb, data: Data, same: int, others: int, shown: int
+) -> None:
+    """They still have attempts, so none of them has failed."""
+    for n, error in enumerate([GATEWAY] * same + ["card declined: " + "x" * n for n in range(others)]):
+        step = waiting(60, backoff=900, error=error.format(n))
+        made = data.task("refund", state="waiting_for_retry", ago=60, steps={"check_return": step})
+    await tasker_db.write(data)
+    found = (await incidents_of(tasker_db.workspace, LABEL)).get("failing_alike", [])
+    assert [(each.n, each.action) for each in found] == ([(shown, None)] if shown else [])
+    for each in found:
+        assert each.sentence.startswith(f"{shown} steps wait for another attempt. They failed with the same error")
+        node = each.findings[0].node_id
+        assert await tasker_db.codes(node) == {(node, "failing_alike")}, "also if it alone is asked for"
+        assert await tasker_db.codes(tasker_db.step(made, "check_return")) == set()
 
 
 async def test_the_claims_of_a_worker_are_one_incident(tasker_db: TaskerDb, data: Data) -> None:
