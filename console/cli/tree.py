@@ -13,7 +13,7 @@ from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.filter import Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
-from console.model.walk import NODES_AT_ONCE, Row, Walk
+from console.model.walk import NODES_AT_ONCE, Row, Walk, unfinished
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -221,16 +221,15 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
 
 
 async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[Row]:
-    cursor, left = None, limit
-    while left > 0:
-        page = await reader.live(cursor, min(left, NODES_AT_ONCE))
+    left = limit
+    async for page in unfinished(reader, min(limit, NODES_AT_ONCE)):
         found.note(page, reader.label)
-        for node in page.nodes:
+        for node in page.nodes[:left]:
             yield Row(node, 0)
-        cursor, left = page.cursor, left - len(page.nodes)
-        if cursor is None:
+        left -= len(page.nodes)
+        if left < 0 or (left == 0 and page.cursor is not None):
+            found.more.append(f"unfinished in {reader.label}")
             return
-    found.more.append(f"unfinished in {reader.label}")
 
 
 async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[Row]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from console.model.walk import dead_letters, unfinished
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
@@ -66,18 +67,9 @@ async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
 
     Adds why some are missing.
     """
-    cursor: str | None = None
-    while True:
-        live = await reader.live(cursor, NODES_AT_ONCE)
+    async for live in unfinished(reader, NODES_AT_ONCE):
         yield [node.id for node in live.nodes]
         why += [f"only {live.scope} were read"] if live.scope else []
         why += [live.scan_required.why] if live.scan_required else []
-        cursor = live.cursor
-        if cursor is None:
-            break
-    while True:
-        dead = await reader.dead(cursor, NODES_AT_ONCE)
-        yield [each.node.id for each in dead.dead_letters]
-        cursor = dead.cursor
-        if cursor is None:
-            return
+    async for dead in dead_letters(reader, NODES_AT_ONCE):
+        yield [node.id for node in dead.nodes]

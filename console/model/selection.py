@@ -14,7 +14,7 @@ import msgspec
 
 from console.model.conditions import compares_more, conditions
 from console.model.filter import ANY, Filter, Term, Value, allows, matches
-from console.model.walk import Walk
+from console.model.walk import Walk, dead_letters, unfinished
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page
@@ -153,12 +153,13 @@ async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Pa
 
 async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the unfinished nodes, the most urgent first, up to half of `LOOKED`."""
-    cursor, looked = None, 0
-    while looked == 0 or (cursor is not None and looked < LOOKED // 2):
-        live = await reader.live(cursor, NODES_AT_ONCE)
-        cursor, looked = live.cursor, looked + max(len(live.nodes), 1)
+    looked = 0
+    async for live in unfinished(reader, NODES_AT_ONCE):
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
         yield await _complete(reader, wanted, missing, page)
+        looked += len(live.nodes)
+        if looked >= LOOKED // 2:
+            return
 
 
 async def _by_conditions(
@@ -211,15 +212,9 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
             yield await _complete(reader, wanted, missing, Page(nodes=nodes, at=at))
     if walk.below:
         missing.append(f"{len(walk.below)} nodes of {reader.label} have more children than were read")
-    cursor: str | None = None
-    while True:
-        dead = await reader.dead(cursor, NODES_AT_ONCE)
-        nodes = tuple(each.node for each in dead.dead_letters if each.node.id not in seen)
-        page = Page(nodes=nodes, at=dead.at, scope=dead.scope, scan_required=dead.scan_required)
-        yield await _complete(reader, wanted, missing, page)
-        cursor = dead.cursor
-        if cursor is None:
-            return
+    async for dead in dead_letters(reader, NODES_AT_ONCE):
+        nodes = tuple(node for node in dead.nodes if node.id not in seen)
+        yield await _complete(reader, wanted, missing, msgspec.structs.replace(dead, nodes=nodes))
 
 
 def _note(codes: dict[str, list[str]], found: Iterable[Finding]) -> None:

@@ -13,6 +13,35 @@ STEP_NODES = 10_000  # nodes that are read at once; of others the children are n
 NODES_AT_ONCE = 100  # nodes at the top, and parents whose children are read in one transaction
 
 
+async def unfinished(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
+    """Yield the pages of unfinished nodes, the most urgent first.
+
+    Raises DatabaseError.
+    """
+    cursor: str | None = None
+    while True:
+        page = await reader.live(cursor, at_once)
+        yield page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+async def dead_letters(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
+    """Yield the pages of dead letters, as nodes.
+
+    Raises DatabaseError.
+    """
+    cursor: str | None = None
+    while True:
+        dead = await reader.dead(cursor, at_once)
+        nodes = tuple(each.node for each in dead.dead_letters)
+        yield Page(nodes=nodes, at=dead.at, cursor=dead.cursor, scope=dead.scope, scan_required=dead.scan_required)
+        cursor = dead.cursor
+        if cursor is None:
+            return
+
+
 class Row(NamedTuple):
     """A node and its depth in the tree, 0 at the top."""
 

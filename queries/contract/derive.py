@@ -6,6 +6,7 @@ that a fault names it.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -14,7 +15,7 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.short_forms import EngineToml
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
-from queries.files.statement import NAME, PARAMETERS, SqlText
+from queries.files.statement import NAME, PARAMETERS, EngineFileError, SqlText
 from queries.files.toml_lines import Path as Setting
 from queries.records.fault import Fault
 from queries.records.node import Phase
@@ -420,8 +421,10 @@ class _Writer:
             "where": (named["where"], (*at, "where")),
             "order": (", ".join(filter(None, (named["order"], "t.id"))), (*at, "order")),
         }
-        some = bool(re.search(r"^more AS", self.folder.files[file], re.MULTILINE))
-        names = ["finding_among", "more"] if some else ["finding_among"]
+        text = ""
+        with contextlib.suppress(EngineFileError):  # a missing part is a fault of the statement
+            text = self.folder.sql(file).text
+        names = ["finding_among", "more"] if re.search(r"^more AS", text, re.MULTILINE) else ["finding_among"]
         self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in names])
 
     def _action(self, n: int, action: Action) -> None:
