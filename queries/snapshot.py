@@ -55,7 +55,7 @@ async def snapshot(
         server = msgspec.structs.replace(server, findings=about)
     parts.append(server)
     result = Snapshot(at=max(part.findings.at for part in parts), parts=tuple(parts), incidents=())
-    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped))
+    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped, result.at))
 
 
 async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:

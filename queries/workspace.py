@@ -315,16 +315,18 @@ class Workspace:
             skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
         )
 
-    def incidents(self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = ()) -> tuple[Incident, ...]:
-        """Group findings of the engines and of the server by cause, worst first.
+    def incidents(
+        self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = (), at: float | None = None
+    ) -> tuple[Incident, ...]:
+        """Group findings of the engines and of the server by cause.
 
-        ``capped``: engine label and code of findings of which more exist than were read.
+        ``capped``: engine label and code of findings of which more exist than were read. ``at``: server time.
         An incident of a whole engine that does no work also says what the sessions do that may be its workers.
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
         specs[LABEL] = {spec.code: spec for spec in server_spec().findings}
         grouped = grouping.incidents(findings, specs, capped)
-        return tuple(map(self._with_sessions, grouped))
+        return tuple(map(self._with_sessions, grouping.ordered(grouped, at)))
 
     def _with_sessions(self, incident: Incident) -> Incident:
         doing = self.server_findings.doing(incident.engine)

@@ -13,9 +13,10 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
-from console.text.spans import Spans
+from console.text.pages.news import news
+from console.text.spans import Spans, crop
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.read.incidents import by_schemas
+from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.finding import Stuck
 from queries.records.snapshot import Part
@@ -100,7 +101,9 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds:
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
-    lines = incident_lines(target, by_schemas(answer.incidents), cells, answer.at)
+    found = ordered(by_schemas(answer.incidents), answer.at)
+    above = crop(news(found, answer.at), cells)
+    lines = [*([above, BLANK] if above else []), *incident_lines(target, found, cells, answer.at)]
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
 

@@ -125,6 +125,10 @@ class History:
         first, last = samples[0][1], samples[-1][1]
         return Trend.GROWING if last > first else Trend.SHRINKING if last < first else Trend.STEADY
 
+    def growth(self) -> dict[str, int]:
+        """Return how many nodes each incident has more than at the first sample, by key."""
+        return {key: samples[-1][1] - samples[0][1] for key, samples in self._seen.items() if len(samples) > 1}
+
     def first_seen(self, key: str) -> float | None:
         """Return when the incident was first seen in the kept history, server time."""
         samples = self._seen.get(key)

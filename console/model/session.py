@@ -54,11 +54,16 @@ class Link(StrEnum):
 Opener = Callable[[], Awaitable[Workspace]]
 
 
-def in_front(engines: Mapping[str, Reader], context: Context | None) -> str | None:
-    """Return the label of the engine shown first: the context's, else the first one."""
+def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: Iterable[Incident] = ()) -> str | None:
+    """Return the label of the engine shown first.
+
+    That is the context's, else that of the worst of these incidents, else the first one.
+    """
     wanted = context.engine if context else ""
     forms = {label: (label, reader.found.full, reader.engine.name) for label, reader in engines.items()}
-    return next((label for label in engines if wanted in forms[label]), next(iter(engines), None))
+    worst = (incident.engine for incident in incidents if incident.engine in engines)
+    chosen = (label for label in engines if wanted in forms[label])
+    return next(chosen, next(worst, next(iter(engines), None)))
 
 
 class ErrorCollector:
@@ -488,7 +493,7 @@ class Session:
             return
         here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
         capped = {(part.label, code) for part in self._parts.values() for code in part.findings.capped}
-        self._put_incidents(self.workspace.incidents(here, capped))
+        self._put_incidents(self.workspace.incidents(here, capped, self.at))
 
     def _put_incidents(self, incidents: tuple[Incident, ...]) -> None:
         """Replace the incidents, and note how each one develops."""

@@ -102,7 +102,7 @@ class UnstickApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = App.COMMANDS | {_places}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (160, "-broad")]
-    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high"), (30, "-tall")]
 
     def __init__(
         self,

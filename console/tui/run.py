@@ -61,7 +61,7 @@ def run(target: Target, early: Early, greeting: str = "") -> int:
                     found = await AHEAD[target.config.start](workspace.engines[label])
                     if importing and found is not None:
                         capped = {(label, code) for code in found.capped}
-                        early.show(workspace.incidents(found.found, capped), found.at)
+                        early.show(workspace.incidents(found.found, capped, found.at), found.at)
         except BaseException:
             await workspace.close()
             raise

@@ -20,7 +20,14 @@ REFUSED = "refused"  # in the evidence: why the finding's action is not suggeste
 
 # Number of schemas from which on their incidents with one cause are shown as one.
 SCHEMAS = 3
+# Evidence that distinguishes incidents without a cause of their own.
+TELLING = ("error", "message", "reason", "steps", "queue", "worker", "holder", "type", "kind")
 OWNERS = 3  # dead owners of one engine that are one incident
+
+# Number of nodes from which on an incident is graver than each of them, and by how much.
+MANY = ((1_000, 3), (100, 1))
+NEW_SECONDS = 900.0  # for which an incident is new
+GRAVEST = 9
 
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
@@ -70,7 +77,38 @@ def incidents(
         )
         for same in _of_many_owners(groups, places)
     )
-    return tuple(sorted(shown, key=lambda i: (-i.severity, i.since if i.since is not None else inf, i.key)))
+    return ordered(shown)
+
+
+def ordered(
+    found: Iterable[Incident], at: float | None = None, growing: Collection[str] = frozenset()
+) -> tuple[Incident, ...]:
+    """Return incidents in the order of every list.
+
+    The order is severity, then new or growing, then size, then the oldest. ``at``: server time; without it none is new.
+    ``growing``: keys of those that have more nodes than before.
+    """
+
+    def place(incident: Incident) -> tuple[int, bool, int, float, str]:
+        since = inf if incident.since is None else incident.since
+        news = incident.key in growing or is_new(incident, at)
+        return -incident.severity, not news, -incident.n, since, incident.key
+
+    return tuple(sorted(found, key=place))
+
+
+def is_new(incident: Incident, at: float | None) -> bool:
+    """Return True if its cause began in the last quarter of an hour."""
+    return at is not None and incident.since is not None and 0 <= at - incident.since < NEW_SECONDS
+
+
+def _graver(severity: int, n: int, capped: bool) -> int:
+    """Return the severity of an incident with this number of nodes.
+
+    ``capped``: it has more.
+    """
+    more = next((more for least, more in MANY if n >= least or (capped and n >= MANY[-1][0])), 0)
+    return max(severity, min(severity + more, GRAVEST))
 
 
 def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
@@ -108,6 +146,7 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
         action=first.action if len(shared) == 1 else None,
         arguments=first.arguments if len(shared) == 1 else {},
         remedy=first.remedy,
+        about=first.about,
         symptoms=tuple(
             Symptom(engine=label, code=code, title=title, n=n, capped=any(c == code for _, c in capped))
             for (code, title), n in numbers.most_common()
@@ -247,6 +286,7 @@ def _incident(
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
     same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
     part = (label, code) in capped
+    at_least = any((f.engine, f.code) in capped for f in everything)
     if owners > 1:
         text = _sentence_of_owners(spec, findings, owners, part)
     else:
@@ -257,18 +297,29 @@ def _incident(
         code=code,
         title=spec.title,
         sentence=text,
-        severity=max(f.severity for f in everything),
+        severity=_graver(max(f.severity for f in everything), n, at_least),
         proof=spec.proof,
         n=n,
-        capped=any((f.engine, f.code) in capped for f in everything),
+        capped=at_least,
         since=min((f.since for f in findings if f.since is not None), default=None),
         action=first.action if same else None,
         arguments=first.arguments if same else {},
         remedy=_remedy(spec, first),
+        about=f"{owners} {spec.several}" if owners > 1 else _about(spec, first),
         symptoms=tuple(_symptoms(explained, capped)),
         findings=tuple(findings),
         explained=tuple(explained),
     )
+
+
+def _about(spec: FindingSpec, first: Finding) -> str:
+    """Return the text that distinguishes an incident from others with its title.
+
+    That is an error, or the cause.
+    """
+    fields = (*spec.cause_text, *spec.cause, *(name for name in TELLING if name in first.evidence))
+    texts = (str(first.evidence[field]) for field in fields if first.evidence.get(field) not in (None, ""))
+    return next((text for text in texts if not text.isdecimal()), "")
 
 
 def _remedy(spec: FindingSpec, first: Finding) -> str:

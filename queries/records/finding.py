@@ -73,6 +73,7 @@ class Incident(Record):
     action: str | None = None
     arguments: dict[str, str] = {}
     remedy: str = ""
+    about: str = ""  # what distinguishes it from others with its title: an error, a message, a holder, a queue
     symptoms: tuple[Symptom, ...] = ()
     findings: tuple[Finding, ...] = ()  # of the cause, oldest first
     explained: tuple[Finding, ...] = ()  # the symptoms' findings, worst first

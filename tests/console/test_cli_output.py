@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from console.cli import output, tables
 from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
+from queries.read.incidents import ordered
 from queries.records.detail import Detail
 from queries.records.finding import Stuck
 from queries.records.node import Count, Phase, Precision
@@ -55,8 +56,8 @@ def test_stuck_is_incidents(demo: str) -> None:
     answer = unstick("stuck", "--json", dsn=demo)
     stuck: Stuck = strict(answer.out, Stuck)
     assert {"overdue_timer", "lost_wakeup", "starved"} <= {finding["code"] for finding in answer.found}
-    order = [(-i.severity, i.since if i.since is not None else float("inf"), i.key) for i in stuck.incidents]
-    assert order == sorted(order)
+    assert ordered(stuck.incidents, stuck.at) == stuck.incidents
+    assert [i.severity for i in stuck.incidents] == sorted((i.severity for i in stuck.incidents), reverse=True)
     assert len({incident.key for incident in stuck.incidents}) == len(stuck.incidents)
     assert {each.code for each in stuck.skipped_findings} >= {"spinning", "busy_polling", "runner_stalled"}
     assert answer.out.count("\n") == 1

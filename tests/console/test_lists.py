@@ -286,7 +286,7 @@ async def marks_up(at: ListDriver) -> None:
 
 
 async def sorts(at: ListDriver) -> None:
-    titles = [column.title for column in at.page.table.columns if column.value is not None]
+    titles = [order.title for order in at.page.orders()]
     for title in titles:
         await at.tui.press("s")
         await at.until(lambda title=title: at.page.order is not None and at.page.order.title == title)  # type: ignore[misc]

@@ -244,21 +244,17 @@ async def test_a_check_says_where_it_looked(homemade: str, home: Path) -> None:
     assert all("homemade" in heading for heading in headings)
 
 
-def test_a_folder_of_the_package_is_checked_where_it_is(homemade: str, home: Path) -> None:
-    """Its rows are those of the demo."""
-    before = unstick("engine", "check", str(builtin_folder("tasker")), "--json", home=home)
-    assert before.code == 1
-    files, missing = before.json["checks"]
-    assert (files["name"], files["faults"]) == ("files", [])
-    assert [fault[0].rpartition("/")[2] for fault in missing["faults"]] == ["fixture.sql"]
+def test_a_copy_of_a_folder_of_the_package_is_not_checked(homemade: str, home: Path) -> None:
+    """A copy of it is another engine of the same name."""
     copy = copied(home / "copy", "tasker", builtin_folder("tasker"))
     (fault,) = unstick("engine", "check", str(copy), "--json", home=home).json["checks"][0]["faults"]
     assert "taken" in fault[3]
 
 
 @proof
-def test_a_folder_of_the_package_with_rows_passes(home: Path) -> None:
-    answer = unstick("engine", "check", str(builtin_folder("pgqueuer")), "--json", home=home)
+@pytest.mark.parametrize("name", ["pgqueuer", "eternaltwin"])
+def test_a_folder_of_the_package_with_rows_passes(home: Path, name: str) -> None:
+    answer = unstick("engine", "check", str(builtin_folder(name)), "--json", home=home)
     assert [fault for check in answer.json["checks"] for fault in check["faults"]] == []
     assert answer.code == 0
 

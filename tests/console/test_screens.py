@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -98,7 +99,7 @@ async def test_stuck_worst_first_with_what_helps(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("2")
         text = await tui.wait_for("overdue timer", "empty job", "Overdue v1", "2 incidents")
-        lines = [line for line in text.splitlines() if "overdue timer" in line or "empty job" in line]
+        lines = [line for line in text.splitlines() if re.match("[▌ ]   (‼ overdue timer|· empty job)", line)]
         assert ["timer" in line for line in lines] == [True, False]
         assert "timer was due at" in text
         await tui.press("o")

@@ -17,7 +17,7 @@ from queries.write import audit_log
 from tests.command import ROOT
 from tests.proof import most_in_proof
 from tests.queries.builders import do, opened, outcomes_of, undone
-from tests.queries.test_check_engines import KNOWN, SETTINGS
+from tests.queries.test_check_engines import KNOWN
 from tests.queries.test_solid_queue import failed_job
 from tests.servers import PostgresServer, fill, install
 
@@ -56,7 +56,14 @@ async def test_an_engine_passes_in_another_encoding(
     await connection.close()
     loaded = Loaded(builtin_folder(name))
     assert loaded.engine is not None
-    lab = Lab(server, tmp_path, loaded.script("schema.sql"), "", encoded.rpartition("/")[2], SETTINGS)
+    lab = Lab(
+        server,
+        tmp_path,
+        loaded.script("schema.sql"),
+        "",
+        encoded.rpartition("/")[2],
+        {"agent_jobs": {"profile": "table"}},
+    )
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, names):
             known = (*KNOWN.get(name, {}), *REFUSED)

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import asyncpg
 import msgspec
 import pytest
-from console.demo.still import still_engines
 
+from queries.contract.builtin import builtin
 from queries.db.batched_query import BatchedQuery, compose
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
@@ -29,9 +29,8 @@ from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, undone
 from tests.queries.test_exact_values import HOSTILE
 from tests.servers import PostgresServer
-from tests.simulators.every import ENGINES
 
-ALL = sorted({filler.name for filler in ENGINES} | {*still_engines()})
+ALL = sorted(engine.name for engine in builtin())
 ONE_BY_ONE = [(engine, {name: word}) for name, word in HOSTILE.items() for engine in ALL]
 AGE = re.compile(r"\b(\d+[dhms])+\b|\b(\d+ days?,? ?)?\b\d\d:\d\d:\d\d(\.\d+)?\b|\b\d+ days?\b")
 MOVING = ("at", "now", "age")  # fields of the moment of a read

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from queries.contract.spec import Explains, FindingSpec
-from queries.read.incidents import incidents
+from queries.read.incidents import incidents, is_new, ordered
 from queries.records.action import Proof
 from queries.records.finding import Finding
 
@@ -142,4 +143,35 @@ def test_the_key_is_that_of_the_cause() -> None:
 
 def test_a_symptom_stays_with_the_one_of_its_causes_that_nothing_explains() -> None:
     findings = found("near", 1), found("first", 1), found("first", 2), found("second", 3)
-    assert shown(*findings) == [("near", 1, {"first": 1}), ("first", 2, {"second": 1})]
+    assert shown(*findings) == [("first", 2, {"second": 1}), ("near", 1, {"first": 1})]
+
+
+def graded(code: str, nodes: int, *, severity: int = 5, since: float = 1.0) -> list[Finding]:
+    return [replace(found(code, n), severity=severity, since=since) for n in range(nodes)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "capped", "severity"), [(99, False, 5), (100, False, 6), (1_000, False, 8), (99, True, 5), (100, True, 8)]
+)
+def test_many_nodes_are_graver_than_one(nodes: int, capped: bool, severity: int) -> None:
+    (incident,) = incidents(graded("flapping", nodes), SPECS, {("engine", "flapping")} if capped else ())
+    assert incident.severity == severity
+
+
+def test_no_number_of_nodes_is_graver_than_the_worst_or_less_grave_than_one() -> None:
+    (incident,) = incidents(graded("flapping", 2_000, severity=8), SPECS)
+    assert incident.severity == 9
+
+
+def test_the_order_is_severity_then_news_then_size_then_age() -> None:
+    grave = graded("failed", 1, severity=9, since=500.0)
+    new = graded("dead_owner", 1, severity=8, since=9_500.0)
+    growing = graded("flapping", 2, severity=8, since=300.0)
+    large = graded("late", 3, severity=8, since=200.0)
+    old = graded("near", 1, severity=8, since=100.0)
+    every = incidents([*old, *large, *growing, *new, *grave], SPECS)
+    keys = {incident.code: incident.key for incident in every}
+    codes = [each.code for each in ordered(every, 10_000.0, {keys["flapping"]})]
+    assert codes == ["failed", "flapping", "dead_owner", "late", "near"]
+    assert [each.code for each in ordered(every)] == ["failed", "late", "flapping", "near", "dead_owner"]
+    assert [each.code for each in every if is_new(each, 10_000.0)] == ["dead_owner"]

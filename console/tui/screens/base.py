@@ -46,6 +46,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
     DEFAULT_CSS = """
     PageScreen.-low EnginesBar { max-height: 1; }
     PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
+    PageScreen.-tall Preview { height: 9; }
     PageScreen.-broad Split { layout: horizontal; }
     PageScreen.-broad Split Preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
     """

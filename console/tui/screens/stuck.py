@@ -16,17 +16,19 @@ from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
 from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
+from console.text.pages.news import news
 from console.text.severity import band, marked, named, sign
-from console.text.spans import Spans, wrap
+from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.cells import common
 from console.tui.widgets.table import Column, Table
+from console.tui.widgets.text_bar import TextBar
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
-from queries.read.incidents import by_schemas
+from queries.read.incidents import by_schemas, ordered
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
@@ -36,6 +38,17 @@ ASSUMED = "Behaviour inferred: this engine does not document how its runner work
 INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and on a screen of at least `WIDE` cells
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
+
+
+class News(TextBar):
+    """Line above the incidents: what is new, what grows, and how many are old."""
+
+    DEFAULT_CSS = "News { padding: 0 2; }"
+
+    spans: Spans = []
+
+    def compose_line(self, width: int) -> Content:
+        return Content.assemble(*self.spans)
 
 
 class StuckScreen(ListScreen[Item]):
@@ -65,17 +78,21 @@ class StuckScreen(ListScreen[Item]):
 
     def columns(self) -> list[Column[Row[Item]]]:
         return [
-            Column("incident", 30, self._title, value=_title),
+            Column("incident", 0, self._title, value=_title),
             Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
-            Column("nodes", 24, self._named, spare=True, value=lambda row: -len(row.records)),
+            Column("nodes", 26, self._named, value=lambda row: -len(row.records)),
             Column("phase", 11, self._phase, 130, value=self._phase_name),
             Column(
                 "engine", LABEL_CELLS, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1
             ),
             Column("since", formatting.time_width(6), self._since, right=True, value=_since),
             Column("action", 13, self._action, 72, value=_action),
-            Column("why", 0, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), 104, value=_sentence),
+            Column("why", 60, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), WIDE, value=_sentence),
         ]
+
+    def body(self) -> Iterable[object]:
+        yield News(id="news")
+        yield from super().body()
 
     # description of the page
 
@@ -106,7 +123,9 @@ class StuckScreen(ListScreen[Item]):
         return self._known.get(id_)
 
     def records(self) -> Sequence[Item]:
-        return incident_list.items(by_schemas(self.session.incidents))
+        found = self.session.incidents
+        growing = {key for key, more in self.session.history.growth().items() if more > 0}
+        return incident_list.items(ordered(by_schemas(found), self.session.at, growing))
 
     # reading
 
@@ -148,6 +167,10 @@ class StuckScreen(ListScreen[Item]):
         return not self._filled
 
     def show_body(self) -> None:
+        bar = self.query_one(News)
+        bar.spans = news(by_schemas(self.session.incidents), self.session.at, self.session.history.growth())
+        bar.display = bool(bar.spans)
+        bar.renew()
         super().show_body()
         self._filled = self.session.findings_loaded
         self._read_unknown()
@@ -187,13 +210,44 @@ class StuckScreen(ListScreen[Item]):
     def lines(self, row: Row[Item], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
         head: Spans = [*marked(_severity(row))[:1], ("  ", "")]
-        lines = wrap([*head, (safe_text(_sentence(row)), "")], width)
+        lines = self._to_do(row, width) + wrap([*head, (safe_text(_sentence(row)), "")], width)
+        if incident is not None:
+            lines += wrapped(pages.symptoms(incident), width, "$faint", 0) if incident.symptoms else []
+            lines += self._members(incident, width)
         if row.record is not None and not (incident and incident.symptoms):
             lines += evidence(row.record.finding, width)
         if incident is not None:
-            lines += pages.explanation(incident, width, 0) + self._history(incident)
+            lines += self._history(incident)
         inferred = any(record.incident.proof is Proof.ASSUMED for record in row.records)
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if inferred else [])
+
+    def _to_do(self, row: Row[Item], width: int) -> list[Spans]:
+        """Return the action of a row, or what to do outside of unstick."""
+        incident, action = row.records[0].incident, _action(row)
+        if action is not None and not row.records[0].explained:
+            finding = row.records[0].finding
+            reader = self.session.engines.get(finding.engine)
+            known = reader.engine.action(action, split_id(finding.node_id)[1]) if reader else None
+            about = f": {known.effect}" if known else ""
+            key = self._key(action)
+            return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
+        if incident.remedy and incident.action is None:
+            return wrapped(f"To do: {incident.remedy}", width, "bold", 0)
+        return []
+
+    def _members(self, incident: Incident, width: int) -> list[Spans]:
+        """Return the first nodes of an incident, with the titles of those that were read."""
+        ids = incident.node_ids
+        if len(ids) < 2:
+            return []
+        lines: list[Spans] = []
+        for node_id in ids[: pages.SHOWN]:
+            node = self._known.get(node_id)
+            title = safe_text(node.title) if node else ""
+            lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
+        if len(ids) > pages.SHOWN:
+            lines.append(plain(f"and {len(ids) - pages.SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2))
+        return lines
 
     def _history(self, incident: Incident) -> list[Spans]:
         """Return since when this console sees the incident, and how it develops."""
@@ -210,15 +264,23 @@ class StuckScreen(ListScreen[Item]):
         ink = band(_severity(row)).ink
         if row.above:
             return Content.assemble("  ", (of, f"bold {ink}"), (safe_text(_title(row)), ink))
-        return Content.assemble((self.fold_sign(row) or "  ", "$faint"), (of + safe_text(_title(row)), f"bold {ink}"))
+        about = row.group.about if isinstance(row.group, Incident) else ""
+        return Content.assemble(
+            (self.fold_sign(row) or "  ", "$faint"),
+            (of + safe_text(_title(row)), f"bold {ink}"),
+            f"  {safe_text(about)}" if about else "",
+        )
 
     def _word(self, row: Row[Item]) -> Content:
         return Content.styled(named(_severity(row)), band(_severity(row)).ink)
 
     def _named(self, row: Row[Item]) -> Content:
-        if row.record is None:
+        one = row.record
+        if one is None and isinstance(row.group, Incident) and len(row.group.node_ids) == 1:
+            one = row.records[0]  # with its symptoms
+        if one is None:
             return self._number(row)
-        finding = row.record.finding
+        finding = one.finding
         node = self._known.get(finding.node_id)
         if node is not None:
             return Content(safe_text(node.title))
@@ -232,7 +294,11 @@ class StuckScreen(ListScreen[Item]):
         trend = TRENDS[self.session.history.trend(incident.key)][self.host.ascii]
         whole = len(incident.findings) + len(incident.explained)
         shown = f"{len(row.records)} of " if len(row.records) < whole else ""
-        return Content.assemble((shown + pages.size(incident), "bold"), " ", (trend, "bold $warning"))
+        known = [node.title for id_ in incident.node_ids[: pages.SHOWN] if (node := self._known.get(id_))]
+        titles = safe_text(known[0]) + (", …" if len(set(known)) > 1 else "") if known else ""
+        return Content.assemble(
+            (shown + pages.size(incident), "bold"), " ", (trend, "bold $warning"), (titles, "$faint")
+        )
 
     def _phase(self, row: Row[Item]) -> Content:
         finding = row.record.finding if row.record else None
@@ -259,8 +325,10 @@ class StuckScreen(ListScreen[Item]):
         action = _action(row)
         if action is None:
             return Content.styled(formatting.NONE, "$faint")
-        key = next((key for key, names in self.host.action_keys.items() if action in names), "")
-        return Content.assemble((key, "bold $accent"), " ", action)
+        return Content.assemble((self._key(action), "bold $accent"), " ", action)
+
+    def _key(self, action: str) -> str:
+        return next((key for key, names in self.host.action_keys.items() if action in names), "")
 
     # keys
 
@@ -303,7 +371,13 @@ def _title(row: Row[Item]) -> str:
 
 
 def _severity(row: Row[Item]) -> int:
-    return row.group.severity if isinstance(row.group, Incident) else max(r.finding.severity for r in row.records)
+    """Return the severity of a row.
+
+    Of a finding below its incident that is its own, else that of the incident.
+    """
+    if isinstance(row.group, Incident):
+        return row.group.severity
+    return max(r.finding.severity if row.above else r.incident.severity for r in row.records)
 
 
 def _engine_of(item: Item) -> str:

@@ -143,11 +143,11 @@ class TreeScreen(FilterScreen):
     def _current(self) -> NodeList | None:
         """Return the list to show.
 
-        As long as no engine is chosen, choose the context's engine or the first.
+        As long as no engine is chosen, choose the context's engine, or that of the worst incident.
         """
         engines = self.session.engines
         if self._label not in engines:
-            self._label = in_front(engines, self.host.context)
+            self._label = in_front(engines, self.host.context, self.session.incidents)
         if self._label is None:
             return None
         key = (self._label, self._kind)

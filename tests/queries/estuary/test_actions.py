@@ -324,7 +324,8 @@ async def test_the_timeout_is_the_operators(estuary_db: EstuaryDb, estuary: str,
     assert (await apply(workspace, "release", await estuary_db.task(2, wake=-900, beat=21)))[0] is CHANGED
     assert (await apply(workspace, "release", await estuary_db.task(1, wake=-900, beat=995)))[0] is REFUSED
     settings = workspace.engines[LABEL].engine.settings
-    assert settings["1"] == {"heartbeat_timeout": 1000.0, "dequeue_interval": 10.0}, "what was not overridden stays"
+    kept = {"dequeue_interval": 10.0, "long_poll": 10800.0}
+    assert settings["1"] == {"heartbeat_timeout": 1000.0, **kept}, "what was not overridden stays"
     await workspace.close()
 
 

@@ -1,0 +1,49 @@
+"""Line above a list of incidents: what is new, what grows, and how many are old."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from console.text import formatting
+from console.text.pages.incidents import size
+from console.text.severity import band
+from console.text.spans import Spans
+from queries.read.incidents import is_new
+from queries.records.finding import Incident
+from queries.text.safe_text import safe_text
+
+OLD_SECONDS = 3600.0
+NAMED = 2  # incidents of a sort that are named
+
+
+def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> Spans:
+    """Return the line, empty if there is nothing to say.
+
+    ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before.
+    """
+    every = list(found)
+    growing = [each for each in every if growth.get(each.key, 0) > 0]
+    new = [each for each in every if is_new(each, at) and each not in growing]
+    old = [e for e in every if e.since is not None and at - e.since >= OLD_SECONDS and not growth.get(e.key)]
+    parts = [
+        _named("new", new, lambda each: formatting.age(at - (each.since or at))),
+        _named("growing", growing, lambda each: f"+{growth[each.key]}"),
+        [(f"{len(old)} unchanged for more than 1h", "$faint")] if old else [],
+    ]
+    line: Spans = []
+    for part in filter(None, parts):
+        line += [("   ", "")] * bool(line) + part
+    return line
+
+
+def _named(word: str, found: list[Incident], more: Callable[[Incident], str]) -> Spans:
+    if not found:
+        return []
+    shown: Spans = [(f"{word}: ", "bold")]
+    for n, each in enumerate(found[:NAMED]):
+        what = safe_text(f"{each.title} {each.about[:40]}".strip())
+        shown += [(", ", "")] * bool(n) + [
+            (what, f"bold {band(each.severity).ink}"),
+            (f" {size(each)}, {more(each)}", ""),
+        ]
+    return shown + ([(f" and {len(found) - NAMED} more", "")] if len(found) > NAMED else [])
