@@ -41,7 +41,7 @@ def find_the_lost_wake_up(demo: Terminal) -> None:
     demo.press("2").wait_for(re.compile(r"\d+ incidents"), lambda: demo.at > 0)  # all engines have answered
     go_down_to(demo, "lost wakeup")
     demo.press("right")
-    go_down_to(demo, "lost wakeup +ArchiveHammerfest")
+    go_down_to(demo, "^▌ +! lost wakeup +ArchiveHammerfest")
     demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "suggested action: W Wake")
 
 

@@ -80,7 +80,7 @@ class StuckScreen(ListScreen[Item]):
         return [
             Column("incident", 0, self._title, value=_title),
             Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
-            Column("nodes", 26, self._named, value=lambda row: -len(row.records)),
+            Column("nodes", 26, self._named, 56, value=lambda row: -len(row.records)),
             Column("phase", 11, self._phase, 130, value=self._phase_name),
             Column(
                 "engine", LABEL_CELLS, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1
@@ -169,7 +169,7 @@ class StuckScreen(ListScreen[Item]):
     def show_body(self) -> None:
         bar = self.query_one(News)
         bar.spans = news(by_schemas(self.session.incidents), self.session.at, self.session.history.growth())
-        bar.display = bool(bar.spans)
+        bar.display = bool(bar.spans) and not self.has_class("-low")
         bar.renew()
         super().show_body()
         self._filled = self.session.findings_loaded
