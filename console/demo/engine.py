@@ -60,12 +60,12 @@ class Engine(Protocol):
 
 
 class Section(Record):
-    """A statement of a worker, run in every ``every``-th tick, at most ``most`` times."""
+    """A statement of a worker, run in every ``every``-th tick, at most ``most`` times (None: always)."""
 
     name: str
     text: str
     every: int = 1
-    most: int = 1_000_000
+    most: int | None = None
 
 
 def sections(text: str) -> list[Section]:
@@ -75,7 +75,7 @@ def sections(text: str) -> list[Section]:
     """
     _, *parts = SECTION.split(text)
     return [
-        Section(name=name, text=sql, every=int(every or 1), most=int(most or Section(name="", text="").most))
+        Section(name=name, text=sql, every=int(every or 1), most=int(most) if most else None)
         for name, every, most, sql in zip(*(parts[n::4] for n in range(4)), strict=True)
     ]
 
@@ -148,7 +148,7 @@ class FolderWorker:
     async def tick(self) -> int:
         changed = 0
         for section in self._sections:
-            if self._ticks % section.every == 0 and self._runs[section.name] < section.most:
+            if self._ticks % section.every == 0 and (section.most is None or self._runs[section.name] < section.most):
                 self._runs[section.name] += 1
                 try:
                     rows = (await self._connection.execute(section.text)).rpartition(" ")[2]

@@ -134,3 +134,14 @@ async def test_a_wide_list_has_the_word_in_each_row(
 def test_the_command_names_the_severity(eternaltwin: str) -> None:
     asyncio.run(in_database(eternaltwin, three_overdue))
     assert "‼ critical severity 8" in unstick("stuck", dsn=eternaltwin).out
+
+
+async def test_the_suggested_action_is_first_among_the_keys(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """Actions that would be refused are last."""
+    await eternaltwin_db.task(await eternaltwin_db.job(age=7200), status="Complete", timer=60)
+    await eternaltwin_db.jobs(1, age=7200)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.press("2")
+        await tui.wait_for("▌   · empty job", "D delete", lambda: re.search(r"\n +D Delete job ", tui.text))

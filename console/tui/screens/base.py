@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.events import ScreenResume
@@ -240,21 +241,26 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         order = {name: place for place, name in enumerate(of_kind)}
         return sorted(found, key=lambda pair: order[pair[1].name])
 
-    def action_hints(self) -> list[Hint]:
-        """Return the footer's action hints.
+    def suggested(self) -> str | None:
+        """Return the name of the action that is suggested for the row under the cursor."""
+        return None
 
-        Unavailable actions are included, grey, with the reason.
+    def action_hints(self) -> list[Hint]:
+        """Return the footer's action hints: the suggested one first.
+
+        Unavailable actions are last, grey, with the reason.
         """
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []
-        hints = []
-        for rank, (key, action) in enumerate(self.actions()):
+        suggested, hints = self.suggested(), list[tuple[bool, bool, Hint]]()
+        for key, action in self.actions():
             available = reader.availability(action, node)
-            why = "" if available.ok else available.why
-            hints.append(Hint(key=key, title=action.title, why=why, rank=rank, press=key))
-        return hints
+            why, best = "" if available.ok else available.why, action.name == suggested
+            hints.append((not best, bool(why), Hint(key=key, title=action.title, why=why, best=best, press=key)))
+        ordered = sorted(hints, key=lambda each: each[:2])
+        return [msgspec.structs.replace(hint, rank=rank) for rank, (_, _, hint) in enumerate(ordered)]
 
     def helps(self) -> dict[str, str]:
         """Return key and title of each action, by its name: ``W Wake``."""

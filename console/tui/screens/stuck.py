@@ -205,6 +205,10 @@ class StuckScreen(ListScreen[Item]):
     def _looked_at(self) -> None:
         self._read_unknown()
 
+    def suggested(self) -> str | None:
+        row = self.row
+        return None if row is None or not row.records or row.records[0].explained else _action(row)
+
     # the lines below
 
     def lines(self, row: Row[Item], width: int) -> list[Spans]:

@@ -16,6 +16,7 @@ class Hint(Record):
     key: str  # as printed on the keyboard
     title: str
     why: str = ""
+    best: bool = False  # the suggested action
     rank: int = 0
     press: str = ""  # name of the key, which a click presses
 
@@ -53,7 +54,8 @@ class FooterBar(TextBar):
 def _action(hint: Hint) -> Content:
     if hint.why:
         return _pressed(hint, Content.styled(f"{hint.key} {hint.title}", "$faint 60%"))
-    return _pressed(hint, Content.assemble((hint.key, "bold $accent"), " ", hint.title))
+    title = (hint.title, "bold $accent") if hint.best else hint.title
+    return _pressed(hint, Content.assemble((hint.key, "bold $accent"), " ", title))
 
 
 def _read(hint: Hint) -> Content:
