@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from console.model.fields.field import Context, Field, Form
 from console.model.row_list import Grouping
 from queries.contract.server_spec import LABEL
-from queries.records.finding import Finding, Incident
+from queries.records.finding import Finding, Incident, ManySchemas
 from queries.records.node import Node, split_id
 from queries.records.record import Record
 
@@ -117,22 +117,30 @@ class History:
             thin(self._seen.setdefault(key, deque()), at, incident.n)
         self.resolved = {key: (title, since) for key, (title, since) in self.resolved.items() if at - since < SPAN}
 
-    def trend(self, key: str) -> Trend:
+    def trend(self, incident: Incident) -> Trend:
         """Return the development of an incident."""
-        samples = self._seen.get(key)
-        if samples is None or len(samples) < 2:
+        more = self.growth([incident]).get(incident.key)
+        if more is None:
             return Trend.NEW
-        first, last = samples[0][1], samples[-1][1]
-        return Trend.GROWING if last > first else Trend.SHRINKING if last < first else Trend.STEADY
+        return Trend.GROWING if more > 0 else Trend.SHRINKING if more < 0 else Trend.STEADY
 
-    def growth(self) -> dict[str, int]:
-        """Return how many nodes each incident has more than at the first sample, by key."""
-        return {key: samples[-1][1] - samples[0][1] for key, samples in self._seen.items() if len(samples) > 1}
+    def growth(self, incidents: Iterable[Incident]) -> dict[str, int]:
+        """Return how many nodes incidents have more than in their first sample, by key.
 
-    def first_seen(self, key: str) -> float | None:
+        Without those that are new. A cause in many schemas has the samples of each.
+        """
+        found = {each.key: [s for s in self._samples(each) if len(s) > 1] for each in incidents}
+        return {key: sum(each[-1][1] - each[0][1] for each in some) for key, some in found.items() if some}
+
+    def first_seen(self, incident: Incident) -> float | None:
         """Return when the incident was first seen in the kept history, server time."""
-        samples = self._seen.get(key)
-        return samples[0][0] if samples else None
+        return min((samples[0][0] for samples in self._samples(incident) if samples), default=None)
+
+    def _samples(self, incident: Incident) -> list[deque[tuple[float, int]]]:
+        keys = [incident.key]
+        if isinstance(incident, ManySchemas):
+            keys = [f"{label}/{incident.key.partition('/')[2]}" for label in incident.labels]
+        return [self._seen[key] for key in keys if key in self._seen]
 
 
 class Load:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from tests.mutation.mutations import Mutation, Spans
 
 NOT_COPIED = (".git", ".venv", "*_cache", "__pycache__", ".hypothesis", "build", "dist")
+FILES_AT_ONCE = 30  # that are run with probes
 FOLDERS = ["unit", "queries", "console", "terminal", "drills", "workers"]  # cheap ones first
 # Read SQL files as text, or hold what is made of them.
 TEXT_TESTS = ("tests/unit/", "tests/queries/test_golden.py", "tests/queries/test_guards.py")
@@ -148,22 +149,22 @@ class Reach:
         return [test for test in self._tests if test not in ended]
 
     def complete(self, jobs: int, marks: str, folders: Sequence[str] = ()) -> None:
-        """Run the missing tests, file by file.
+        """Run the missing tests, some files at a time.
 
         It can be ended and continued at any time.
         """
-        files = dict.fromkeys(test.partition("::")[0] for test in self.missing())
-        for file in files:
-            if folders and not file.startswith(tuple(folders)):
-                continue
+        files = list(dict.fromkeys(test.partition("::")[0] for test in self.missing()))
+        chosen = [file for file in files if not folders or file.startswith(tuple(folders))]
+        for some in (chosen[start : start + FILES_AT_ONCE] for start in range(0, len(chosen), FILES_AT_ONCE)):
             began = time.monotonic()
-            run = self._tree.run([file], "-m", marks, f"-n{jobs}", "--dist=load", probes=True)
+            run = self._tree.run(some, "-m", marks, f"-n{jobs}", "--dist=load", probes=True)
             ended = {test: [test, *end] for test, end in run.ended.items()}
-            lost = [t for t in self.missing() if t.startswith(f"{file}::") and t not in ended]
+            lost = [t for t in self.missing() if t.partition("::")[0] in some and t not in ended]
             with self._ended.open("a", encoding="utf-8") as out:
                 for line in [*ended.values(), *([test, "lost", 0.0] for test in lost)]:
                     out.write(json.dumps(line) + "\n")
-            print(f"probed {file}: {len(ended)} tests, {len(lost)} lost, {time.monotonic() - began:.0f} s", flush=True)
+            spent = time.monotonic() - began
+            print(f"probed {some[0]} and others: {len(ended)} tests, {len(lost)} lost, {spent:.0f} s", flush=True)
 
     def of(self, mutation: Mutation) -> list[str]:
         """Return the tests that reach a mutation, the likeliest and cheapest first.

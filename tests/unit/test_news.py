@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
+from console.model.incident_list import History, Trend
 from console.text.pages.news import news
 from console.text.spans import text
 from queries.records.action import Proof
-from queries.records.finding import Finding, Incident
+from queries.records.finding import Finding, Incident, ManySchemas
 
 AT = 100_000.0
 
@@ -48,3 +51,20 @@ def test_it_names_two_of_a_sort() -> None:
 def test_without_news_there_is_no_line() -> None:
     assert news([incident("hour", since=AT - 2_000)], AT) == []
     assert news([], AT) == []
+
+
+def test_a_cause_in_many_schemas_grows_with_any_of_them() -> None:
+    history = History()
+    keys = [f"oban@{name}/late" for name in "abc"]
+
+    def seen(at: float, *numbers: int) -> None:
+        history.add(at, [incident(key, since=AT, n=n) for key, n in zip(keys, numbers, strict=True)])
+
+    many = ManySchemas(**asdict(incident("oban@*/late", since=AT)), labels=("oban@a", "oban@b", "oban@c"))
+    seen(AT, 1, 1, 1)
+    assert (history.trend(many), history.first_seen(many)) == (Trend.NEW, AT)
+    seen(AT + 200, 1, 5, 1)
+    assert (history.growth([many]), history.trend(many)) == ({many.key: 4}, Trend.GROWING)
+    seen(AT + 400, 0, 1, 1)
+    assert history.trend(many) is Trend.SHRINKING
+    assert history.trend(incident("other", since=AT)) is Trend.NEW

@@ -123,9 +123,9 @@ class StuckScreen(ListScreen[Item]):
         return self._known.get(id_)
 
     def records(self) -> Sequence[Item]:
-        found = self.session.incidents
-        growing = {key for key, more in self.session.history.growth().items() if more > 0}
-        return incident_list.items(ordered(by_schemas(found), self.session.at, growing))
+        found = by_schemas(self.session.incidents)
+        growing = {key for key, more in self.session.history.growth(found).items() if more > 0}
+        return incident_list.items(ordered(found, self.session.at, growing))
 
     # reading
 
@@ -168,7 +168,8 @@ class StuckScreen(ListScreen[Item]):
 
     def show_body(self) -> None:
         bar = self.query_one(News)
-        bar.spans = news(by_schemas(self.session.incidents), self.session.at, self.session.history.growth())
+        found = by_schemas(self.session.incidents)
+        bar.spans = news(found, self.session.at, self.session.history.growth(found))
         bar.display = bool(bar.spans) and not self.has_class("-low")
         bar.renew()
         super().show_body()
@@ -255,8 +256,8 @@ class StuckScreen(ListScreen[Item]):
 
     def _history(self, incident: Incident) -> list[Spans]:
         """Return since when this console sees the incident, and how it develops."""
-        first = self.session.history.first_seen(incident.key)
-        trend = self.session.history.trend(incident.key)
+        first = self.session.history.first_seen(incident)
+        trend = self.session.history.trend(incident)
         if first is None or trend is Trend.NEW:
             return []
         return [plain(f"Seen for {formatting.age(self.session.at - first)}, {trend}", "$faint", 0)]
@@ -295,7 +296,7 @@ class StuckScreen(ListScreen[Item]):
         incident = row.group
         if not isinstance(incident, Incident):
             return Content.styled(count_nodes(len({record.finding.node_id for record in row.records}), ()), "bold")
-        trend = TRENDS[self.session.history.trend(incident.key)][self.host.ascii]
+        trend = TRENDS[self.session.history.trend(incident)][self.host.ascii]
         whole = len(incident.findings) + len(incident.explained)
         shown = f"{len(row.records)} of " if len(row.records) < whole else ""
         known = [node.title for id_ in incident.node_ids[: pages.SHOWN] if (node := self._known.get(id_))]
