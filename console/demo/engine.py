@@ -60,7 +60,10 @@ class Engine(Protocol):
 
 
 class Section(Record):
-    """A statement of a worker, run in every ``every``-th tick, at most ``most`` times (None: always)."""
+    """A statement of a worker, run in every ``every``-th tick.
+
+    It is run at most ``most`` times, if that is a number.
+    """
 
     name: str
     text: str
