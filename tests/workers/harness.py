@@ -225,7 +225,8 @@ class GenuineEngine:
 
     async def _silent(self, workspace: Workspace) -> None:
         found = [await reader(workspace, self.label).findings(), await workspace.server_findings.findings()]
-        assert [(each.code, each.sentence) for findings in found for each in findings.found] == []
+        said = [(each.code, each.sentence) for findings in found for each in findings.found]
+        assert said == [], said
 
     async def until_found(self, workspace: Workspace, code: str, node: str) -> Finding:
         """Wait for a finding about a node."""

@@ -12,6 +12,7 @@ import pytest
 from queries.records.action import Outcome
 from tests.proof import proof
 from tests.queries.builders import do, opened, outcomes_of, undone, why
+from tests.servers import PostgresServer
 from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, ended_or_released
 from tests.workers.newer_python import environment
 
@@ -59,10 +60,13 @@ async def oban(workers: Workers, database: str, tmp_path: Path) -> AsyncIterator
 
 
 @proof
-async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(oban: Oban, gate: Gate) -> None:
+async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(
+    oban: Oban, gate: Gate, server: PostgresServer, tmp_path: Path
+) -> None:
     job = await oban.enqueue("Hold", gate)
     one = oban.start()
     await oban.becomes(job, "executing")
+    await oban.healthy(server, tmp_path)
     assert await oban.do("release", job) == Outcome.REFUSED  # its producer lives
     refused = await do(oban.workspace, "cancel", [job], label=ENGINE)
     assert outcomes_of(refused) == {job: Outcome.REFUSED}

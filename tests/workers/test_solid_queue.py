@@ -11,6 +11,7 @@ import pytest
 
 from queries.records.action import Outcome
 from tests.queries.builders import do, opened, outcomes_of, undone, why
+from tests.servers import PostgresServer
 from tests.workers.harness import PATIENCE, Gate, OperatedEngine, Worker, Workers, ended_or_released, python
 
 # A compiled engine keeps threads, so only processes of workers import it.
@@ -77,11 +78,14 @@ async def queue(workers: Workers, database: str, tmp_path: Path) -> AsyncIterato
     await connection.close()
 
 
-async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(queue: SolidQueue, gate: Gate) -> None:
+async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(
+    queue: SolidQueue, gate: Gate, server: PostgresServer, tmp_path: Path
+) -> None:
     assert list(queue.workspace.engines) == [ENGINE]
     job = await queue.enqueue("Hold", gate)
     one = queue.start()
     await queue.becomes(job, "claimed")
+    await queue.healthy(server, tmp_path)
     assert await queue.do("release", job) == Outcome.REFUSED  # its worker lives
     assert "dead_worker" not in (await queue.codes()).get(job, set())
     await queue.kill(one)

@@ -4,7 +4,7 @@ ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey; -- the set-up of agents ran
 
 INSERT INTO agents (id, user_id, profile)
 SELECT md5('agent ' || n)::uuid, md5('user ' || n % 4)::uuid, row(a.name, 'demo', 'an agent of the demo', '{}')::agent_profile
-  FROM unnest(ARRAY['Starknet guide', 'Paper reader', 'Invoice clerk', 'Trail planner', 'Release notes', 'Café helper']) WITH ORDINALITY AS a (name, n);
+  FROM unnest(ARRAY['Starknet guide', 'Paper reader', 'Invoice clerk', 'Trail planner', 'Release notes', 'Cafe helper']) WITH ORDINALITY AS a (name, n);
 
 CREATE TEMP TABLE failure ON COMMIT DROP AS
 SELECT n, text FROM unnest(ARRAY['Agent rag storage limit exceeded', 'Suspicious file content detected: ZIP archive. Only documents are accepted.',

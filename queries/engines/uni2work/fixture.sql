@@ -15,7 +15,7 @@ SELECT j.content::jsonb, CASE WHEN j.age > interval '1 hour' THEN i.gone ELSE i.
                          FROM generate_series(1, 4) AS n
              UNION ALL SELECT format('{"job":"distribute-corrections","sheet":%s}', 410 + n), interval '8 hours', 'gone', interval '8 hours' - interval '10 seconds', false FROM generate_series(1, 2) AS n
              UNION ALL SELECT '{"job":"send-course-communication","course":7,"half":true}', interval '2 hours', 'gone', NULL, false
-             UNION ALL SELECT '{"job":"help-request","subject":"Hilfe: Abgabe nicht möglich"}', interval '50 minutes', NULL, NULL, false
+             UNION ALL SELECT '{"job":"help-request","subject":"Hilfe: Abgabe geht nicht"}', interval '50 minutes', NULL, NULL, false
              UNION ALL SELECT '{"job":"prune-old-sent-mails","keep-days":90}', interval '35 minutes', NULL, NULL, true
              UNION ALL SELECT '{"job":"send-invitation-reminder","course":12}', interval '26 minutes', NULL, NULL, false FROM generate_series(1, 2)
              UNION ALL SELECT '{"job":"synchronise-ldap","num-iterations":7,"epoch":3,"iteration":4}', interval '25 minutes', 'slow', interval '22 minutes', true
