@@ -26,6 +26,7 @@ OWNERS = 3  # dead owners of one engine that are one incident
 
 # Number of nodes from which on an incident is graver than each of them, and by how much.
 MANY = ((1_000, 3), (100, 1))
+MAJOR = 5  # least severity that is raised: a long queue that is worked off is not graver for its length
 NEW_SECONDS = 900.0  # for which an incident is new
 GRAVEST = 9
 
@@ -108,7 +109,7 @@ def _graver(severity: int, n: int, capped: bool) -> int:
     ``capped``: it has more.
     """
     more = next((more for least, more in MANY if n >= least or (capped and n >= MANY[-1][0])), 0)
-    return max(severity, min(severity + more, GRAVEST))
+    return severity if severity < MAJOR else max(severity, min(severity + more, GRAVEST))
 
 
 def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:

@@ -158,6 +158,11 @@ def test_many_nodes_are_graver_than_one(nodes: int, capped: bool, severity: int)
     assert incident.severity == severity
 
 
+def test_a_minor_incident_stays_minor() -> None:
+    (incident,) = incidents(graded("flapping", 2_000, severity=4), SPECS)
+    assert incident.severity == 4
+
+
 def test_no_number_of_nodes_is_graver_than_the_worst_or_less_grave_than_one() -> None:
     (incident,) = incidents(graded("flapping", 2_000, severity=8), SPECS)
     assert incident.severity == 9
