@@ -8,7 +8,7 @@ to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared fi
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from console.model.filter import ANY, Filter, Term, Value, allows, matches
 from console.model.walk import Walk, dead_letters, unfinished
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
-from queries.records.node import Node, Page
+from queries.records.node import Node, Page, marked
 from queries.records.record import Record
 
 NODES_AT_ONCE = 500  # nodes read at a time
@@ -110,7 +110,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
         read = await reader.findings(ids, page=len(ids))
         why = why or next(_failures(read), "")
         _note(codes, read.found)
-    return list(_marked(nodes, codes)), why
+    return list(marked(nodes, codes)), why
 
 
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
@@ -132,7 +132,7 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
     ids = [node_id for node_id, found in codes.items() if any(map(concerns, found))]
     for start in range(0, len(ids), NODES_AT_ONCE):
         page = await reader.nodes(ids[start : start + NODES_AT_ONCE])
-        yield msgspec.structs.replace(page, nodes=tuple(_marked(page.nodes, codes)))
+        yield msgspec.structs.replace(page, nodes=marked(page.nodes, codes))
 
 
 async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Page) -> Page:
@@ -222,11 +222,6 @@ def _note(codes: dict[str, list[str]], found: Iterable[Finding]) -> None:
         known = codes.setdefault(finding.node_id, [])
         if finding.code not in known:
             known.append(finding.code)
-
-
-def _marked(nodes: Iterable[Node], codes: Mapping[str, Sequence[str]]) -> Iterator[Node]:
-    for node in nodes:
-        yield msgspec.structs.replace(node, findings=tuple(codes[node.id])) if node.id in codes else node
 
 
 def _failures(read: Findings) -> Iterator[str]:

@@ -46,6 +46,7 @@ from queries.records.node import (
     Precision,
     ScanRequired,
     a_kind,
+    marked,
     split_id,
 )
 from queries.text.json_text import decoded
@@ -443,15 +444,20 @@ class Reader:
                 await in_turn(transaction, left, read, failed)
         sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
-        found, skipped, _ = await self._findings([local], FINDINGS)
-        found += [f for f in self.watched() if f.node_id == node_id]
-        node = msgspec.structs.replace(page.nodes[0], findings=tuple(f.code for f in found))
+        children = await self._few_children(page.nodes[0])
+        below = [self.local(child.id) for child in children.nodes] if children else []
+        there, skipped, _ = await self._findings([local, *below], FINDINGS)
+        codes: dict[str, list[str]] = {}
+        for finding in (*there, *self.watched()):
+            codes.setdefault(finding.node_id, []).append(finding.code)
+        found = [f for f in (*there, *self.watched()) if f.node_id == node_id]
+        (node,) = marked(page.nodes, codes)
         return Detail(
             node=node,
             at=page.at,
             sections=tuple(s for s in sections if s),
             findings=tuple(found),
-            children=await self._few_children(node),
+            children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
             skipped_findings=tuple(skipped),
         )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+
+import msgspec
 
 from queries.records.record import Record
 
@@ -171,3 +174,8 @@ def split_id(node_id: str) -> tuple[str, str, str]:
     if not (engine and slash and kind and colon and key):
         raise ValueError(f"not a node id: {node_id!r} (expected engine/kind:key)")
     return engine, kind, key
+
+
+def marked(nodes: Iterable[Node], codes: Mapping[str, Sequence[str]]) -> tuple[Node, ...]:
+    """Return the nodes with the codes of their findings."""
+    return tuple(msgspec.structs.replace(node, findings=tuple(codes.get(node.id, ()))) for node in nodes)

@@ -423,3 +423,17 @@ async def test_the_runner_is_a_node_too(eternaltwin_db: EternaltwinDb, workspace
     (node,) = (await reader(workspace).nodes([runner])).nodes
     assert node.phase == Phase.RUNNING
     assert await reader(workspace).detail(runner) is not None
+
+
+async def test_a_page_names_what_is_stuck_below(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+    """A node that waits for a stuck one has no finding of its own, and leads to it."""
+    job = await eternaltwin_db.job(age=7200)
+    await eternaltwin_db.task(job, status="Blocked", polled=60, timer=600)
+    late = await eternaltwin_db.task(job, status="Blocked", timer=-600)
+    detail = await reader(workspace).detail(eternaltwin_db.id(job, "job"))
+    assert detail is not None
+    assert detail.children is not None
+    assert detail.findings == ()
+    assert {child.id: child.findings for child in detail.children.nodes if child.findings} == {
+        eternaltwin_db.id(late): ("overdue_timer",)
+    }

@@ -100,6 +100,7 @@ def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
         ink = f"$phase-{node.phase}"
         line: Spans = [(formatting.glyph(node.phase, ascii), ink), (" ", ""), (safe_text(node.title), ""), ("  ", "")]
         line += [(node.phase.value, ink), ("  ", ""), (safe_text(node.id), Link(node.id))]
+        line += [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
         lines += [[("  ", ""), *part] for part in wrap(line, max(cells - 2, 8))]
     return lines
 
