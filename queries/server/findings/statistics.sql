@@ -20,6 +20,11 @@ bloated AS (
     FROM tables t
    WHERE t.dead >= (:settings ->> 'dead_rows')::float8 AND t.dead >= t.live * (:settings ->> 'dead_share')::float8
 ),
+-- For how long a transaction may be open: for less, while a table has many dead rows, more than live ones.
+patience AS (
+  SELECT make_interval(secs => (:settings ->> CASE WHEN EXISTS (SELECT FROM tables t WHERE t.dead >= (:settings ->> 'many_dead_rows')::float8 AND t.dead > t.live)
+                                                   THEN 'older_than_dead' ELSE 'old_transaction' END)::float8) AS age
+),
 holders AS (
   SELECT 'backend:' || a.pid AS id, age(a.backend_xmin) AS xids, a.xact_start AS since, a.pid, a.backend_start,
          CASE WHEN a.backend_type = 'walsender'
@@ -31,11 +36,11 @@ holders AS (
      AND (a.datname = current_database() OR a.backend_type = 'walsender')
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
      AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= (:settings ->> 'old_xids')::float8 -- moves while it is connected
-              ELSE clock_timestamp() - a.xact_start >= make_interval(secs => (:settings ->> 'old_transaction')::float8) END
+              ELSE clock_timestamp() - a.xact_start >= (SELECT p.age FROM patience p) END
   UNION ALL
   SELECT 'prepared:' || x.gid, age(x.transaction), x.prepared, NULL, NULL, 'the prepared transaction ' || x.gid
     FROM pg_prepared_xacts x
-   WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= make_interval(secs => (:settings ->> 'old_transaction')::float8)
+   WHERE x.database = current_database() AND clock_timestamp() - x.prepared >= (SELECT p.age FROM patience p)
   UNION ALL
   SELECT 'slot:' || s.slot_name, age(s.xmin), NULL, s.active_pid, NULL,
          format('The replication slot %s (%s)', s.slot_name,

@@ -524,6 +524,9 @@ async def test_a_transaction_that_holds_back_vacuum(
     assert f"pid {holder.get_server_pid()} (report, role postgres, idle in transaction) keeps vacuum" in held.sentence
     assert "of job" in held.sentence
     assert await found(workspace) == {}, "a young transaction is normal"
+    many = {"dead_rows": 10, "older_than_dead": 0}
+    assert "vacuum_held_back" in await found(workspace, **many, many_dead_rows=10), "but not beside many dead rows"
+    assert await found(workspace, **many) == {}
 
 
 async def dead_rows(db: EternaltwinDb) -> None:
