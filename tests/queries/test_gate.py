@@ -60,6 +60,19 @@ async def test_a_trigger_made_since_the_dry_run_stops_the_commit(
     await workspace.close()
 
 
+async def test_a_trigger_that_stops_one_node_leaves_the_others(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    tasks = [await eternaltwin_db.task(status="Blocked", timer=-60) for _ in range(3)]
+    stopped, *others = [eternaltwin_db.id(task) for task in tasks]
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [stopped, *others])
+    await eternaltwin_db.sql(STATE.replace("EXECUTE", f"WHEN (NEW.task_id = '{tasks[0]}') EXECUTE"))
+    done = await committed(workspace, dry_run)
+    assert outcomes_of(done) == {stopped: Outcome.CONFLICT, **dict.fromkeys(others, Outcome.CHANGED)}
+    await workspace.close()
+
+
 async def test_hidden_tasks_make_no_empty_job_and_are_not_deleted_with_their_job(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
