@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.actions.edit import TextError, edited, shown
-from queries.read.documents import Document
+from queries.read.documents import DOCUMENT_BYTES, Document
 from queries.records.action import Edit
 from queries.text.json_text import NotJson, decoded, parse, pretty, respelled
 
@@ -131,3 +131,10 @@ def test_large_texts_are_compared_in_bounded_steps(part: str, old: str) -> None:
 )  # fmt: skip
 def test_what_the_server_accepts_can_be_decoded(text: str | bytes, value: object) -> None:
     assert decoded(text) == value
+
+
+def test_a_text_may_have_as_many_bytes_as_is_read() -> None:
+    largest = json.dumps("\u20ac" + "x" * (DOCUMENT_BYTES - 5), ensure_ascii=False)
+    assert edited(document("{}"), largest)[0] == largest
+    with pytest.raises(TextError, match="more than 262144 bytes"):
+        edited(document("{}"), largest.replace("x", "xx", 1))
