@@ -325,8 +325,8 @@ class Workspace:
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
         specs[LABEL] = {spec.code: spec for spec in server_spec().findings}
-        grouped = grouping.incidents(findings, specs, capped)
-        return tuple(map(self._with_sessions, grouping.ordered(grouped, at)))
+        grouped = grouping.incidents(findings, specs, capped, at)
+        return tuple(map(self._with_sessions, grouped))
 
     def _with_sessions(self, incident: Incident) -> Incident:
         doing = self.server_findings.doing(incident.engine)

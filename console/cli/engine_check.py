@@ -13,10 +13,11 @@ from console.cli.output import output_for, say
 from console.target import Target
 from console.text.spans import Spans
 from queries.check.lab import Lab, Server
-from queries.check.prove import FIXTURE, QUEUE, SCHEMA, Loaded, prove, prove_on
+from queries.check.prove import Loaded, prove, prove_on
 from queries.check.report import Check, Report
 from queries.contract import proven
 from queries.contract.engine import Engine
+from queries.contract.folder import FIXTURE, QUEUE, SCHEMA
 from queries.contract.outside import OutsideEngines
 from queries.records.fault import Fault
 from queries.workspace import Workspace

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import asyncpg
 
+from queries.contract.folder import FIXTURE, QUEUE, SCHEMA
 from queries.records.record import Record
 
 if TYPE_CHECKING:
@@ -94,13 +95,16 @@ class Statements:
         return self._texts[name]
 
 
+SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
+
+
 class FolderEngine:
     """An engine whose rows and worker are files of its folder.
 
     ``fixture`` names the file of the rows; that of a second schema is not ``fixture.sql``.
     """
 
-    def __init__(self, folder: str, fixture: str = "fixture.sql") -> None:
+    def __init__(self, folder: str, fixture: str = FIXTURE) -> None:
         self._folder = files("queries").joinpath("engines", folder)
         self._fixture = fixture
         self.engine = folder
@@ -112,11 +116,11 @@ class FolderEngine:
         return file.read_text("utf-8") if file.is_file() else ""
 
     async def install(self, connection: Connection) -> None:
-        for text in filter(None, map(self.file, ("schema.sql", "schema.queue.sql"))):
+        for text in filter(None, map(self.file, (SCHEMA, QUEUE))):
             await connection.execute(text)
 
     async def fill(self, connection: Connection, seed: int) -> None:
-        await connection.execute(f"SELECT setseed({seed % 1000} / 1000.0)")
+        await connection.execute(SQL["seed"], seed % 1000 / 1000)
         async with connection.transaction():  # all ages count from the same now()
             await connection.execute(self.file(self._fixture))
 

@@ -7,18 +7,16 @@ import contextlib
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from importlib.resources import files
 from typing import Final, Self
 
 import asyncpg
 
-from console.demo.engine import Engine, Statements, connect, folder_engines, run_worker
+from console.demo.engine import SQL, Engine, connect, folder_engines, run_worker
 from console.demo.server import DemoUnavailable, Server
 from queries.write import audit_log
 
 __all__ = ["Demo", "DemoUnavailable", "demo", "headless"]
 
-SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 DATABASE: Final = "demo"
 FIRST: Final = "eternaltwin"  # whose tree is shown first: simple jobs of a few tasks, and missed timers
 

@@ -13,6 +13,9 @@ DO $$ BEGIN
     EXECUTE format('CREATE SCHEMA %I', current_setting('search_path'));
 END $$;
 
+-- name: seed
+SELECT setseed($1);
+
 -- name: grants
 DO $$ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO viewer, operator', current_schema());

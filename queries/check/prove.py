@@ -40,7 +40,6 @@ from queries.records.fault import Fault
 from queries.records.node import Node
 from queries.workspace import Workspace
 
-SCHEMA, QUEUE, FIXTURE = "schema.sql", "schema.queue.sql", "fixture.sql"
 COLUMNS, NODES, FINDINGS = "columns and types", "nodes and pages", "findings and dead letters"
 ACTIONS, UNDO, PRIVILEGES = "actions", "commit and undo", "privileges"
 RECOGNITION, INDEXES, PLANS = "recognition", "proposed indexes", "large tables"

@@ -75,7 +75,7 @@ class Folder(Record):
                 yield file
 
 
-SCHEMA = "schema.sql"
+SCHEMA, QUEUE, FIXTURE = "schema.sql", "schema.queue.sql", "fixture.sql"
 
 
 def is_script(file: str) -> bool:

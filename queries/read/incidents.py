@@ -53,9 +53,12 @@ class Group(Record, eq=False):
 
 
 def incidents(
-    findings: Iterable[Finding], specs: Specs, capped: Collection[tuple[str, str]] = ()
+    findings: Iterable[Finding],
+    specs: Specs,
+    capped: Collection[tuple[str, str]] = (),
+    at: float | None = None,
 ) -> tuple[Incident, ...]:
-    """Return the incidents, worst first, then oldest.
+    """Return the incidents, in the order of `ordered` at the server time ``at``.
 
     ``capped``: engine label and code of the findings of which more exist than were read.
     """
@@ -78,7 +81,7 @@ def incidents(
         )
         for same in _of_many_owners(groups, places)
     )
-    return ordered(shown)
+    return ordered(shown, at)
 
 
 def ordered(

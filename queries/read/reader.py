@@ -448,9 +448,10 @@ class Reader:
         below = [self.local(child.id) for child in children.nodes] if children else []
         there, skipped, _ = await self._findings([local, *below], FINDINGS)
         codes: dict[str, list[str]] = {}
-        for finding in (*there, *self.watched()):
+        there += self.watched()
+        for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
-        found = [f for f in (*there, *self.watched()) if f.node_id == node_id]
+        found = [f for f in there if f.node_id == node_id]
         (node,) = marked(page.nodes, codes)
         return Detail(
             node=node,

@@ -124,7 +124,7 @@ class ServerFindings:
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
-        self._starts: dict[str, set[float]] = {}  # of the sessions of a role and application
+        self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
         self._replaced: tuple[float, str] | None = None
@@ -160,6 +160,7 @@ class ServerFindings:
             async with self.database.reading() as transaction:
                 await in_turn(transaction, left, read, failed)
         self._read = at
+        self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
         parts = self._kept.values()
         found = [finding for part in parts for finding in part.found]
@@ -216,8 +217,7 @@ class ServerFindings:
 
     def _restarts(self, sessions: WorkerSessions) -> str:
         """Return how often sessions began and ended lately, as the end of a sentence."""
-        starts = self._starts.get(sessions.who, set())
-        starts.difference_update([at for at in starts if at < self._read - STARTS_SECONDS])
+        starts = [began for who, began in self._starts if who == sessions.who]
         if len(starts) - sessions.n < RESTARTS:
             return ""
         seconds = self._read - min(starts)
@@ -240,7 +240,7 @@ class ServerFindings:
             if row["code"] == "worker_session":
                 sessions.append(each := WorkerSessions(**evidence, engines=tuple(row["affects"])))
                 if each.began is not None:
-                    self._starts.setdefault(each.who, set()).add(each.began)
+                    self._starts.add((each.who, each.began))
             elif row["code"] == "row_waits":
                 row_waits = evidence["n"]
             elif row["code"] == "counters":
