@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from console.cli import tables
 from console.cli.audit import parse_since
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
+from console.model.fields.change import FIELDS
 from console.target import Target
-from console.text import formatting, spans
+from console.text import formatting
 from console.text.pages import changes as pages
-from console.text.spans import Spans
-from queries.records.change import Change, Changes
 
 
 async def changed(target: Target, *, since: str, limit: int, after: str | None) -> int:
@@ -21,30 +18,10 @@ async def changed(target: Target, *, since: str, limit: int, after: str | None) 
     async with opened(target, empty=True) as workspace:
         answer = await workspace.changed(seconds, after, limit)
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
-    output_for(target).answer(answer, lambda: _rows(answer))
+    output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.changes))
     say(*warnings, *pages.notes(answer))
     if answer.capped:
         say(f"Capped: these are the newest {len(answer.changes)}. There are more: --after {answer.cursor}")
     elif not answer.changes:
         say(f"No change was recorded since {formatting.instant(answer.since)}.")
     return int(bool(warnings) or any(source.unreadable for source in answer.sources))
-
-
-def _rows(answer: Changes) -> Iterator[Spans]:
-    cells: list[list[tables.Cell]] = []
-    if answer.changes:
-        cells = [[(name, "$faint") for name in ("time", "engine", "change", "status", "title", "id", "by")]]
-    return tables.table([*cells, *map(_cells, answer.changes)])
-
-
-def _cells(change: Change) -> list[tables.Cell]:
-    status = pages.status(change)
-    return [
-        (formatting.instant(change.at), "$faint"),
-        change.engine,
-        (change.what, "bold $accent" if change.entry else ""),
-        (spans.text(status), status[-1][1]),
-        pages.subject(change),
-        ("" if change.entry else change.id, "$faint"),
-        (pages.author(change), "$faint"),
-    ]

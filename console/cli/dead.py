@@ -7,7 +7,8 @@ from itertools import islice
 
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, fate, number
+from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, fate
+from console.model.fields.dead_letter import number
 from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named

@@ -108,8 +108,8 @@ def _text(engine: EngineSummary) -> Iterator[str | Spans]:
     for here in engine.actions:
         name = (here.action.name, "bold" if here.available else "$faint")
         effect = (here.action.effect, "") if here.available else (f"not available: {here.why}", "$faint")
-        rows.append(["", name, ("/".join(here.action.kinds), "$faint"), effect])
-        rows += [["", "", "", (f"{word}: {meaning}", "$faint")] for word, meaning in arguments(here.action)]
+        rows.append(["", [name], [("/".join(here.action.kinds), "$faint")], [effect]])
+        rows += [["", "", "", [(f"{word}: {meaning}", "$faint")]] for word, meaning in arguments(here.action)]
     yield from tables.table(rows)
     for ddl in engine.missing:
         yield f"  suggested index: {ddl}"

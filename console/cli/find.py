@@ -9,6 +9,8 @@ from click import UsageError
 from console.cli import tables
 from console.cli.output import Output, output_for, say
 from console.cli.target import access_warnings, opened
+from console.model.fields.field import Context
+from console.model.fields.hit import FIELDS
 from console.target import Target
 from console.text.pages import search as pages
 from console.text.spans import Spans
@@ -46,8 +48,7 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
 
 
 def _rows(answer: Hits, output: Output) -> Iterator[Spans]:
-    found = [(hit.node, "") for hit in answer.hits]
-    return tables.nodes(found, answer.at, ascii=output.ascii, more={"matched": [hit.matched for hit in answer.hits]})
+    return tables.listed(FIELDS, answer.hits, Context(now=answer.at, ascii=output.ascii))
 
 
 async def node_id(workspace: Workspace, text: str) -> str:

@@ -82,5 +82,5 @@ def _facts(answer: Info) -> Iterator[Spans]:
             value = ", ".join(value)
         elif name == "load":
             value = f"{value:.1%} of wall time, for this command"
-        rows.append([(name, "$faint"), str(value)])
+        rows.append([[(name, "$faint")], str(value)])
     return table(rows)

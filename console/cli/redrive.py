@@ -14,8 +14,8 @@ from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
+from console.model.fields.run import FIELDS
 from console.target import Target
-from console.text import formatting
 from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED, Spans
 from queries.actions.plan import count_nodes
@@ -228,20 +228,7 @@ def _report(target: Target, report: RedriveReport) -> int:
 
 
 def rows(found: Runs) -> Iterator[str | Spans]:
-    """Yield a line for each run."""
+    """Yield a line for each run, below a heading."""
     if not found.runs:
         yield "No runs."
-    cells: list[list[tables.Cell]] = [
-        [
-            (each.run, "bold"),
-            formatting.instant(each.at),
-            each.who,
-            each.kind,
-            f"{each.engine} {each.action} {each.selection}".rstrip(),
-            f"{each.changed} of {each.nodes} changed",
-            pages.STATES[each.state],
-            pages.answers(each.answers),
-        ]
-        for each in found.runs
-    ]
-    yield from tables.table(cells)
+    yield from tables.listed(FIELDS, found.runs)

@@ -4,41 +4,38 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from console.model.fields.field import WORDS, Context, Field
-from console.model.fields.node import NAMED
+from console.model.fields.field import NOTHING, Context, Field
 from console.target import Target
-from console.text import formatting
+from console.text import formatting, spans
 from console.text.spans import Spans
 from queries.records.finding import OPEN, Finding, Incident
-from queries.records.node import Count, Node, Precision
+from queries.records.node import Count, Precision
 from queries.text.safe_text import safe_text
 
-Cell = str | tuple[str, str]
-"""A text, or a text with its style."""
+Cell = str | Spans
+"""A text without a style, or a line."""
 
-NODE = [
-    NAMED[name]
-    for name in ("phase", "title", "status", "revision", "cpu", "poll", "age", "idle", "due", "finding", "id")
-]
-ALWAYS = ("phase", "id")
-HEADINGS = {"title": "title"}
+T = TypeVar("T")
 EMPTY = ("", formatting.NONE)
-STYLES = {"finding": "$warning", "id": "$faint"}
 
 
 def table(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
     """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
-    shown = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in rows]
-    safe = [[(safe_text(cell), style) for cell, style in row] for row in shown]
+    safe = [[_safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
     columns = max((len(row) for row in safe), default=0)
-    widths = [max((formatting.width(row[n][0]) for row in safe if n < len(row)), default=0) for n in range(columns)]
+    widths = [max((spans.width(row[n]) for row in safe if n < len(row)), default=0) for n in range(columns)]
     for row in safe:
         line: Spans = []
-        for n, (cell, style) in enumerate(row):
-            space = (" " * (widths[n] - formatting.width(cell)), "")
-            line += [*([("  ", "")] if n else []), *([space, (cell, style)] if n in right else [(cell, style), space])]
+        for n, cell in enumerate(row):
+            space = (" " * (widths[n] - spans.width(cell)), "")
+            line += [*([("  ", "")] if n else []), *([space, *cell] if n in right else [*cell, space])]
         yield line
+
+
+def _safe(cell: Spans) -> Spans:
+    return [(safe_text(text), style) for text, style in cell]
 
 
 def counts(of: Iterable[Count]) -> str:
@@ -51,35 +48,24 @@ def counts(of: Iterable[Count]) -> str:
     return ", ".join(parts) or "no nodes"
 
 
-def nodes(
-    of: Sequence[tuple[Node, str]], at: float, *, ascii: bool, more: Mapping[str, Sequence[str]] = {}
+def listed(
+    fields: Iterable[Field[T]], records: Sequence[T], context: Context = NOTHING, indents: Sequence[str] = ()
 ) -> Iterator[Spans]:
-    """Yield nodes, each with its indentation, as aligned lines below a heading.
+    """Yield records as aligned lines below a heading.
 
-    A field that none of them has has no column. ``more``: further columns, by heading.
+    A field that none of them has has no column. ``indents``: of each record's title.
     """
-    context = Context(now=at, ascii=ascii)
     columns: list[list[Cell]] = []
     right: list[int] = []
-    for field in NODE if of else ():
-        cells = [_cell(field, node, context) for node, _ in of]
-        if field.name == "title":
-            cells = [(indent + text, style) for (text, style), (_, indent) in zip(cells, of, strict=True)]
-        elif field.name not in ALWAYS and all(text in EMPTY for text, _ in cells):
+    for field in (field for field in fields if field.printed and records):
+        cells = [field.shown(record, context) for record in records]
+        if all(spans.text(cell) in EMPTY for cell in cells):
             continue
+        if field.name == "title" and indents:
+            cells = [[(indent, ""), *cell] for indent, cell in zip(indents, cells, strict=True)]
         right += [len(columns)] if field.align == "right" else []
-        columns.append([(HEADINGS.get(field.name, field.title or field.name), "$faint"), *cells])
-    columns += [[(heading, "$faint"), *texts] for heading, texts in more.items()] if of else []
+        columns.append([[(field.printed, "$faint")], *cells])
     return table(zip(*columns, strict=True), right)
-
-
-def _cell(field: Field[Node], node: Node, context: Context) -> tuple[str, str]:
-    """Return words as they are, and numbers and times as on the screen."""
-    if field.name == "phase":
-        return f"{formatting.glyph(node.phase, context.ascii)} {node.phase}", f"$phase-{node.phase}"
-    if field.searched or field.form in WORDS:
-        return " ".join(field.texts(node, context)), STYLES.get(field.name, "")
-    return field.render(node, context)[0], ""
 
 
 def incident_command(target: Target, of: Incident) -> str:

@@ -11,6 +11,8 @@ from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
+from console.model.fields.field import Context
+from console.model.fields.node import FIELDS
 from console.model.filter import Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
 from console.model.walk import NODES_AT_ONCE, Row, Walk, unfinished
@@ -269,4 +271,6 @@ def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
 
 
 def _lines(found: Rows, ascii: bool) -> Iterator[Spans]:
-    return tables.nodes([(row.node, "  " * row.depth) for row in found.rows], found.at, ascii=ascii)
+    indents = ["  " * row.depth for row in found.rows]
+    context = Context(now=found.at, ascii=ascii)
+    return tables.listed(FIELDS, [row.node for row in found.rows], context, indents)

@@ -14,7 +14,7 @@ from console.model.fields.node import FIELDS
 from console.model.filter import ANY, NONE, Filter, Term, Value, allows
 from queries.records.node import Phase
 
-COMPARED = {field.name: field for field in FIELDS if field.column}  # by the server
+COMPARED = {field.name: field for field in FIELDS if field.served}
 SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
 
 
@@ -25,7 +25,7 @@ def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
     if phases:
         found["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
     for name, field in COMPARED.items():
-        column = field.column
+        column = field.json
         terms = [term for term in wanted.terms if term.field == name and not term.negated]
         if field.form in WORDS:
             patterns = list(filter(None, map(_pattern, terms)))

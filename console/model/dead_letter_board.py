@@ -7,57 +7,17 @@ pass is removed. The dead letters on the screen are also read by their ids at ea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final
 
-from console.model.fields.field import Field, Form
-from console.model.filter import Fields
-from console.model.row_list import Grouping
+from console.model.fields.dead_letter import Item
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import dead_letters
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import ScanRequired
-from queries.records.record import Record
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 CAP = 2000  # dead letters of an engine that are read automatically
 FIRST_PAGES = 15  # statements per poll until all engines were read once
-
-
-class Item(Record):
-    """A dead letter and the group of its error."""
-
-    dead_letter: DeadLetter
-    group: Group
-
-    @property
-    def key(self) -> str:
-        """Id of the item: of its node."""
-        return self.dead_letter.node.id
-
-
-FIELDS: Final[Fields[Item]] = Fields(
-    (
-        Field("title", lambda i, _: i.dead_letter.node.title, searched=True),
-        Field("id", lambda i, _: i.key, searched=True),
-        Field("error", lambda i, _: (i.dead_letter.error, i.group.fingerprint), Form.PART, searched=True),
-        Field("status", lambda i, _: i.dead_letter.is_now, Form.BEGINNING, searched=True),
-        Field("engine", lambda i, _: i.dead_letter.node.engine, Form.BEGINNING),
-        Field("kind", lambda i, _: i.dead_letter.node.kind, Form.BEGINNING),
-        Field("phase", lambda i, _: i.dead_letter.node.phase, Form.BEGINNING),
-        Field("owner", lambda i, _: i.dead_letter.node.owner, Form.PART),
-        Field("since", lambda i, _: i.dead_letter.since, Form.AGE),
-        Field("severity", lambda i, _: i.dead_letter.severity, Form.NUMBER),
-        Field("attempts", lambda i, _: i.dead_letter.node.attempts, Form.NUMBER),
-    )
-)
-GROUPINGS: Final[tuple[Grouping[Item], ...]] = (
-    Grouping("error", lambda item: (_key(item.group), item.group)),
-    Grouping("engine", lambda item: (f"engine {item.group.engine}", item.group.engine)),
-    Grouping("kind", lambda item: (f"kind {item.dead_letter.node.kind}", item.dead_letter.node.kind)),
-    Grouping("current state", lambda item: (f"state {item.dead_letter.is_now}", item.dead_letter.is_now or "unknown")),
-    Grouping("dead letter"),
-)
 
 
 class EngineDeadLetters:
@@ -194,18 +154,6 @@ def fate(was: str | None, is_now: str | None) -> str:
     """Return a text such as ``was waiting, now error`` from the recorded statuses."""
     now = f"now {is_now}" if is_now is not None else ""
     return f"was {was}, {now}" if was is not None and now else now
-
-
-def number(group: Group) -> str:
-    """Return the number of dead letters of a group.
-
-    For example ``12+`` if not all were read.
-    """
-    return f"{group.n}{'+' if group.capped else ''}"
-
-
-def _key(group: Group) -> str:
-    return f"{group.engine}\n{group.fingerprint}"
 
 
 async def _collect_error(part: EngineDeadLetters, reading: Awaitable[None]) -> None:

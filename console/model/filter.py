@@ -18,13 +18,13 @@ Terms are joined by "and". A number or time that the engine does not record matc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
 from console.model.fields.node import FIELDS as NODE_FIELDS
 from console.model.fields.node import Codes
-from queries.records.node import Node, Phase
+from queries.records.node import Node
 from queries.records.record import Record
 from queries.text import duration
 from queries.text.suggest import suggest
@@ -100,9 +100,10 @@ NO_SAVED: Final[Mapping[str, str]] = {}
 
 
 class Fields(Generic[T]):
-    """Fields by which the items of a list can be filtered."""
+    """Fields of the items of a list: its columns, and what it can be filtered by."""
 
     def __init__(self, fields: Sequence[Field[T]]) -> None:
+        self.columns: Final = tuple(field for field in fields if field.title)
         self._fields = {field.name: field for field in fields if field.form is not None}
         self._searched = [field for field in fields if field.searched]
         self.names: Final = tuple(sorted(self._fields))
@@ -114,6 +115,11 @@ class Fields(Generic[T]):
     def is_time(self, field: str) -> bool:
         """Return True if the field has durations."""
         return self._fields[field].form in DURATIONS
+
+    def words(self, field: str) -> Collection[str]:
+        """Return the only texts that a field can have, if they are few."""
+        found = self._fields.get(field)
+        return () if found is None else found.words
 
     def matches(self, filter: Filter, item: T, context: Context) -> bool:
         """Return True if an item matches at the server time ``context.now``."""
@@ -134,7 +140,7 @@ class Fields(Generic[T]):
         if field.form in WORDS:
             found = [each.casefold() for each in field.texts(item, context)]
             return any(_is(found, value, part=field.form is Form.PART) for value in term.values)
-        number = field.get(item, context)
+        number = field.value(item, context)
         if number is not None and field.form is Form.AGE:
             number = context.now - number
         return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
@@ -191,7 +197,7 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
     head = _FIELD.match(last)
     if head is not None:
         typed = last[head.end() :].rpartition(",")[2].removeprefix("=").casefold()
-        words = map(str, Phase) if head[1] == "phase" else values(head[1].lower())
+        words = fields.words(head[1].lower()) or values(head[1].lower())
         found = [word for word in words if _PLAIN.fullmatch(word)]
     else:
         typed = last.casefold()
@@ -249,8 +255,7 @@ def _value(field: str, text: str, at: int, fields: Fields[Any]) -> tuple[Value, 
     if fields.is_word(field):
         if sign not in ("", "="):
             raise FilterError(f"{field}: is a word and cannot be compared with {sign}", at)
-        if field == "phase":
-            _check_phase(found, sign, at)
+        _check_word(field, fields.words(field), found, sign, at)
         return Value(text=found, op=sign), end
     if fields.is_time(field) and sign in ("", "="):
         raise FilterError(f"{field}: is compared with > or <, e.g. {_example(field, fields)}", at)
@@ -260,20 +265,19 @@ def _value(field: str, text: str, at: int, fields: Fields[Any]) -> tuple[Value, 
     return Value(text=found, op=sign, number=number), end
 
 
-def _check_phase(found: str, sign: str, at: int) -> None:
+def _check_word(field: str, words: Collection[str], found: str, sign: str, at: int) -> None:
     wanted = found.casefold()
-    if any(phase == wanted if sign else phase.startswith(wanted) for phase in Phase):
+    if not words or any(word == wanted if sign else word.startswith(wanted) for word in words):
         return
-    near = suggest(wanted, Phase, cutoff=0.5)
-    hint = f"did you mean {near}?" if near else f"there are {', '.join(Phase)}"
-    raise FilterError(f"no phase {found!r} - {hint}", at)
+    near = suggest(wanted, words, cutoff=0.5)
+    hint = f"did you mean {near}?" if near else f"there are {', '.join(words)}"
+    raise FilterError(f"no {field} {found!r} - {hint}", at)
 
 
 def _example(field: str, fields: Fields[Any]) -> str:
-    examples = {"phase": "phase:failed", "finding": "finding:any"}
-    return examples.get(field) or (
-        f"{field}:>2h" if fields.is_time(field) else f"{field}:a" if fields.is_word(field) else f"{field}:>3"
-    )
+    if fields.is_word(field):
+        return f"{field}:{next(iter(fields.words(field)), ANY)}"
+    return f"{field}:>{'2h' if fields.is_time(field) else 3}"
 
 
 def _value_text(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
 import msgspec
 
-from console.model.fields.field import Field, Form
-from console.model.fields.node import FIELDS as FIELDS_OF_NODES
-from console.model.fields.node import NAMED
-from console.model.filter import Fields
-from console.model.row_list import Grouping
 from queries.read.reader import RANKS, Reader
 from queries.read.search import Sought, only, search, sought
 from queries.records.node import Hit, Hits, Node
-
-
-def _of_node(field: Field[Node]) -> Field[Hit]:
-    return Field(field.name, lambda hit, at: field.get(hit.node, at), field.form, field.about, field.searched)
-
-
-ENGINE: Final = _of_node(NAMED["engine"])
-LOCAL: Final = Field[Hit]("local", lambda hit, _: hit.node.id.partition("/")[2])
-MATCHED: Final = Field[Hit]("matched", lambda hit, _: hit.matched, Form.BEGINNING)
-FIELDS: Final[Fields[Hit]] = Fields((*map(_of_node, FIELDS_OF_NODES), MATCHED))
-GROUPINGS: Final[tuple[Grouping[Hit], ...]] = (
-    Grouping("node"),
-    Grouping("engine", lambda hit: (f"engine {hit.node.engine}", hit.node.engine)),
-    Grouping("kind", lambda hit: (f"kind {hit.node.engine} {hit.node.kind}", f"{hit.node.engine} {hit.node.kind}")),
-    Grouping("match", lambda hit: (f"matched {hit.matched}", hit.matched)),
-)
 
 
 class Finder:

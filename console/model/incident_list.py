@@ -1,91 +1,15 @@
-"""Incidents as rows of a list, and how each one develops. UI-free."""
+"""Development of incidents and of engines over time. UI-free."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, TypeVar
 
-from console.model.fields.field import Context, Field, Form
-from console.model.row_list import Grouping
-from queries.contract.server_spec import LABEL
-from queries.records.finding import Finding, Incident, ManySchemas
-from queries.records.node import Node, split_id
-from queries.records.record import Record
-
-T = TypeVar("T")
+from queries.records.finding import Incident, ManySchemas
 
 SPAN = 900.0  # seconds of the history that is kept
 SAMPLES = 60  # at most, for each incident or engine
-
-
-class Item(Record):
-    """A finding in its incident; ``explained``: it is a symptom, not the cause."""
-
-    incident: Incident
-    finding: Finding
-    explained: bool = False
-
-    @property
-    def key(self) -> str:
-        """Id of the item, independent of the items around it."""
-        return f"{self.incident.key} {self.finding.node_id} {self.finding.code}"
-
-    @property
-    def node_id(self) -> str | None:
-        """Id of the node that the finding is about; None for the server."""
-        return None if self.finding.node_id.startswith(f"{LABEL}/") else self.finding.node_id
-
-
-def items(incidents: Iterable[Incident]) -> list[Item]:
-    """Return the findings of all incidents, in the order of the incidents."""
-    return [
-        Item(incident=incident, finding=finding, explained=explained)
-        for incident in incidents
-        for explained, findings in ((False, incident.findings), (True, incident.explained))
-        for finding in findings
-    ]
-
-
-def fields(node: Callable[[str], Node | None]) -> tuple[Field[Item], ...]:
-    """Return what is known of a finding. ``node`` returns a node as last read."""
-
-    def of(get: Callable[[Node], T]) -> Callable[[Item, Context], T | None]:
-        def got(item: Item, context: Context) -> T | None:
-            found = node(item.finding.node_id)
-            return None if found is None else get(found)
-
-        return got
-
-    return (
-        Field("cause", lambda i, _: (i.incident.title, i.incident.sentence), Form.PART),
-        Field("incident", lambda i, _: i.incident.title, searched=True),
-        Field("title", lambda i, _: i.finding.title, searched=True),
-        Field("why", lambda i, _: i.finding.sentence, searched=True),
-        Field("id", lambda i, _: i.finding.node_id, searched=True),
-        Field("node", of(lambda node: node.title), searched=True),
-        Field("error", of(lambda node: node.error), searched=True),
-        Field("engine", lambda i, _: i.finding.engine, Form.BEGINNING),
-        Field("kind", lambda i, _: split_id(i.finding.node_id)[1], Form.BEGINNING),
-        Field("finding", lambda i, _: i.finding.code, Form.BEGINNING),
-        Field("action", lambda i, _: i.finding.action, Form.BEGINNING),
-        Field("phase", of(lambda node: node.phase), Form.BEGINNING),
-        Field("status", of(lambda node: node.status), Form.BEGINNING),
-        Field("owner", of(lambda node: node.owner), Form.PART),
-        Field("since", lambda i, _: i.finding.since, Form.AGE),
-        Field("severity", lambda i, _: i.finding.severity, Form.NUMBER),
-        Field("attempts", of(lambda node: node.attempts), Form.NUMBER),
-        Field("revision", of(lambda node: node.revision), Form.NUMBER),
-    )
-
-
-GROUPINGS: Final[tuple[Grouping[Item], ...]] = (
-    Grouping("cause", lambda item: (item.incident.key, item.incident)),
-    Grouping("engine", lambda item: (f"engine {item.finding.engine}", item.finding.engine)),
-    Grouping("finding", lambda item: (f"finding {item.finding.engine} {item.finding.code}", item.finding.title)),
-    Grouping("node"),
-)
 
 
 class Trend(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from console.model.fields.field import Context
+from console.model.fields.field import Context, Grouping
 from console.model.filter import Fields, Filter
 from console.model.order import Order
 
@@ -44,14 +44,6 @@ class Row(Generic[T]):
         return self.group is not None and len(self.records) > 1 and not self.heading
 
 
-@dataclass(frozen=True)
-class Grouping(Generic[T]):
-    """A way to group a list. ``group_of`` returns a key and what the group is about."""
-
-    title: str
-    group_of: Callable[[T], tuple[str, object]] | None = None
-
-
 class RowList(Generic[T]):
     """A list of records in their natural order, and how the operator wants to see it.
 
@@ -83,10 +75,10 @@ class RowList(Generic[T]):
 
     # what there is
 
-    def put(self, records: Sequence[T], now: float) -> None:
-        """Take the records as last read, in their natural order, at a server time."""
+    def put(self, records: Sequence[T], context: Context) -> None:
+        """Take the records as last read, in their natural order."""
         self._records = records
-        chosen, context = self.filter, Context(now=now)
+        chosen = self.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         if self.marks:
             self.marks &= {self.key(record) for record in records}

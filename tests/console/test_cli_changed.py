@@ -19,7 +19,7 @@ def test_the_list_has_engines_and_operators(eternaltwin_demo: str, tmp_path: Pat
     answer = unstick("changed", dsn=eternaltwin_demo, home=tmp_path)
     assert answer.code == 0
     heading, first, *others = answer.out.splitlines()
-    assert heading.split() == ["time", "engine", "change", "status", "title", "id", "by"]
+    assert heading.split() == ["time", "engine", "change", "status", "title", "id", "by", "role", "reason"]
     assert job["id"] in first
     assert "a test" in first
     assert "polled" in others[0]

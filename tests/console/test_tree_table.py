@@ -9,7 +9,6 @@ from typing import Any, Self
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
-from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
 from textual.pilot import Pilot
@@ -24,7 +23,7 @@ from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
 from console.tui.widgets.columns import layout, recorded
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Table
 from console.tui.widgets.tree_table import TreeTable
 from queries.records.node import Node, Phase
 
@@ -497,8 +496,8 @@ class ListApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        column = Column[str](title="text", width=0, cell=lambda item: Content(item))
-        self.table: Table[str] = Table([column], key=str)
+        column = Field[str]("text", lambda item, _: item, title="text")
+        self.table: Table[str] = Table([column], key=str, cell=lambda column, item: [(item, "")])
 
     def compose(self) -> ComposeResult:
         yield self.table

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.model.fields.field import Field, Form
+from console.model.fields.field import NOTHING, Field, Form, Grouping
 from console.model.filter import NODES, Fields, completion, parse
-from console.model.row_list import Grouping, Order, RowList
+from console.model.order import Order
+from console.model.row_list import RowList
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def things(*records: Thing) -> RowList[Thing]:
         (Grouping("color", lambda thing: (thing.color, thing.color.upper())), Grouping("thing")),
         lambda thing: not thing.symptom,
     )
-    found.put(records or THINGS, 0)
+    found.put(records or THINGS, NOTHING)
     return found
 
 
@@ -71,7 +72,7 @@ def test_an_unfolded_group_shows_its_records() -> None:
 def test_a_filter_leaves_groups_with_what_matches() -> None:
     rows = things()
     rows.filter = parse("size:>2 !a", FIELDS)
-    rows.put(THINGS, 0)
+    rows.put(THINGS, NOTHING)
     (row,) = rows.rows()
     assert (row.key, row.record, row.foldable) == ("red", THINGS[4], False)
     assert len(rows.records) == 5
@@ -106,9 +107,9 @@ def test_marks_stay_on_records_that_the_filter_hides_and_leave_with_them() -> No
     rows = things()
     rows.mark(rows.rows()[0])
     rows.filter = parse("b", FIELDS)
-    rows.put(THINGS, 0)
+    rows.put(THINGS, NOTHING)
     assert {thing.name for thing in rows.chosen(rows.rows()[0])} == {"a", "c"}
-    rows.put(THINGS[1:], 0)
+    rows.put(THINGS[1:], NOTHING)
     assert rows.marks == {"c"}
 
 
@@ -123,7 +124,7 @@ def test_without_marks_the_row_is_chosen() -> None:
 def test_mark_all_marks_what_matches() -> None:
     rows = things()
     rows.filter = parse("color:red", FIELDS)
-    rows.put(THINGS, 0)
+    rows.put(THINGS, NOTHING)
     rows.mark_all()
     assert rows.marks == {"a", "c"}
     rows.mark_all()
@@ -151,7 +152,7 @@ RECORDS = st.lists(
 def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str, reverse: bool, flat: bool) -> None:
     rows = things()
     rows.filter = parse(text, FIELDS)
-    rows.put(records, 0)
+    rows.put(records, NOTHING)
     if flat:
         rows.next_grouping()
     rows.order = Order("size", lambda row: row.records[0].size, reverse)

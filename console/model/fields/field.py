@@ -1,16 +1,23 @@
-"""Field of a record, for filters, columns, sorting and help. UI-free."""
+"""Field of a record: its column, filter, order, group, JSON and help. UI-free."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar
 
+from console.text import formatting
 from console.text.formatting import Align
+from console.text.spans import Spans
+from queries.records.finding import Incident
+from queries.records.node import Node
 from queries.records.record import Record
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+U = TypeVar("U")
 
 Cell = tuple[str, str]
 """Text and the name of its style (empty for none)."""
@@ -30,15 +37,51 @@ WORDS = (Form.BEGINNING, Form.PART)
 DURATIONS = (Form.AGE, Form.SECONDS)
 
 
+def _nothing(_: object) -> None:
+    return None
+
+
+def _no_text(_: object) -> str:
+    return ""
+
+
 class Context(Record):
     """Input of a value or a cell apart from the record."""
 
-    now: float = 0.0  # server time
+    now: float = 0.0  # server time; 0 where times are printed in full
     ascii: bool = False
     codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
+    node: Callable[[str], Node | None] = _nothing  # returns a node as last read, by its id
+    gone: Collection[str] = ()  # ids of nodes that no longer exist
+    trend: Callable[[Incident], str] = _no_text  # returns the sign of an incident's development
+    key: Callable[[str], str] = _no_text  # returns the key of an action, by its name
+    cells: int = 0  # width of the list
 
 
 NOTHING = Context()
+
+
+class Shown(Protocol[T_co]):
+    """Row of a list: one record, or those of a group."""
+
+    @property
+    def records(self) -> Sequence[T_co]: ...
+    @property
+    def record(self) -> T_co | None: ...
+    @property
+    def group(self) -> object: ...
+    @property
+    def above(self) -> str: ...
+    @property
+    def foldable(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Grouping(Generic[T]):
+    """A way to group a list. ``group_of`` returns a key and what the group is about."""
+
+    title: str
+    group_of: Callable[[T], tuple[str, object]] | None = None
 
 
 @dataclass(frozen=True)
@@ -46,44 +89,74 @@ class Field(Generic[T]):
     """Value that is known of a record.
 
     Args:
-        name: its name in filters and in the order of columns.
-        get: its value: a text, several texts, a number, seconds, or a time in seconds since 1970; None: not recorded.
+        name: its name in filters.
+        get: its place in the record and in the record's JSON, such as ``node.owner``, or a function that returns it: a
+            text, several texts, a number, seconds, or a time in seconds since 1970; None: not recorded.
         form: how a filter compares it; None: by a bare word only.
         about: one line for help.
         searched: True if a bare word is looked for in it.
-        column: column of nodes.sql on which the server can compare it.
-        title: heading of its column; "" without one.
-        width: of its column, in cells.
-        cell: its text and style.
-        parts: fields of the record whose change highlights the cell.
+        served: True if the server can compare it; ``get`` is then its column of nodes.sql.
+        words: the only texts that it can have, if they are few.
+        group: how a list is grouped by it.
+        title: heading of its column on the screen; "" without one.
+        printed: heading of its column in the text of a command; "" without one.
+        width: of its column, in cells; 0 in a list: the rest.
         align: of its column.
-        keep: on a narrow screen the column with the lowest is dropped first.
-        flex: share of the remaining width.
-        foreign: True if the text comes from the database and has to be escaped.
+        needs: cells of the narrowest list that has the column.
+        keep: the tree drops the column with the lowest first on a narrow screen.
+        flex: share of the remaining width in the tree.
         absolute: heading of a column of times, if they are not relative.
-        order: what the column is sorted by; default: the value.
+        style: of its text in a list and in a command.
+        spans: its text in a list and in a command, if that is not the value.
+        row: its text in a row of a list; default: what the records of the row have in common.
+        cell: its text and style in the tree.
+        parts: fields of the record whose change highlights the cell; default: that in ``get``.
+        foreign: True if the tree has to escape the text, which comes from the database.
+        order: what records are sorted by; default: the value.
+        row_order: what rows of a list are sorted by; default: what their records have in common.
     """
 
     name: str
-    get: Callable[[T, Context], Any]
+    get: str | Callable[[T, Context], Any]
     form: Form | None = None
     about: str = ""
     searched: bool = False
-    column: str = ""
+    served: bool = False
+    words: Collection[str] = ()
+    group: Grouping[T] | None = None
     title: str = ""
+    printed: str = ""
     width: int = 0
-    cell: Callable[[T, Context], Cell] | None = None
-    parts: frozenset[str] = frozenset()
     align: Align = "left"
+    needs: int = 0
     keep: int = 0
     flex: int = 0
-    foreign: bool = False
     absolute: str = ""
+    style: str = ""
+    spans: Callable[[T, Context], Spans] | None = None
+    row: Callable[[Shown[T], Context], Spans] | None = None
+    cell: Callable[[T, Context], Cell] | None = None
+    parts: frozenset[str] = frozenset()
+    foreign: bool = False
     order: Callable[[T, Context], Any] | None = None
+    row_order: Callable[[Shown[T], Context], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.json and not self.parts:
+            object.__setattr__(self, "parts", frozenset({self.json}))
+
+    @property
+    def json(self) -> str:
+        """Its place in the record's JSON, or "" if it is made of other values."""
+        return self.get if isinstance(self.get, str) else ""
+
+    def value(self, record: T, context: Context) -> Any:
+        """Return the value of a record."""
+        return _at(self.get)(record) if isinstance(self.get, str) else self.get(record, context)
 
     def texts(self, record: T, context: Context) -> list[str]:
         """Return the texts of a field with words."""
-        value = self.get(record, context)
+        value = self.value(record, context)
         if isinstance(value, str):
             return [value] if value else []
         if value is None:
@@ -91,11 +164,98 @@ class Field(Generic[T]):
         return [text for text in value if text]
 
     def render(self, record: T, context: Context) -> Cell:
-        """Return the text of the record's cell and its style."""
+        """Return the text of the record's cell in the tree, and its style."""
         if self.cell is not None:
             return self.cell(record, context)
         return " ".join(self.texts(record, context)), ""
 
+    def shown(self, record: T, context: Context) -> Spans:
+        """Return the text of the record's cell in a list and in a command."""
+        if self.spans is not None:
+            return self.spans(record, context)
+        if self.cell is not None and not (self.searched or self.form in WORDS):
+            return [(self.cell(record, context)[0], self.style)]
+        value = self.value(record, context)
+        if isinstance(value, int | float):
+            text = formatting.duration(value) if self.form is Form.SECONDS else f"{value:,}"
+            return [(moment(value, context) if self.form is Form.AGE else text, self.style)]
+        return [(" ".join(self.texts(record, context)), self.style)]
+
+    def shown_in(self, row: Shown[T], context: Context) -> Spans:
+        """Return the text of the row's cell in a list."""
+        if self.row is not None:
+            return self.row(row, context)
+        return common(self.shown(record, context) for record in row.records) or []
+
     def sorted_by(self, record: T, context: Context) -> Any:
-        """Return what a list is sorted by."""
-        return (self.order or self.get)(record, context)
+        """Return what records are sorted by."""
+        return self.value(record, context) if self.order is None else self.order(record, context)
+
+    def row_sorted_by(self, row: Shown[T], context: Context) -> Any:
+        """Return what the rows of a list are sorted by."""
+        if self.row_order is not None:
+            return self.row_order(row, context)
+        return common(self.sorted_by(record, context) for record in row.records)
+
+
+def common(values: Iterable[T]) -> T | None:
+    """Return the value that all have, or None."""
+    each = iter(values)
+    first = next(each, None)
+    return first if all(value == first for value in each) else None
+
+
+def by(title: str, label: Callable[[T], str]) -> Grouping[T]:
+    """Return the grouping by a text."""
+    return Grouping(title, lambda record: (f"{title} {label(record)}", label(record)))
+
+
+def moment(at: float, context: Context) -> str:
+    """Return a time in the past as a list shows it, or in full without a server time."""
+    return formatting.since(at, context.now) if context.now else formatting.instant(at)
+
+
+def groupings(fields: Iterable[Field[T]], *others: Grouping[T]) -> tuple[Grouping[T], ...]:
+    """Return the ways to group a list: ``others``, then by fields."""
+    return (*others, *(field.group for field in fields if field.group is not None))
+
+
+def within(
+    field: Field[T], place: str, inner: Callable[[U, Context], T | None] | None = None, **other: Any
+) -> Field[U]:
+    """Return a field as that of a record that contains, or leads to, this one.
+
+    Args:
+        field: the field, whose order, text and cell go with it.
+        place: the place of this record in the other one and in its JSON; "" if it is not part of it.
+        inner: returns this record; default: what is at ``place``.
+        other: what differs.
+    """
+    found = inner or (lambda record, _: _at(place)(record))
+
+    def through(function: Callable[[T, Context], Any] | None, nothing: Any = None) -> Any:
+        def call(record: U, context: Context) -> Any:
+            this = found(record, context)
+            return nothing if this is None or function is None else function(this, context)
+
+        return None if function is None else call
+
+    get = f"{place}.{field.json}" if place and field.json else through(field.value)
+    taken = {"spans": through(field.spans, []), "cell": through(field.cell, ("", "")), "order": through(field.order)}
+    bare: Any = replace(field, get=get, **taken, parts=frozenset(), group=None, row=None, row_order=None)
+    return replace(bare, **other)
+
+
+@cache
+def _at(place: str) -> Callable[[Any], Any]:
+    """Return the function that returns what is at a place of a record."""
+    names = place.split(".")
+
+    def read(record: Any) -> Any:
+        for name in names:
+            if record is None:
+                break
+            record = getattr(record, name)
+        return record
+
+    return read

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from console.model.fields.field import Cell, Context, Field, Form
 from console.text import formatting
-from queries.records.node import Node
+from console.text.spans import Spans
+from queries.records.node import Node, Phase
 
 Codes = Mapping[str, Collection[str]]
 """Codes of findings by node id, from the console's own samples. ``Node.findings`` has those of the database."""
@@ -16,6 +17,10 @@ Codes = Mapping[str, Collection[str]]
 def _status(node: Node, context: Context) -> Cell:
     word = node.phase if node.status is None else node.status
     return f"{formatting.glyph(node.phase, context.ascii)} {word}", f"phase-{node.phase}"
+
+
+def _phase(node: Node, context: Context) -> Spans:
+    return [(f"{formatting.glyph(node.phase, context.ascii)} {node.phase}", f"$phase-{node.phase}")]
 
 
 def _number(value: int | None) -> Cell:
@@ -64,165 +69,117 @@ def _ratio(node: Node) -> float | None:
 
 
 def _measured(
-    name: str,
-    get: Callable[[Node], Any],
-    form: Form,
-    about: str,
-    *,
-    cell: Callable[[Any], Cell],
-    title: str,
-    width: int,
-    keep: int,
+    name: str, form: Form, about: str, *, cell: Callable[[Any], Cell], title: str, width: int, keep: int
 ) -> Field[Node]:
     """Return the field of a number, sorted with the largest first."""
     return Field(
         name,
-        lambda node, _: get(node),
+        name,
         form,
         about,
         title=title,
+        printed=title,
         width=width,
-        cell=lambda node, _: cell(get(node)),
-        parts=frozenset({name}),
         align="right",
         keep=keep,
-        order=lambda node, _: _most_first(get(node)),
+        cell=lambda node, _: cell(getattr(node, name)),
+        order=lambda node, _: _most_first(getattr(node, name)),
     )
 
 
-def _timed(
-    name: str, get: Callable[[Node], float | None], about: str, *, column: str, absolute: str, keep: int
-) -> Field[Node]:
+def _timed(name: str, place: str, about: str, *, absolute: str, keep: int) -> Field[Node]:
     """Return the field of a time in the past, which is also a column of nodes.sql."""
     return Field(
         name,
-        lambda node, _: get(node),
+        place,
         Form.AGE,
         about,
-        column=column,
+        served=True,
         title=name,
+        printed=name,
         width=6,
-        cell=lambda node, context: _since(get(node), context),
-        parts=frozenset({column}),
         align="right",
         keep=keep,
         absolute=absolute,
+        cell=lambda node, context: _since(getattr(node, place), context),
     )
 
 
 FIELDS: Final[tuple[Field[Node], ...]] = (
     Field(
+        "phase",
+        "phase",
+        Form.BEGINNING,
+        "what the status means, in words of all engines",
+        words=tuple(Phase),
+        printed="phase",
+        spans=_phase,
+    ),
+    Field(
         "title",
-        lambda node, _: node.title,
+        "title",
         searched=True,
         title="task",
+        printed="title",
         width=24,
-        parts=frozenset({"title"}),
         flex=3,
         foreign=True,
         order=lambda node, _: node.title.casefold(),
     ),
     Field(
         "status",
-        lambda node, _: node.status,
+        "status",
         Form.BEGINNING,
         "the engine's own word for what the node does",
         searched=True,
-        column="status",
+        served=True,
         title="status",
+        printed="status",
         width=14,
+        keep=90,
         cell=_status,
         parts=frozenset({"status", "phase"}),
-        keep=90,
         foreign=True,
         order=lambda node, _: (node.phase, node.status or ""),
     ),
-    _measured(
-        "revision",
-        lambda node: node.revision,
-        Form.NUMBER,
-        "number of changes of the state",
-        cell=_number,
-        title="rev",
-        width=5,
-        keep=40,
-    ),
-    _measured("cpu", lambda node: node.cpu, Form.SECONDS, "CPU time", cell=_duration, title="cpu", width=6, keep=20),
-    _measured(
-        "poll",
-        lambda node: node.poll,
-        Form.SECONDS,
-        "time of its polls",
-        cell=_duration,
-        title="poll",
-        width=6,
-        keep=30,
-    ),
+    _measured("revision", Form.NUMBER, "number of changes of the state", cell=_number, title="rev", width=5, keep=40),
+    _measured("cpu", Form.SECONDS, "CPU time", cell=_duration, title="cpu", width=6, keep=20),
+    _measured("poll", Form.SECONDS, "time of its polls", cell=_duration, title="poll", width=6, keep=30),
     Field(
         "share",
         lambda node, _: _ratio(node),
         title="cpu %",
         width=6,
+        keep=10,
         cell=_share,
         parts=frozenset({"cpu", "poll"}),
-        keep=10,
         order=lambda node, _: _most_first(_ratio(node)),
     ),
-    _timed(
-        "age",
-        lambda node: node.created_at,
-        "time since it was created",
-        column="created_at",
-        absolute="created",
-        keep=50,
-    ),
-    _timed(
-        "idle",
-        lambda node: node.changed_at,
-        "time since its last change",
-        column="changed_at",
-        absolute="changed",
-        keep=60,
-    ),
-    Field(
-        "due",
-        lambda node, _: node.due_at,
-        title="due",
-        width=9,
-        cell=_due,
-        parts=frozenset({"due_at"}),
-        align="right",
-        keep=70,
-        absolute="due",
-    ),
+    _timed("age", "created_at", "time since it was created", absolute="created", keep=50),
+    _timed("idle", "changed_at", "time since its last change", absolute="changed", keep=60),
+    Field("due", "due_at", title="due", printed="due", width=9, align="right", keep=70, absolute="due", cell=_due),
     Field(
         "finding",
         _codes,
         Form.BEGINNING,
         "code of a problem that was found; any: has one",
         title="findings",
+        printed="findings",
         width=15,
-        cell=_findings,
-        parts=frozenset({"findings"}),
         keep=80,
         flex=1,
+        style="$warning",
+        cell=_findings,
+        parts=frozenset({"findings"}),
         foreign=True,
         order=lambda node, context: _codes(node, context) or None,
     ),
-    Field("phase", lambda node, _: node.phase, Form.BEGINNING, "what the status means, in words of all engines"),
-    Field("kind", lambda node, _: node.kind, Form.BEGINNING, "kind of node, such as job or task"),
-    Field("engine", lambda node, _: node.engine, Form.BEGINNING, "label of the engine"),
-    Field(
-        "owner",
-        lambda node, _: node.owner,
-        Form.PART,
-        "worker that has taken it; none: no worker has",
-        searched=True,
-        column="owner",
-    ),
-    Field("attempts", lambda node, _: node.attempts, Form.NUMBER, "number of tries", column="attempts"),
-    Field("error", lambda node, _: node.error, searched=True),
-    Field("id", lambda node, _: node.id, searched=True),
+    Field("kind", "kind", Form.BEGINNING, "kind of node, such as job or task"),
+    Field("engine", "engine", Form.BEGINNING, "label of the engine"),
+    Field("owner", "owner", Form.PART, "worker that has taken it; none: no worker has", searched=True, served=True),
+    Field("attempts", "attempts", Form.NUMBER, "number of tries", served=True),
+    Field("error", "error", searched=True),
+    Field("id", "id", searched=True, printed="id", style="$faint"),
 )
 COLUMNS: Final = tuple(field for field in FIELDS if field.title)
 NAMED: Final[Mapping[str, Field[Node]]] = {field.name: field for field in FIELDS}

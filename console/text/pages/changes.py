@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from console.text.pages.audit_entry import outcome, target, who
+from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
 from queries.records.change import Change, Changes
 from queries.text.safe_text import safe_text
@@ -25,11 +25,6 @@ def status(change: Change) -> Spans:
     style = f"$phase-{change.node.phase}" if change.node else ""
     before: Spans = [(safe_text(change.old), "$faint"), (" → ", "$faint")] if change.old else []
     return [*before, (safe_text(change.new or ""), style)]
-
-
-def author(change: Change) -> str:
-    """Return the operator of an action, and the reason."""
-    return f"{who(change.entry)}: {change.entry.reason}" if change.entry else ""
 
 
 def unsearched(answer: Changes) -> Iterator[str]:

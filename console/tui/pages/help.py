@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from console.model.fields.node import FIELDS
+from console.model.fields import audit_entry, change, dead_letter, hit, incident, node
+from console.model.fields.field import Field
 from console.text import formatting
 from console.text.arguments import arguments
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
@@ -34,7 +36,14 @@ FILTER = (
     ("!phase:done", "negated"),
 )
 
-FIELDS_ABOUT = [(f"{field.name}:", field.about) for field in FIELDS if field.form is not None]
+FILTERS: Mapping[str, Iterable[Field[Any]]] = {
+    "Filter of nodes": node.FIELDS,
+    "Filter of incidents": incident.FIELDS,
+    "Filter of dead letters": dead_letter.FIELDS,
+    "Filter of the audit log": audit_entry.FIELDS,
+    "Filter of changes": change.FIELDS,
+    "Filter of hits": hit.FIELDS,
+}
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
     ("‼3 !8 ·12", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below)"),
@@ -66,7 +75,10 @@ def help_page(
         lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
-    lines += [heading("Filter"), *pairs([*FILTER, *FIELDS_ABOUT], width), BLANK]
+    lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
+    for title, fields in FILTERS.items():
+        about = [(f"{field.name}:", field.about) for field in fields if field.form is not None]
+        lines += [heading(title), *pairs(about, width), BLANK]
     header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]

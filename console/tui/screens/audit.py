@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-
-from console.model import audit_list
-from console.model.row_list import Row, RowList
-from console.text import formatting
+from console.model.fields.audit_entry import FIELDS, GROUPINGS
+from console.model.filter import Fields
+from console.model.row_list import RowList
 from console.text.pages.action import audit_log_place
-from console.text.pages.audit_entry import outcome
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_run
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.cells import text_column
-from console.tui.widgets.table import Column
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log
 
@@ -43,20 +38,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         self._read = False
 
     def make_list(self) -> RowList[AuditLogEntry]:
-        return RowList(lambda entry: entry.id, audit_list.FIELDS, audit_list.GROUPINGS)
-
-    def columns(self) -> list[Column[Row[AuditLogEntry]]]:
-        return [
-            Column(
-                "when", formatting.time_width(9), self._when, value=lambda row: -max(entry.at for entry in row.records)
-            ),
-            text_column(audit_list.ACTION, 9, style="bold $accent"),
-            Column("outcome", 18, _outcome, value=lambda row: _outcome(row).plain),
-            text_column(audit_list.TARGET, 0),
-            text_column(audit_list.WHO, 18, 116),
-            text_column(audit_list.ENGINE, 14, 140),
-            text_column(audit_list.REASON, 24, 96),
-        ]
+        return RowList(lambda entry: entry.id, Fields(FIELDS), GROUPINGS)
 
     def _place(self) -> str:
         workspace = self.session.workspace
@@ -124,13 +106,3 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
         entries = self.list.chosen(self.row)
         return entry_choices(entries) if entries else []
-
-    def _when(self, row: Row[AuditLogEntry]) -> Content:
-        at = formatting.since(max(entry.at for entry in row.records), self.session.at)
-        return Content.assemble(self.fold_sign(row), (f"{row.group} " if row.foldable else at, "$faint"))
-
-
-def _outcome(row: Row[AuditLogEntry]) -> Content:
-    if row.record is None:
-        return Content.styled(f"{len(row.records)} entries", "bold")
-    return Content.assemble(*outcome(row.record))

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console.model import change_list
-from console.model.change_list import ChangeBoard
-from console.model.row_list import Row, RowList
-from console.text import formatting
+from console.model.change_list import SECONDS, ChangeBoard, key
+from console.model.fields.change import FIELDS, GROUPINGS
+from console.model.filter import Fields
+from console.model.row_list import RowList
 from console.text.pages import changes as pages
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.cells import common, text_column
-from console.tui.widgets.table import Column
 from console.tui.widgets.text_bar import TextBar
 from queries.records.change import Change
 from queries.records.node import Node
@@ -49,21 +47,11 @@ class ChangedScreen(ListScreen[Change]):
         self._board = ChangeBoard()
 
     def make_list(self) -> RowList[Change]:
-        return RowList(change_list.key, change_list.FIELDS, change_list.GROUPINGS)
+        return RowList(key, Fields(FIELDS), GROUPINGS)
 
     def body(self) -> Iterable[object]:
         yield from super().body()
         yield Unsearched(id="unsearched")
-
-    def columns(self) -> list[Column[Row[Change]]]:
-        return [
-            Column("when", formatting.time_width(10), self._when, value=lambda row: -max(c.at for c in row.records)),
-            text_column(change_list.ENGINE, 12, 110),
-            Column("change", 13, _what, value=common(_word)),
-            Column("status", 24, _status, value=common(lambda change: change.new or "")),
-            text_column(change_list.TITLE, 0),
-            text_column(change_list.WHO, 24, 150, title="by"),
-        ]
 
     def note(self) -> str:
         answer = self._board.answer
@@ -88,7 +76,7 @@ class ChangedScreen(ListScreen[Change]):
 
     async def load(self) -> None:
         if self.session.workspace is not None:
-            answer = await self.session.workspace.changed(change_list.SECONDS)
+            answer = await self.session.workspace.changed(SECONDS)
             self._board.refresh(answer)
             self.session.read(answer.at)
 
@@ -119,24 +107,3 @@ class ChangedScreen(ListScreen[Change]):
             self.app.push_screen(DetailScreen(record.node, self.MODE))
         else:
             self.say(f"{record.id} no longer exists.", "warn")
-
-    def _when(self, row: Row[Change]) -> Content:
-        at = formatting.since(max(change.at for change in row.records), self.session.at)
-        return Content.assemble(self.fold_sign(row), (f"{len(row.records)} changes" if row.foldable else at, "$faint"))
-
-
-def _word(change: Change) -> str:
-    return change.what
-
-
-def _what(row: Row[Change]) -> Content:
-    what = common(_word)(row) or ""
-    return Content.styled(safe_text(what), "bold $accent" if all(change.entry for change in row.records) else "")
-
-
-def _status(row: Row[Change]) -> Content:
-    """Return the status of a change; of several, the oldest and the newest one."""
-    first, last = min(row.records, key=lambda c: c.at), max(row.records, key=lambda c: c.at)
-    if row.record is not None or len({change.id for change in row.records}) > 1 or last.entry or first.entry:
-        return Content.assemble(*pages.status(row.record)) if row.record is not None else Content("")
-    return Content(safe_text(" → ".join(filter(None, dict.fromkeys((first.old or first.new, last.new))))))

@@ -8,14 +8,15 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
 
+from console.model.fields.field import NOTHING, Field
 from console.model.session import Session
 from console.text import export
+from console.text.spans import Spans
 from console.tui import clipboard, keymap
 from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Table
 from queries.actions import perform
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
@@ -28,6 +29,16 @@ class CopyChoice(Record):
 
     title: str
     text: str
+
+
+FIELDS: tuple[Field[CopyChoice], ...] = (
+    Field("what", "title", title="what", width=24),
+    Field("text", lambda choice, _: choice.text[:200].replace("\n", " "), title="text", style="$faint"),
+)
+
+
+def _cell(field: Field[CopyChoice], choice: CopyChoice) -> Spans:
+    return field.shown(choice, NOTHING)
 
 
 def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
@@ -92,13 +103,9 @@ class CopyScreen(Dialog[str]):
         return self.query_one("#choices", Table)
 
     def compose(self) -> ComposeResult:
-        columns: list[Column[CopyChoice]] = [
-            Column("what", 24, lambda choice: Content(safe_text(choice.title))),
-            Column("text", 0, lambda choice: Content.styled(safe_text(choice.text[:200].replace("\n", " ")), "$faint")),
-        ]
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.host.context)
-            yield Table[CopyChoice](columns, lambda choice: choice.title, id="choices", ascii=self.host.ascii)
+            yield Table[CopyChoice](FIELDS, lambda choice: choice.title, _cell, id="choices", ascii=self.host.ascii)
             yield text(self.hints(*keymap.COPY, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:

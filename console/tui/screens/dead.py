@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.content import Content
-
-from console.model.dead_letter_board import FIELDS, GROUPINGS, DeadLetterBoard, Item, fate, number
+from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
+from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
+from console.model.fields.field import Field
+from console.model.filter import Fields
 from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.pages.lines import wrapped
-from console.text.severity import band, marked, sign
+from console.text.severity import marked
 from console.text.spans import Spans, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -18,9 +19,8 @@ from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.table import Column
 from queries.records.dead_letter import DeadLetter, Group
-from queries.records.node import Node, split_id
+from queries.records.node import Node
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
@@ -49,16 +49,7 @@ class DeadScreen(ListScreen[Item]):
         self._filled = False
 
     def make_list(self) -> RowList[Item]:
-        return RowList(lambda item: item.key, FIELDS, GROUPINGS)
-
-    def columns(self) -> list[Column[Row[Item]]]:
-        return [
-            Column("error", 0, self._what, value=_error),
-            Column("count", 7, self._number, right=True, value=lambda row: -len(row.records)),
-            Column("first", formatting.time_width(6), self._first, 50, right=True, value=_first),
-            Column("last", formatting.time_width(6), self._last, 64, right=True, value=_last),
-            Column("current state", 38, self._fate, 104, value=_state),
-        ]
+        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS)
 
     # description of the page
 
@@ -141,68 +132,33 @@ class DeadScreen(ListScreen[Item]):
 
     # cells
 
-    def _what(self, row: Row[Item]) -> Content:
-        if isinstance(row.group, Section):
-            return self._engine(row.group.engine)
-        if row.group is None and row.record is not None:
-            dead_letter = row.record.dead_letter
-            _, _, key = split_id(dead_letter.node.id)
-            error = dead_letter.error or dead_letter.node.title
-            name = safe_text(key[-12:])  # ids generated in order differ at their ends
-            return Content.assemble("    " if row.above else "", name, "  ", (safe_text(error), "$faint"))
-        text = f"{sign(_severity(row), self.host.ascii)} {safe_text(_error(row))}"
-        return Content.assemble((self.fold_sign(row) or "  ", "$faint"), (text, f"bold {band(_severity(row)).ink}"))
+    def cell(self, field: Field[Item], row: Row[Item]) -> Spans:
+        """Return a cell.
 
-    def _engine(self, label: str) -> Content:
+        The row of an engine has a note and the number of its dead letters.
+        """
+        if not isinstance(row.group, Section):
+            return super().cell(field, row)
+        label = row.group.engine
         part = self._board.parts[label]
+        if field.name == "error":
+            return [(label, "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
+        if field.name == "count" and part.read:
+            return [(f"{len(part.dead_letters)}{'' if part.whole else '+'}", "bold $primary")]
+        return []
+
+    def _note(self, label: str, part: EngineDeadLetters) -> str:
         if part.error_text:
-            note = f"not read: {part.error_text}"
-        elif part.scan_required is not None:
-            note = f"not read: {part.scan_required.why}"
-        elif part.dead_letters or not part.read:
-            note = self._meaning(label) if part.read else "reading …"
-        else:
-            note = f"no dead letters; {self._meaning(label)}"
-        return Content.assemble((safe_text(label), "bold $primary"), "  ", (safe_text(note), "$faint"))
+            return f"not read: {part.error_text}"
+        if part.scan_required is not None:
+            return f"not read: {part.scan_required.why}"
+        if part.dead_letters or not part.read:
+            return self._meaning(label) if part.read else "reading …"
+        return f"no dead letters; {self._meaning(label)}"
 
     def _meaning(self, label: str) -> str:
         reader = self.session.engines.get(label)
         return reader.engine.spec.dead if reader else ""
-
-    def _number(self, row: Row[Item]) -> Content:
-        if isinstance(row.group, Section):
-            part = self._board.parts[row.group.engine]
-            found = f"{len(part.dead_letters)}{'' if part.whole else '+'}" if part.read else ""
-            return Content.styled(found, "bold $primary")
-        if row.group is None:
-            return Content("")
-        if isinstance(row.group, Group) and len(row.records) >= row.group.n:
-            return Content.styled(number(row.group), "bold")
-        return Content.styled(str(len(row.records)), "bold")
-
-    def _first(self, row: Row[Item]) -> Content:
-        return self._age(_first(row), row)
-
-    def _last(self, row: Row[Item]) -> Content:
-        return self._age(_last(row), row) if row.group is not None else Content("")
-
-    def _age(self, since: float | None, row: Row[Item]) -> Content:
-        if row.heading or (since is None and row.group is None):
-            return Content("")
-        return Content(formatting.since(since, self.session.at))
-
-    def _fate(self, row: Row[Item]) -> Content:
-        if row.heading:
-            return Content("")
-        if row.record is not None:
-            return _transition(row.record.dead_letter.was, row.record.dead_letter.is_now)
-        if not isinstance(row.group, Group) or not row.group.fates:
-            return Content("")
-        first, *rest = row.group.fates
-        more = f" +{sum(each.n for each in rest)}" if rest else ""
-        return Content.assemble(
-            (more.strip() + " " if more else "", "bold $accent"), _transition(first.was, first.is_now)
-        )
 
     # the lines below
 
@@ -210,9 +166,9 @@ class DeadScreen(ListScreen[Item]):
         if row.record is not None and not row.heading:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
-            return _of_group(row.group, _severity(row), width)
+            return _of_group(row.group, severity_of(row), width)
         if not isinstance(row.group, Section):
-            return wrapped(_error(row), width, "", 0)
+            return wrapped(error_of(row), width, "", 0)
         label = row.group.engine
         part = self._board.parts.get(label)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
@@ -255,42 +211,12 @@ def _engine(row: Row[Item]) -> str | None:
     return row.records[0].dead_letter.node.engine if row.records else None
 
 
-def _error(row: Row[Item]) -> str:
-    if isinstance(row.group, Group):
-        return row.group.fingerprint
-    return str(row.group) if row.group is not None else row.records[0].group.fingerprint
-
-
-def _severity(row: Row[Item]) -> int:
-    return max(record.dead_letter.severity for record in row.records)
-
-
-def _first(row: Row[Item]) -> float | None:
-    return min((r.dead_letter.since for r in row.records if r.dead_letter.since is not None), default=None)
-
-
-def _last(row: Row[Item]) -> float | None:
-    return max((r.dead_letter.since for r in row.records if r.dead_letter.since is not None), default=None)
-
-
-def _state(row: Row[Item]) -> str | None:
-    return row.records[0].dead_letter.is_now
-
-
 def _many(number: int, what: str, more: str) -> str:
     return f"{number}{more} {what}{'' if number == 1 and not more else 's'}"
 
 
-def _transition(was: str | None, is_now: str | None) -> Content:
-    """Return ``waiting → error``; a changed state is bold."""
-    now = safe_text(is_now or "")
-    if was is None or was == is_now:
-        return Content.assemble((f"still {now}" if was is not None else now, "$faint"))
-    return Content.assemble((safe_text(was), "$faint"), " → ", (now, "bold"))
-
-
-def _of_group(group: Group, severity: int, width: int) -> list[Spans]:
+def _of_group(group: Group, worst: int, width: int) -> list[Spans]:
     fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES]]
     more = [f"{sum(each.n for each in group.fates[FATES:])} others"] if len(group.fates) > FATES else []
-    head: Spans = [*marked(severity)[:1], (f"  {safe_text(group.fingerprint)}", "")]
+    head: Spans = [*marked(worst)[:1], (f"  {safe_text(group.fingerprint)}", "")]
     return wrap(head, width) + wrapped("; ".join(fates + more), width, "$faint", 0)

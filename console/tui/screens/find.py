@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from textual.content import Content
-
-from console.model import finder
+from console.model.fields.hit import FIELDS, GROUPINGS
+from console.model.filter import Fields
 from console.model.finder import Finder
 from console.model.history import Place
-from console.model.row_list import Row, RowList
-from console.text import formatting
+from console.model.row_list import RowList
 from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
 from console.text.spans import Spans
@@ -19,12 +17,9 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.cells import common, text_column
 from console.tui.widgets.preview import Preview
-from console.tui.widgets.table import Column
 from queries.db.errors import DatabaseError
 from queries.records.node import Hit, Node
-from queries.text.safe_text import safe_text
 
 
 class FindScreen(ListScreen[Hit]):
@@ -44,17 +39,7 @@ class FindScreen(ListScreen[Hit]):
         super().__init__()
 
     def make_list(self) -> RowList[Hit]:
-        return RowList(lambda hit: hit.node.id, finder.FIELDS, finder.GROUPINGS)
-
-    def columns(self) -> list[Column[Row[Hit]]]:
-        return [
-            Column("phase", 13, self._phase, value=common(lambda hit: hit.node.phase)),
-            Column("title", 0, self._title, value=common(lambda hit: hit.node.title)),
-            text_column(finder.MATCHED, 9, 60, style="$faint"),
-            Column("age", 6, self._age, 70, right=True, value=common(lambda hit: -(hit.node.created_at or 0.0))),
-            text_column(finder.ENGINE, 12, 50),
-            text_column(finder.LOCAL, 46, 120, title="id", style="$faint"),
-        ]
+        return RowList(lambda hit: hit.node.id, Fields(FIELDS), GROUPINGS)
 
     # description of the page
 
@@ -143,26 +128,6 @@ class FindScreen(ListScreen[Hit]):
         answers = list(found.answers.values())
         lines = pages.notes(found.wanted, answers, workspace.declined, found.waiting, larger="m")
         return [line for text in lines for line in wrapped(text, width, "$faint", 0)]
-
-    # cells
-
-    def _phase(self, row: Row[Hit]) -> Content:
-        if row.record is None or row.foldable:
-            return Content.styled(str(len(row.records)), "bold")
-        phase = row.record.node.phase
-        ink = f"$phase-{phase}"
-        return Content.assemble((formatting.glyph(phase, self.host.ascii), ink), " ", (phase.value, ink))
-
-    def _title(self, row: Row[Hit]) -> Content:
-        if row.foldable:
-            return Content.assemble((self.fold_sign(row), "$faint"), (safe_text(str(row.group)), "bold"))
-        return Content(safe_text(row.records[0].node.title))
-
-    def _age(self, row: Row[Hit]) -> Content:
-        if row.foldable:
-            return Content("")
-        created = row.records[0].node.created_at
-        return Content(formatting.since(created, self.session.at))
 
     # keys
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from console.model.fields.field import Context, Field
 from console.model.order import Order
 from console.text.spans import Spans
 from console.tui.screens.base import PageScreen
+from console.tui.widgets.columns import timed
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.row_view import RowView
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Table
 from queries.db.errors import DatabaseError
 from queries.records.node import Node
 
@@ -176,10 +179,6 @@ class ListScreen(FilterScreen, Generic[T]):
         """Return the model of the list."""
         raise NotImplementedError
 
-    def columns(self) -> list[Column[Row[T]]]:
-        """Return the columns of the table."""
-        raise NotImplementedError
-
     def records(self) -> Sequence[T]:
         """Return the records as last read, in their natural order."""
         raise NotImplementedError
@@ -208,6 +207,14 @@ class ListScreen(FilterScreen, Generic[T]):
         """Return the lines about a row."""
         raise NotImplementedError
 
+    def context(self) -> Context:
+        """Return what cells and filters need apart from the record."""
+        return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
+
+    def cell(self, field: Field[T], row: Row[T]) -> Spans:
+        """Return the text of a row's cell, without the fold sign."""
+        return field.shown_in(row, self.context())
+
     @property
     def filling(self) -> bool:
         """True while the first records come in: the cursor stays on the first row."""
@@ -230,8 +237,21 @@ class ListScreen(FilterScreen, Generic[T]):
     def make_table(self) -> Table[Row[T]]:
         """Return the table, for the page's body."""
         return Table[Any](
-            self.columns(), lambda row: row.key, id="list", ascii=self.host.ascii, marked=lambda row: row.marked
+            self.columns(),
+            lambda row: row.key,
+            self._cell,
+            id="list",
+            ascii=self.host.ascii,
+            marked=lambda row: row.marked,
         )
+
+    def columns(self) -> Sequence[Field[T]]:
+        """Return the columns of the table."""
+        return [timed(field) for field in self.list.fields.columns]
+
+    def _cell(self, field: Field[T], row: Row[T]) -> Spans:
+        sign = self.fold_sign(row) if field.name == self.list.fields.columns[0].name else ""
+        return [(sign, "$faint"), *self.cell(field, row)]
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
@@ -274,12 +294,10 @@ class ListScreen(FilterScreen, Generic[T]):
         finally:
             self._fetching = False
 
-    def times_changed(self) -> None:
-        self.table.put_columns(self.columns())
-
     def put_rows(self, *, filling: bool = False) -> list[Row[T]]:
         """Show the records as last read, and return the rows."""
-        self.list.put(self.records(), self.session.at)
+        self.list.put(self.records(), self.context())
+        self.table.put_columns(self.columns())
         rows = self.rows()
         self.table.put(rows, filling=filling)
         self.table.show_rows()
@@ -300,10 +318,10 @@ class ListScreen(FilterScreen, Generic[T]):
         self.action_open()
 
     def fold_sign(self, row: Row[T]) -> str:
-        """Return the sign before a group, or the indent of a row in one."""
+        """Return the sign before a group, or the indent of a row without one."""
         if row.foldable:
             return ("v " if row.open else "> ") if self.host.ascii else ("▾ " if row.open else "▸ ")
-        return "  " if row.above else ""
+        return "  " if row.above or (row.group is not None and not row.heading) else ""
 
     # description of the page
 
@@ -338,7 +356,7 @@ class ListScreen(FilterScreen, Generic[T]):
         return self.list.fields
 
     def values(self, field: str) -> Iterable[str]:
-        return self.list.fields.values(field, self.list.records)
+        return self.list.fields.values(field, self.list.records, self.context())
 
     def set_filter(self, filter: Filter | None) -> None:
         self.list.filter = filter
@@ -351,7 +369,14 @@ class ListScreen(FilterScreen, Generic[T]):
         return self.list.order
 
     def orders(self) -> Sequence[Order[Any]]:
-        return [Order(column.title, column.value) for column in self.table.columns if column.value is not None]
+        return [Order(column.title, partial(self._value, column)) for column in self.table.columns]
+
+    def _value(self, column: Field[T], row: Row[T]) -> Any:
+        """Return what a row is sorted by.
+
+        What is known of its nodes may be newer than the order.
+        """
+        return column.row_sorted_by(row, self.context())
 
     def set_order(self, order: Order[Any] | None) -> None:
         self.list.order = order

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from textual import on
 from textual.content import Content
 
-from console.model import incident_list
+from console.model.fields.field import Context, Field
+from console.model.fields.incident import (
+    FIELDS,
+    GROUPINGS,
+    Item,
+    action_of,
+    engine_of,
+    items,
+    sentence_of,
+    severity_of,
+)
 from console.model.filter import Fields
-from console.model.incident_list import Item, Trend
+from console.model.incident_list import Trend
 from console.model.row_list import Row, RowList
 from console.text import formatting
 from console.text.not_checked import by_reason
@@ -17,14 +28,13 @@ from console.text.pages import incidents as pages
 from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
 from console.text.pages.news import news
-from console.text.severity import band, marked, named, sign
+from console.text.severity import marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.cells import common
-from console.tui.widgets.table import Column, Table
+from console.tui.widgets.table import Table
 from console.tui.widgets.text_bar import TextBar
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
@@ -36,7 +46,6 @@ from queries.text.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
-LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and on a screen of at least `WIDE` cells
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
@@ -71,24 +80,22 @@ class StuckScreen(ListScreen[Item]):
     def make_list(self) -> RowList[Item]:
         return RowList(
             lambda item: item.key,
-            Fields(incident_list.fields(self._known.get)),
-            incident_list.GROUPINGS,
+            Fields(FIELDS),
+            GROUPINGS,
             lambda item: not item.explained,
         )
 
-    def columns(self) -> list[Column[Row[Item]]]:
-        return [
-            Column("incident", 0, self._title, value=_title),
-            Column("severity", 10, self._word, 130, value=lambda row: -_severity(row)),
-            Column("nodes", 26, self._named, 56, value=lambda row: -len(row.records)),
-            Column("phase", 11, self._phase, 130, value=self._phase_name),
-            Column(
-                "engine", LABEL_CELLS, self._engine, 120, value=_engine, useful=lambda: len(self.session.engines) > 1
-            ),
-            Column("since", formatting.time_width(6), self._since, right=True, value=_since),
-            Column("action", 13, self._action, 72, value=_action),
-            Column("why", 60, lambda row: Content.styled(safe_text(_sentence(row)), "$faint"), WIDE, value=_sentence),
-        ]
+    def columns(self) -> Sequence[Field[Item]]:
+        several = len(self.session.engines) > 1
+        return [column for column in super().columns() if several or column.name != "engine"]
+
+    def context(self) -> Context:
+        return msgspec.structs.replace(
+            super().context(), node=self._known.get, gone=self._gone, trend=self._trend, key=self._key
+        )
+
+    def _trend(self, incident: Incident) -> str:
+        return TRENDS[self.session.history.trend(incident)][self.host.ascii]
 
     def body(self) -> Iterable[object]:
         yield News(id="news")
@@ -98,7 +105,7 @@ class StuckScreen(ListScreen[Item]):
 
     def label(self) -> str | None:
         row = self.row
-        label = _engine(row) if row else None
+        label = engine_of(row) if row else None
         return label if label in self.session.engines else None
 
     def note(self) -> str:
@@ -125,7 +132,7 @@ class StuckScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         found = by_schemas(self.session.incidents)
         growing = {key for key, more in self.session.history.growth(found).items() if more > 0}
-        return incident_list.items(ordered(found, self.session.at, growing))
+        return items(ordered(found, self.session.at, growing))
 
     # reading
 
@@ -208,14 +215,14 @@ class StuckScreen(ListScreen[Item]):
 
     def suggested(self) -> str | None:
         row = self.row
-        return None if row is None or not row.records or row.records[0].explained else _action(row)
+        return None if row is None or not row.records or row.records[0].explained else action_of(row)
 
     # the lines below
 
     def lines(self, row: Row[Item], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
-        head: Spans = [*marked(_severity(row))[:1], ("  ", "")]
-        lines = self._to_do(row, width) + wrap([*head, (safe_text(_sentence(row)), "")], width)
+        head: Spans = [*marked(severity_of(row))[:1], ("  ", "")]
+        lines = self._to_do(row, width) + wrap([*head, (safe_text(sentence_of(row)), "")], width)
         if incident is not None:
             lines += wrapped(pages.symptoms(incident), width, "$faint", 0) if incident.symptoms else []
             lines += self._members(incident, width)
@@ -228,7 +235,7 @@ class StuckScreen(ListScreen[Item]):
 
     def _to_do(self, row: Row[Item], width: int) -> list[Spans]:
         """Return the action of a row, or what to do outside of unstick."""
-        incident, action = row.records[0].incident, _action(row)
+        incident, action = row.records[0].incident, action_of(row)
         if action is not None and not row.records[0].explained:
             finding = row.records[0].finding
             reader = self.session.engines.get(finding.engine)
@@ -261,76 +268,6 @@ class StuckScreen(ListScreen[Item]):
         if first is None or trend is Trend.NEW:
             return []
         return [plain(f"Seen for {formatting.age(self.session.at - first)}, {trend}", "$faint", 0)]
-
-    # cells
-
-    def _title(self, row: Row[Item]) -> Content:
-        of = f"{sign(_severity(row), self.host.ascii)} "
-        ink = band(_severity(row)).ink
-        if row.above:
-            return Content.assemble("  ", (of, f"bold {ink}"), (safe_text(_title(row)), ink))
-        about = row.group.about if isinstance(row.group, Incident) else ""
-        return Content.assemble(
-            (self.fold_sign(row) or "  ", "$faint"),
-            (of + safe_text(_title(row)), f"bold {ink}"),
-            f"  {safe_text(about)}" if about else "",
-        )
-
-    def _word(self, row: Row[Item]) -> Content:
-        return Content.styled(named(_severity(row)), band(_severity(row)).ink)
-
-    def _named(self, row: Row[Item]) -> Content:
-        one = row.record
-        if one is None and isinstance(row.group, Incident) and len(row.group.node_ids) == 1:
-            one = row.records[0]  # with its symptoms
-        if one is None:
-            return self._number(row)
-        finding = one.finding
-        node = self._known.get(finding.node_id)
-        if node is not None:
-            return Content(safe_text(node.title))
-        _, kind, key = split_id(finding.node_id)
-        return Content.styled(safe_text(f"{kind} {key}"), "$faint")
-
-    def _number(self, row: Row[Item]) -> Content:
-        incident = row.group
-        if not isinstance(incident, Incident):
-            return Content.styled(count_nodes(len({record.finding.node_id for record in row.records}), ()), "bold")
-        trend = TRENDS[self.session.history.trend(incident)][self.host.ascii]
-        whole = len(incident.findings) + len(incident.explained)
-        shown = f"{len(row.records)} of " if len(row.records) < whole else ""
-        known = [node.title for id_ in incident.node_ids[: pages.SHOWN] if (node := self._known.get(id_))]
-        titles = safe_text(known[0]) + (", …" if len(set(known)) > 1 else "") if known else ""
-        return Content.assemble(
-            (shown + pages.size(incident), "bold"), " ", (trend, "bold $warning"), (titles, "$faint")
-        )
-
-    def _phase(self, row: Row[Item]) -> Content:
-        finding = row.record.finding if row.record else None
-        node = self._known.get(finding.node_id) if finding else None
-        if node is None:
-            return Content.styled("gone" if finding and finding.node_id in self._gone else "", "$faint")
-        ink = f"$phase-{node.phase}"
-        return Content.assemble((formatting.glyph(node.phase, self.host.ascii), ink), " ", (node.phase.value, ink))
-
-    def _phase_name(self, row: Row[Item]) -> str:
-        node = self._known.get(row.record.finding.node_id) if row.record else None
-        return node.phase.value if node else ""
-
-    def _engine(self, row: Row[Item]) -> Content:
-        cells = LABEL_CELLS_WIDE if self.size.width >= WIDE else LABEL_CELLS
-        return Content.styled(formatting.engine_label(safe_text(_engine(row) or ""), cells, self.host.ascii), "$faint")
-
-    def _since(self, row: Row[Item]) -> Content:
-        return Content(formatting.since(_since(row), self.session.at))
-
-    def _action(self, row: Row[Item]) -> Content:
-        if row.record is not None and row.record.explained:
-            return Content("")  # its cause is to be removed instead
-        action = _action(row)
-        if action is None:
-            return Content.styled(formatting.NONE, "$faint")
-        return Content.assemble((self._key(action), "bold $accent"), " ", action)
 
     def _key(self, action: str) -> str:
         return next((key for key, names in self.host.action_keys.items() if action in names), "")
@@ -367,56 +304,3 @@ class StuckScreen(ListScreen[Item]):
         self._known.update({node.id: node for node in nodes})
         if nodes:
             self.app.push_screen(DetailScreen(nodes[0], self.MODE))
-
-
-def _title(row: Row[Item]) -> str:
-    if isinstance(row.group, Incident):
-        return row.group.title
-    return str(row.group) if row.group is not None else row.records[0].finding.title
-
-
-def _severity(row: Row[Item]) -> int:
-    """Return the severity of a row.
-
-    Of a finding below its incident that is its own, else that of the incident.
-    """
-    if isinstance(row.group, Incident):
-        return row.group.severity
-    return max(r.finding.severity if row.above else r.incident.severity for r in row.records)
-
-
-def _engine_of(item: Item) -> str:
-    return item.finding.engine
-
-
-def _action_of(item: Item) -> str | None:
-    return item.finding.action
-
-
-def _engine(row: Row[Item]) -> str | None:
-    if isinstance(row.group, Incident):
-        return row.group.engine
-    engine: str | None = common(_engine_of)(row)
-    return engine
-
-
-def _since(row: Row[Item]) -> float | None:
-    if isinstance(row.group, Incident):
-        return row.group.since
-    return min((r.finding.since for r in row.records if r.finding.since is not None), default=None)
-
-
-def _action(row: Row[Item]) -> str | None:
-    if isinstance(row.group, Incident):
-        return row.group.action
-    action: str | None = common(_action_of)(row)
-    return action
-
-
-def _sentence(row: Row[Item]) -> str:
-    if isinstance(row.group, Incident):
-        return row.group.sentence
-    if row.record is not None:
-        return row.record.finding.sentence
-    causes = dict.fromkeys(record.incident.title for record in row.records)
-    return ", ".join(causes)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from console.model.fields.field import Field
 from console.text import formatting
 from queries.records.node import Node
+
+T = TypeVar("T")
 
 GAP = 1
 GLYPH = 2  # cells of a phase's glyph, before a status
@@ -24,13 +27,13 @@ def recorded(
     empty = set(missing) - {"status"}  # a missing status is replaced by the phase
     long = max(map(formatting.width, statuses), default=0) + GLYPH
     return [
-        replace(column, flex=2) if column.name == "status" and long > column.width else _timed(column)
+        replace(column, flex=2) if column.name == "status" and long > column.width else timed(column)
         for column in columns
         if not column.parts & empty
     ]
 
 
-def _timed(column: Field[Node]) -> Field[Node]:
+def timed(column: Field[T]) -> Field[T]:
     """Return a column with the width for the chosen form of times."""
     return replace(column, width=formatting.time_width(column.width)) if column.absolute else column
 

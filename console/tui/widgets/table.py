@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from textual import events
 from textual.content import Content
@@ -15,32 +15,23 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style
 
+from console.model.fields.field import Field
 from console.text import formatting
+from console.text.spans import Spans
 from console.tui.widgets.row_view import RowView
+from queries.text.safe_text import safe_text
 
 T = TypeVar("T")
 
 NEAR_END = 20  # rows before the end at which more records are requested
 
 
-class Column(NamedTuple, Generic[T]):
-    """One column. A column is omitted if the table is narrower than ``needs`` cells.
-
-    A column is as wide as its widest cell if there is room, and never wider.
-    """
-
-    title: str
-    width: int  # in cells, if there is no room for more; 0 for the column that takes the rest
-    cell: Callable[[T], Content]
-    needs: int = 0
-    right: bool = False  # align right
-    spare: bool = False  # takes the rest if the column of width 0 is omitted
-    value: Callable[[T], Any] | None = None  # what the column is sorted by
-    useful: Callable[[], bool] | None = None  # False while the column has nothing to say
-
-
 class Table(RowView, Generic[T]):
-    """Rows of records. ``key`` returns the id of a record."""
+    """Rows of records.
+
+    ``key`` returns the id of a record, ``cell`` its cell in a column. A column is omitted if the table is narrower than
+    it ``needs``. It is as wide as its widest cell if there is room, and never wider.
+    """
 
     @dataclass
     class Highlighted(Message):
@@ -59,8 +50,9 @@ class Table(RowView, Generic[T]):
 
     def __init__(
         self,
-        columns: Sequence[Column[T]],
+        columns: Sequence[Field[Any]],
         key: Callable[[T], str],
+        cell: Callable[[Field[Any], T], Spans],
         id: str | None = None,
         *,
         ascii: bool = False,
@@ -74,6 +66,7 @@ class Table(RowView, Generic[T]):
         self._sorted: tuple[str, bool] | None = None
         self._columns = columns
         self._key = key
+        self._cell = cell
         self._items: Sequence[T] = ()
         self._positions: dict[str, int] = {}
         self._at = 0
@@ -99,15 +92,16 @@ class Table(RowView, Generic[T]):
         return None if position is None else self._items[position]
 
     @property
-    def columns(self) -> list[Column[T]]:
-        """The columns that are wide enough to be shown, and useful."""
+    def columns(self) -> list[Field[Any]]:
+        """The columns for which the table is wide enough."""
         return [column for column, _, _ in self._places(self.size.width)]
 
-    def put_columns(self, columns: Sequence[Column[T]]) -> None:
+    def put_columns(self, columns: Sequence[Field[Any]]) -> None:
         """Show other columns of the same records."""
-        self._columns = columns
-        self._widest.clear()
-        self.repaint()
+        if columns != self._columns:
+            self._columns = columns
+            self._widest.clear()
+            self.refresh()
 
     def around(self, rows: int = 50) -> Sequence[T]:
         """Return the records within this number of rows from the cursor."""
@@ -165,7 +159,7 @@ class Table(RowView, Generic[T]):
 
     def click_heading(self, event: events.Click) -> None:
         for column, start, room in self._places(self.size.width):
-            if column.value is not None and start <= event.x < start + room:
+            if start <= event.x < start + room:
                 self.post_message(self.Heading(column.title))
 
     def click_row(self, index: int, event: events.Click) -> None:
@@ -209,7 +203,7 @@ class Table(RowView, Generic[T]):
         before = dict(self._widest)
         for item in self._items[self.top_row : self.top_row + self.page_rows]:
             for column in self._columns:
-                cells = column.cell(item).cell_length
+                cells = self._content(column, item).cell_length
                 if cells > self._widest.get(column.title, 0):
                     self._widest[column.title] = cells
         return self._widest != before
@@ -227,26 +221,28 @@ class Table(RowView, Generic[T]):
         if index >= len(self._items):
             return Strip.blank(width, self.visual_style.rich_style)
         item = self._items[index]
-        cells = [column.cell(item) for column in self._columns]
+        cells = [self._content(column, item) for column in self._columns]
         mark = self._mark if self._marked is not None and self._marked(item) else ""
         if index == self._at:
             return self._strip(self._marker, mark, cells, width, self.get_visual_style("row-view--cursor"))
         return self._strip(" ", mark, cells, width, self.visual_style)
 
-    def _title(self, column: Column[T]) -> Content:
+    def _content(self, column: Field[Any], item: T) -> Content:
+        return Content.assemble(*((safe_text(text), style) for text, style in self._cell(column, item)))
+
+    def _title(self, column: Field[Any]) -> Content:
         if self._sorted is None or self._sorted[0] != column.title:
             return Content(column.title)
         return Content.assemble(column.title, (self._arrows[self._sorted[1]], "$accent"))
 
-    def _places(self, width: int) -> list[tuple[Column[T], int, int]]:
+    def _places(self, width: int) -> list[tuple[Field[Any], int, int]]:
         """Return the columns that are shown, each with its first cell and its width."""
-        shown = [c for c in self._columns if width >= c.needs and (c.useful is None or c.useful())]
-        spare = not any(column.width == 0 for column in shown)
+        shown = [column for column in self._columns if width >= column.needs]
         start = 1 + (self._marked is not None)
         room = width - 2 * (len(shown) - 1) - start - 1
         wanted = [max(self._widest.get(column.title, 0), formatting.width(column.title) + 1) for column in shown]
         widths = [min(column.width, cells) for column, cells in zip(shown, wanted, strict=True)]
-        rest = next((n for n, column in enumerate(shown) if column.width == 0 or (spare and column.spare)), None)
+        rest = next((n for n, column in enumerate(shown) if column.width == 0), None)
         if rest is not None:
             free = room - sum(widths) + widths[rest]
             widths[rest] = max(min(free, wanted[rest], max(room // 2, widths[rest])), 1)
@@ -269,7 +265,7 @@ class Table(RowView, Generic[T]):
             cell = by_column[id(column)]
             cell = _shortened(cell, room) if cell.cell_length > room else cell
             space = room - cell.cell_length
-            parts.append(cell.pad_left(space) if column.right else cell.pad_right(space))
+            parts.append(cell.pad_left(space) if column.align == "right" else cell.pad_right(space))
         marks = (mark or " ") if self._marked is not None else ""
         line = Content.assemble((marker, "bold $accent"), (marks, "bold $accent"), Content("  ").join(parts), " ")
         return Strip(line.render_segments(style)).adjust_cell_length(width, style.rich_style)

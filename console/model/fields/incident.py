@@ -1,0 +1,272 @@
+"""Fields of a finding in its incident. UI-free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from console.model.fields import node
+from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, common, groupings, moment, within
+from console.text import formatting
+from console.text.pages.incidents import SHOWN, size
+from console.text.severity import band, named, sign
+from console.text.spans import Spans
+from queries.actions.plan import count_nodes
+from queries.contract.server_spec import LABEL
+from queries.records.finding import Finding, Incident
+from queries.records.node import Node, split_id
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
+
+LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and in a list of at least `WIDE` cells
+
+
+class Item(Record):
+    """A finding in its incident; ``explained``: it is a symptom, not the cause."""
+
+    incident: Incident
+    finding: Finding
+    explained: bool = False
+
+    @property
+    def key(self) -> str:
+        """Id of the item, independent of the items around it."""
+        return f"{self.incident.key} {self.finding.node_id} {self.finding.code}"
+
+    @property
+    def node_id(self) -> str | None:
+        """Id of the node that the finding is about; None for the server."""
+        return None if self.finding.node_id.startswith(f"{LABEL}/") else self.finding.node_id
+
+
+def items(incidents: Iterable[Incident]) -> list[Item]:
+    """Return the findings of all incidents, in the order of the incidents."""
+    return [
+        Item(incident=incident, finding=finding, explained=explained)
+        for incident in incidents
+        for explained, findings in ((False, incident.findings), (True, incident.explained))
+        for finding in findings
+    ]
+
+
+def severity_of(row: Shown[Item]) -> int:
+    """Return the severity of a row.
+
+    Of a finding below its incident that is its own, else that of the incident.
+    """
+    if isinstance(row.group, Incident):
+        return row.group.severity
+    return max(item.finding.severity if row.above else item.incident.severity for item in row.records)
+
+
+def engine_of(row: Shown[Item]) -> str | None:
+    """Return the label that the findings of a row have in common."""
+    return row.group.engine if isinstance(row.group, Incident) else common(i.finding.engine for i in row.records)
+
+
+def action_of(row: Shown[Item]) -> str | None:
+    """Return the suggested action that the findings of a row have in common."""
+    return row.group.action if isinstance(row.group, Incident) else common(i.finding.action for i in row.records)
+
+
+def sentence_of(row: Shown[Item]) -> str:
+    """Return why a row is stuck."""
+    if isinstance(row.group, Incident):
+        return row.group.sentence
+    if row.record is not None:
+        return row.record.finding.sentence
+    return ", ".join(dict.fromkeys(item.incident.title for item in row.records))
+
+
+def _title(row: Shown[Item]) -> str:
+    if isinstance(row.group, Incident):
+        return row.group.title
+    return str(row.group) if row.group is not None else row.records[0].finding.title
+
+
+def _since(row: Shown[Item]) -> float | None:
+    if isinstance(row.group, Incident):
+        return row.group.since
+    return min((since for i in row.records if (since := i.finding.since) is not None), default=None)
+
+
+def _node_of(item: Item, context: Context) -> Node | None:
+    return context.node(item.finding.node_id)
+
+
+def _incident(row: Shown[Item], context: Context) -> Spans:
+    worst = severity_of(row)
+    text, ink = f"{sign(worst, context.ascii)} {_title(row)}", band(worst).ink
+    about = row.group.about if isinstance(row.group, Incident) else ""
+    return [(text, ink if row.above else f"bold {ink}"), (f"  {about}" if about else "", "")]
+
+
+def _nodes(row: Shown[Item], context: Context) -> Spans:
+    one = row.record
+    if one is None and isinstance(row.group, Incident) and len(row.group.node_ids) == 1:
+        one = row.records[0]  # with its symptoms
+    if one is None:
+        return _number(row, context)
+    found = _node_of(one, context)
+    if found is not None:
+        return [(found.title, "")]
+    _, kind, key = split_id(one.finding.node_id)
+    return [(f"{kind} {key}", "$faint")]
+
+
+def _number(row: Shown[Item], context: Context) -> Spans:
+    incident = row.group
+    if not isinstance(incident, Incident):
+        return [(count_nodes(len({item.finding.node_id for item in row.records}), ()), "bold")]
+    whole = len(incident.findings) + len(incident.explained)
+    shown = f"{len(row.records)} of " if len(row.records) < whole else ""
+    titles = [found.title for id_ in incident.node_ids[:SHOWN] if (found := context.node(id_))]
+    more = ", …" if len(set(titles)) > 1 else ""
+    return [
+        (shown + size(incident), "bold"),
+        (f" {context.trend(incident)}", "bold $warning"),
+        (titles[0] + more if titles else "", "$faint"),
+    ]
+
+
+def _phase(row: Shown[Item], context: Context) -> Spans:
+    if row.record is None:
+        return []
+    found = _node_of(row.record, context)
+    if found is not None:
+        return node.NAMED["phase"].shown(found, context)
+    return [("gone" if row.record.finding.node_id in context.gone else "", "$faint")]
+
+
+def _phase_name(row: Shown[Item], context: Context) -> str:
+    found = None if row.record is None else _node_of(row.record, context)
+    return "" if found is None else found.phase
+
+
+def _engine(row: Shown[Item], context: Context) -> Spans:
+    cells = LABEL_CELLS_WIDE if context.cells >= WIDE else LABEL_CELLS
+    return [(formatting.engine_label(safe_text(engine_of(row) or ""), cells, context.ascii), "$faint")]
+
+
+def _action(row: Shown[Item], context: Context) -> Spans:
+    if row.record is not None and row.record.explained:
+        return []  # its cause is to be removed instead
+    name = action_of(row)
+    if name is None:
+        return [(formatting.NONE, "$faint")]
+    return [(context.key(name), "bold $accent"), (f" {name}", "")]
+
+
+def _since_cell(row: Shown[Item], context: Context) -> Spans:
+    since = _since(row)
+    return [(formatting.NONE if since is None else moment(since, context), "")]
+
+
+def _of_node(name: str, **other: Any) -> Field[Item]:
+    return within(node.NAMED[name], "", _node_of, **{"title": "", "searched": False, **other})
+
+
+FIELDS: Final[tuple[Field[Item], ...]] = (
+    Field(
+        "cause",
+        lambda item, _: (item.incident.title, item.incident.sentence),
+        Form.PART,
+        "title or sentence of the incident",
+        group=Grouping("cause", lambda item: (item.incident.key, item.incident)),
+    ),
+    Field(
+        "incident",
+        "incident.title",
+        searched=True,
+        title="incident",
+        row=_incident,
+        row_order=lambda row, _: _title(row),
+    ),
+    Field(
+        "severity",
+        "finding.severity",
+        Form.NUMBER,
+        "1 (minor) to 9 (nothing makes progress)",
+        title="severity",
+        width=10,
+        needs=130,
+        row=lambda row, _: [(named(severity_of(row)), band(severity_of(row)).ink)],
+        row_order=lambda row, _: -severity_of(row),
+    ),
+    Field(
+        "node",
+        lambda item, context: found.title if (found := _node_of(item, context)) else None,
+        searched=True,
+        title="nodes",
+        width=26,
+        needs=56,
+        row=_nodes,
+        row_order=lambda row, _: -len(row.records),
+    ),
+    _of_node("phase", title="phase", width=11, needs=130, row=_phase, row_order=_phase_name),
+    Field(
+        "engine",
+        "finding.engine",
+        Form.BEGINNING,
+        "label of the engine",
+        group=by("engine", lambda item: item.finding.engine),
+        title="engine",
+        width=LABEL_CELLS,
+        needs=120,
+        row=_engine,
+        row_order=lambda row, _: engine_of(row),
+    ),
+    Field(
+        "since",
+        "finding.since",
+        Form.AGE,
+        "time for which it has been so",
+        title="since",
+        width=6,
+        align="right",
+        absolute="since",
+        row=_since_cell,
+        row_order=lambda row, _: _since(row),
+    ),
+    Field(
+        "action",
+        "finding.action",
+        Form.BEGINNING,
+        "the suggested action",
+        title="action",
+        width=13,
+        needs=72,
+        row=_action,
+        row_order=lambda row, _: action_of(row),
+    ),
+    Field(
+        "why",
+        "finding.sentence",
+        searched=True,
+        title="why",
+        width=60,
+        needs=WIDE,
+        row=lambda row, _: [(sentence_of(row), "$faint")],
+        row_order=lambda row, _: sentence_of(row),
+    ),
+    Field("title", "finding.title", searched=True),
+    Field("id", "finding.node_id", searched=True),
+    Field(
+        "finding",
+        "finding.code",
+        Form.BEGINNING,
+        "code of the problem",
+        group=Grouping(
+            "finding", lambda item: (f"finding {item.finding.engine} {item.finding.code}", item.finding.title)
+        ),
+    ),
+    Field(
+        "kind", lambda item, _: split_id(item.finding.node_id)[1], Form.BEGINNING, "kind of node, such as job or task"
+    ),
+    _of_node("error", searched=True),
+    _of_node("status"),
+    _of_node("owner"),
+    _of_node("attempts"),
+    _of_node("revision"),
+)
+GROUPINGS: Final = (*groupings(FIELDS), Grouping[Item]("node"))

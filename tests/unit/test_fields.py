@@ -1,0 +1,95 @@
+"""Fields of record types: what is stated once is read everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from console.cli import schema, tables
+from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
+from console.model.fields.field import Context, Field, Form, by, groupings, within
+from console.model.filter import Fields, parse
+from console.model.row_list import RowList
+from console.text import spans
+from queries.records.node import Hit, Match, Node, Phase
+from queries.records.record import Record
+
+TYPES: dict[str, tuple[Sequence[Field[Any]], dict[str, str], str]] = {
+    "node": (node.FIELDS, {"": "Node"}, "tree"),
+    "entry": (audit_entry.FIELDS, {"": "AuditLogEntry"}, "audit"),
+    "change": (change.FIELDS, {"": "Change"}, "changed"),
+    "hit": (hit.FIELDS, {"": "Hit"}, "find"),
+    "dead letter": (dead_letter.FIELDS, {"dead_letter": "DeadLetter"}, "dead"),
+    "incident": (incident.FIELDS, {"incident": "Incident", "finding": "Finding"}, "stuck"),
+    "run": (run.FIELDS, {"": "RunSummary"}, "runs"),
+}
+"""Fields of each record type, the records of its JSON by their place in an item, and the command that prints them."""
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_place_in_a_record_is_one_in_its_json(name: str) -> None:
+    fields, records, command = TYPES[name]
+    known = schema.schema([command])["$defs"]
+    for field in fields:
+        if field.json:
+            head, _, rest = field.json.partition(".")
+            record, place = (records[head], rest) if head in records else (records[""], field.json)
+            assert place in _places(known, record), f"{field.name} of {name}"
+
+
+def _places(known: dict[str, Any], record: str, depth: int = 2) -> Iterator[str]:
+    """Yield the places in a record of a JSON schema, ``depth`` records deep."""
+    for key, shape in known[record]["properties"].items():
+        yield key
+        for each in [shape, *shape.get("anyOf", ())]:
+            inner = each.get("$ref", "").rpartition("/")[2]
+            if depth > 1 and "properties" in known.get(inner, {}):
+                yield from (f"{key}.{place}" for place in _places(known, inner, depth - 1))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_field_has_one_name_and_help(name: str) -> None:
+    fields, _, _ = TYPES[name]
+    names = [field.name for field in fields]
+    assert len(names) == len(set(names))
+    for field in fields:
+        assert field.about or field.form is None, field.name
+
+
+class Thing(Record):
+    color: str
+    size: int | None = None
+
+
+THINGS = [Thing(color="red", size=2), Thing(color="blue"), Thing(color="red", size=9)]
+FIELDS: tuple[Field[Thing], ...] = (
+    Field("color", "color", Form.BEGINNING, "its color", group=by("color", lambda thing: thing.color), printed="color"),
+    Field("size", "size", Form.NUMBER, "its size", title="how large", printed="how large", align="right"),
+)
+
+
+def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
+    fields = Fields(FIELDS)
+    rows = RowList(lambda thing: f"{thing.color} {thing.size}", fields, groupings(FIELDS))
+    rows.filter = parse("size:>1", fields)
+    rows.put(THINGS, Context())
+    (row,) = rows.rows()
+    assert (row.group, row.records) == ("red", (THINGS[0], THINGS[2]))
+    (size,) = fields.columns
+    assert size.title == "how large"
+    assert size.row_sorted_by(row, Context()) is None, "the sizes differ"
+    assert size.shown_in(row, Context()) == []
+    lines = [spans.text(line) for line in tables.listed(FIELDS, THINGS)]
+    assert lines == ["color  how large", "red            2", "blue            ", "red            9"]
+
+
+def test_a_field_of_an_inner_record_is_one_of_the_outer() -> None:
+    found = Node(engine="e", id="e/task:1", kind="task", title="a", phase=Phase.HELD, version="", owner="worker 7")
+    owner = within(node.NAMED["owner"], "node")
+    assert owner.json == "node.owner"
+    assert owner.value(Hit(node=found, matched=Match.ID), Context()) == "worker 7"
+    nowhere: Field[Thing] = within(node.NAMED["phase"], "", lambda thing, context: context.node(thing.color))
+    assert (nowhere.json, nowhere.texts(THINGS[0], Context())) == ("", [])
+    assert nowhere.shown(THINGS[0], Context(node=lambda _: found))[0][0] == "◆ held"
