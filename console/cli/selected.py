@@ -152,7 +152,7 @@ async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> li
 
     Raises DatabaseError if not all of them could be read.
     """
-    kinds = {revival.kind for revival in reader.engine.spec.redrive.revivals}
+    kinds = {revival.kind for revival in reader.engine.spec.revivals}
     found = await select(reader, wanted, None, kinds)
     if limit is None:
         _complete(found.missing)

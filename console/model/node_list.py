@@ -344,7 +344,7 @@ class NodeList:
     def _set_leaves(self, nodes: Sequence[Node]) -> None:
         """Mark nodes as not expandable if their kind has no children."""
         reader = self._reader()
-        parents = {kind.name for kind in reader.engine.spec.kinds if kind.children} if reader else set()
+        parents = reader.engine.spec.parents if reader else frozenset()
         for node in nodes:
             if node.kind not in parents and self.forest.children(node.id) is None:
                 self.forest.set_children(node.id, (), complete=True)

@@ -70,7 +70,7 @@ class Walk:
         self.below: list[str] = []
         self._reader, self._note, self._levels, self._limit = reader, note, levels, limit
         self._allow_scan = allow_scan
-        self._with_children = {kind.name for kind in reader.engine.spec.kinds if kind.children}
+        self._with_children = reader.engine.spec.parents
         self._seen: set[str] = set()
 
     async def steps(self) -> AsyncGenerator[list[Row]]:

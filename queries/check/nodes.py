@@ -8,9 +8,8 @@ from itertools import pairwise
 from queries.check.report import Check, Notebook, first
 from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
-from queries.contract.defaults import ENDED
 from queries.contract.id_forms import why_malformed
-from queries.contract.phases import phases_of
+from queries.contract.phases import ENDED, phases_of
 from queries.contract.references import evidence_names
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement
@@ -39,7 +38,7 @@ async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, 
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += [each.node for each in (await reader.dead()).dead_letters]
     ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).found})).nodes
-    parents = {kind.name for kind in reader.engine.spec.kinds if kind.children}
+    parents = reader.engine.spec.parents
     while ahead and len(found) < most:
         node = ahead.pop(0)
         if node.id not in found:
@@ -257,9 +256,9 @@ async def _pages(read: Read, size: int, most: int) -> list[Node]:
 async def _check_children(
     reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = ROWS_ALONE, most: int = PARENTS
 ) -> None:
-    for kind in filter(lambda kind: kind.children, reader.engine.spec.kinds):
-        at = _of(reader, "children", kind.name)
-        of_kind = [node for node in nodes.values() if node.kind == kind.name]
+    for kind in sorted(reader.engine.spec.parents):
+        at = _of(reader, "children", kind)
+        of_kind = [node for node in nodes.values() if node.kind == kind]
         for node in of_kind[:most]:
 
             async def read(cursor: str | None, size: int, node: Node = node) -> Page:
@@ -270,7 +269,7 @@ async def _check_children(
                 if child.parent_id not in (None, node.id):
                     notes.fault(at, f"{of}{reader.local(child.id)} says that its parent is another node")
         if not of_kind:
-            notes.note(f"no {kind.name} in the rows, so its children were not read")
+            notes.note(f"no {kind} in the rows, so its children were not read")
 
 
 async def _check_lookups(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:

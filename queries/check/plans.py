@@ -14,8 +14,8 @@ from queries.check.actions import Tried
 from queries.check.lab import Lab
 from queries.check.report import Check, Notebook
 from queries.check.scripts import query, script
-from queries.contract.defaults import OF_EXPRESSION
 from queries.contract.engine import Engine
+from queries.contract.needs import OF_EXPRESSION
 from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement

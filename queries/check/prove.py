@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 
@@ -27,14 +28,14 @@ from queries.check.scripts import script
 from queries.check.undoing import check_undo
 from queries.contract.builtin import builtin, builtin_folder
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import Folder, read
+from queries.contract.folder import TOML, Folder, read
 from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
-from queries.contract.short_forms import EngineToml
+from queries.contract.spec import EngineSpec
 from queries.contract.sql_calls import engine_faults
 from queries.db.errors import DatabaseError
 from queries.files.statement import EngineFileError
-from queries.files.strict_toml import TomlFile
+from queries.files.strict_toml import TomlError, TomlFile
 from queries.read.reader import Reader
 from queries.records.fault import Fault
 from queries.records.node import Node
@@ -84,7 +85,10 @@ class Loaded:
     def toml(self) -> TomlFile:
         """The folder's ``engine.toml``, for faults."""
         assert self.folder is not None
-        return EngineToml(self.folder)
+        toml = TomlFile(self.folder.shown(TOML), self.folder.files.get(TOML, ""))
+        with contextlib.suppress(TomlError):
+            toml.decode(EngineSpec)
+        return toml
 
     def script(self, file: str) -> str:
         """Return the text of a script, or ""."""

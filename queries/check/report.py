@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement, locate
 from queries.files.strict_toml import TomlFile
-from queries.files.toml_lines import Path
+from queries.files.written import Path
 from queries.records.fault import Fault
 from queries.records.record import Record
 

@@ -10,13 +10,17 @@ import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from queries.contract.defaults import ENDED, dead_need, kind_of_file, need_of, status_need, statuses_of
+import msgspec
+
 from queries.contract.folder import TOML, Folder
-from queries.contract.short_forms import EngineToml
+from queries.contract.kinds import columns_of, kind_of_file
+from queries.contract.needs import dead_need, need_of, status_need
+from queries.contract.phases import ENDED, statuses_of
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
 from queries.files.statement import NAME, PARAMETERS, EngineFileError, SqlText
-from queries.files.toml_lines import Path as Setting
+from queries.files.strict_toml import TomlFile
+from queries.files.written import Path as Setting
 from queries.records.fault import Fault
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -61,7 +65,7 @@ class Derived(Record):
     faults: tuple[Fault, ...]
 
 
-def derived(folder: Folder, spec: EngineSpec, toml: EngineToml) -> Derived:
+def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> Derived:
     """Return the statements that follow from ``engine.toml`` and have no file."""
     writer = _Writer(folder, spec, toml)
     writer.write()
@@ -71,12 +75,13 @@ def derived(folder: Folder, spec: EngineSpec, toml: EngineToml) -> Derived:
 class _Writer:
     """Writer of the derived files of one folder. It collects faults."""
 
-    def __init__(self, folder: Folder, spec: EngineSpec, toml: EngineToml) -> None:
+    def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile) -> None:
         self.folder, self.spec, self.toml = folder, spec, toml
         self.files: dict[str, SqlText] = {}
         self.faults: list[Fault] = []
-        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(spec.kinds)}
-        self.tables = [(n, kind) for n, kind in enumerate(spec.kinds) if kind.table]
+        kinds = [msgspec.structs.replace(kind, columns=columns_of(spec, kind)) for kind in spec.kinds]
+        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(kinds)}
+        self.tables = [(n, kind) for n, kind in enumerate(kinds) if kind.table]
 
     def write(self) -> None:
         """Derive each file that is not there."""
@@ -86,7 +91,7 @@ class _Writer:
             return
         for n, kind in self.tables:
             self._of_kind(n, kind)
-        leaves = [k.name for k in self.spec.kinds if not k.children and not self._written("children", k.name)]
+        leaves = [kind for kind in self.kinds if kind not in self.spec.parents and not self._written("children", kind)]
         if leaves and (self._written("children") or any(file.startswith("children.") for file in self.files)):
             self._add("children.leaf.sql", ("kinds",), [filled("leaf", ("kinds",), {"kinds": " ".join(leaves)})])
         for name, write in (
@@ -213,7 +218,7 @@ class _Writer:
         below = kind.below or kind.name
         _, parent = self.kinds[below]
         type_ = self._type(parent, parent.key)
-        need = need_of(self.spec, kind.table, kind.parent)
+        need = need_of(self.spec.needs, kind.table, kind.parent)
         assert need is not None
         filter_ = f"{_of(kind.parent)} = substr(:parent, {len(below) + 2})::{type_}"
         header: Lines = [(f"-- kinds: {below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
@@ -355,10 +360,11 @@ class _Writer:
 
     def _finding_of_table(self, n: int, finding: FindingSpec) -> None:
         at: Setting = ("findings", n)
-        if finding.kind not in self.kinds or not self.kinds[finding.kind][1].table:
+        name = finding.kind or (next(iter(self.kinds)) if len(self.kinds) == 1 else "")
+        if name not in self.kinds or not self.kinds[name][1].table:
             self._fault(at, f"finding {finding.code}: `kind` must be a kind with a table, because it has `since`")
             return
-        k, kind = self.kinds[finding.kind]
+        k, kind = self.kinds[name]
         need = status_need(self.spec, kind)
         since = self._expression(kind, finding.since)
         utc = self._relation(kind).get(finding.since) == "timestamp"
@@ -537,9 +543,8 @@ class _Writer:
         """Return the condition that a node has one of these statuses or phases."""
         some = list(self._each_from(n, kind, words, path))
         column = self._status(kind)
-        whole = [
-            native for native, those in statuses_of(self.spec, words).items() if len(those) == self._phases(native)
-        ]
+        statuses = statuses_of(self.spec.statuses, words).items()
+        whole = [native for native, those in statuses if len(those) == self._phases(native)]
         if len(whole) == len(some) > 1:
             return f"{column} IN ({', '.join(map(literal, whole))})"
         return some[0] if len(some) == 1 else f"({' OR '.join(some)})" if some else "false"
@@ -554,7 +559,7 @@ class _Writer:
         for word in words:
             if word not in known:
                 self._fault(path, f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}")
-        for native, those in statuses_of(self.spec, words).items():
+        for native, those in statuses_of(self.spec.statuses, words).items():
             phases = ", ".join(f"'{s.phase}'" for s in those)
             some = len(those) < self._phases(native)
             phase = f" AND {self._phase(n, kind, native)} IN ({phases})" if some else ""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from queries.contract.defaults import completed, of_sections, of_statements, with_kinds, with_needs
+from queries.contract.actions import actions_of, with_effects
 from queries.contract.derive import Derived, derived
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
 from queries.contract.folder import CATALOG, TOML, Folder, read
+from queries.contract.kinds import recorded, with_kinds
+from queries.contract.needs import needs_of, with_needs
 from queries.contract.references import names_in_sql, reference_faults
-from queries.contract.short_forms import EngineToml
 from queries.contract.spec import Action, EngineSpec, Own
 from queries.contract.spec_faults import SHARED, ParsedFiles, key_of, setting, spec_faults
 from queries.files.statement import EngineFileError, Statement, parse_sections, parse_statement
@@ -67,22 +68,37 @@ def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]
     Raises BrokenEngineError.
     """
     faults: list[Fault] = []
-    toml = EngineToml(folder)
+    toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
     written = _spec(folder, toml, faults)
-    spec = completed(written) if written is not None else None
+    spec = msgspec.structs.replace(written, needs=needs_of(written)) if written is not None else None
     more = derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
     faults += more.faults
     files = _parsed_files(folder, more, spec, faults)
     if spec is not None:
-        spec = of_sections(spec, files.sections)
+        spec = msgspec.structs.replace(spec, actions=with_effects(spec, files.sections))
         faults += spec_faults(folder, toml, spec, files, derived=not more.faults)
         faults += reference_faults(toml, spec, files)
     if faults or spec is None or written is None:
         raise BrokenEngineError(name, *sorted(set(faults)))
-    return of_statements(spec, written.needs, files.statements), files, more
+    return _used(spec, written.needs, files.statements), files, more
 
 
-def _spec(folder: Folder, toml: EngineToml, faults: list[Fault]) -> EngineSpec | None:
+def _used(spec: EngineSpec, written: Collection[str], statements: Mapping[str, Statement]) -> EngineSpec:
+    """Return the spec with what is not recorded, and without needs that nothing uses.
+
+    A ``written`` need stays.
+    """
+    nodes = [statement for file, statement in statements.items() if file.startswith("nodes")]
+    used = {*written, *(need for statement in statements.values() for need in statement.needs)}
+    return msgspec.structs.replace(
+        spec,
+        kinds=tuple(recorded(kind, nodes) for kind in spec.kinds),
+        needs={name: need for name, need in spec.needs.items() if name in used},
+    )
+
+
+def _spec(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | None:
+    """Return what ``engine.toml`` says, with what follows from the names of files."""
     if TOML not in folder.files:
         faults.append(Fault(folder.shown(TOML), 1, 1, "the file is missing"))
         return None
@@ -91,7 +107,13 @@ def _spec(folder: Folder, toml: EngineToml, faults: list[Fault]) -> EngineSpec |
         if spec.own != Own():
             faults.append(folder.fault(TOML, f"own: what belongs to the engine is recorded in {CATALOG}", "[own"))
         facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
-        return msgspec.structs.replace(spec, own=own_objects(facts))
+        undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(folder.files) if file.startswith("undo/"))
+        return msgspec.structs.replace(
+            spec,
+            own=own_objects(facts),
+            undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
+            actions=actions_of(spec, folder.files),
+        )
     except TomlError as error:
         faults += error.faults
         return None

@@ -14,6 +14,7 @@ from queries.records.node import Count, Phase, Precision
 
 Row = Mapping[str, Any]
 Phases = Mapping[str, tuple[Phase, ...]]
+ENDED = (Phase.DONE, Phase.CANCELLED)
 _LEAST_SURE = (Precision.UNKNOWN, Precision.CAPPED, Precision.ESTIMATED, Precision.EXACT)
 
 
@@ -22,6 +23,18 @@ def phases_of(statuses: Iterable[Status]) -> Phases:
     found: dict[str, tuple[Phase, ...]] = {}
     for status in statuses:
         found[status.native] = tuple(dict.fromkeys((*found.get(status.native, ()), status.phase)))
+    return found
+
+
+def statuses_of(statuses: Iterable[Status], words: Iterable[str]) -> dict[str, tuple[Status, ...]]:
+    """Return the statuses that are, or have a phase that is, one of these words."""
+    found: dict[str, tuple[Status, ...]] = {}
+    every = tuple(statuses)
+    natives = {status.native for status in every}
+    for word in words:
+        for status in every:
+            if word == (status.native if word in natives else status.phase):
+                found[status.native] = (*found.get(status.native, ()), status)
     return found
 
 

@@ -89,9 +89,10 @@ def _unknown(
     ``shared``: known in parts, which serve several statements.
     """
     for name, offset in keys_of(statement, parameter):
-        fault = locate(statement, offset + 1, f"{name!r} is not {what}{did_you_mean(name, known)}")
-        if name not in (shared if "/parts/" in fault.file else known):
-            yield fault
+        if name not in known:
+            fault = locate(statement, offset + 1, f"{name!r} is not {what}{did_you_mean(name, known)}")
+            if "/parts/" not in fault.file or name not in shared:
+                yield fault
 
 
 def keys_of(statement: Statement, parameter: str) -> Iterator[tuple[str, int]]:

@@ -5,8 +5,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from queries.contract import forms
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase, split_id
@@ -28,7 +29,7 @@ class Recognise(Record, forbid_unknown_fields=True):
     """Structure that identifies the engine in a schema. A name alone never does."""
 
     # relation -> column -> base type; domains are resolved; ``a|b``: either type, ``*``: any
-    relations: dict[str, dict[str, str]]
+    relations: dict[str, Annotated[dict[str, str], forms.columns]]
     # relations, enums, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
     roles: dict[str, str] = {}
     enums: dict[str, tuple[str, ...]] = {}
@@ -83,7 +84,7 @@ class Kind(Record, forbid_unknown_fields=True):
     """
 
     name: str
-    title: str
+    title: str  # default: the name
     table: str = ""
     key: str = "id"  # column: its primary key
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
@@ -93,7 +94,7 @@ class Kind(Record, forbid_unknown_fields=True):
     columns: dict[str, str] = {}  # of its nodes, as SQL
     dead: DeadLetters | None = None
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
-    children: bool = False
+    children: bool = False  # in addition to kinds that are the ``parent`` of another
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself
     not_recorded: tuple[str, ...] = ()
@@ -146,7 +147,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """
 
     code: str
-    title: str
+    title: str  # default: the code
     sentence: str
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
     proof: Proof = Proof.VERIFIED
@@ -157,7 +158,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
     stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
-    explains: tuple[Explains, ...] = ()
+    explains: Annotated[tuple[Explains, ...], forms.explains] = ()
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
     instead: str = ""  # action that is suggested if ``action`` refuses the nodes
@@ -194,8 +195,8 @@ class Worker(Record, forbid_unknown_fields=True):
     """
 
     title: str
-    privileges: tuple[str, ...]
-    queues: tuple[str, ...] = ()
+    privileges: Annotated[tuple[str, ...], forms.grants]
+    queues: Annotated[tuple[str, ...], forms.grants] = ()
     sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[str, ...] = ()
@@ -256,6 +257,24 @@ class Refusal(Record, forbid_unknown_fields=True):
     for_now: str = "false"
 
 
+# Keys of the actions that many engines have. An action never means two things, and neither does its key.
+KEYS = {
+    "wake": "W",
+    "release": "L",
+    "retry": "T",
+    "restart": "R",
+    "cancel": "C",
+    "pause": "P",
+    "resume": "U",
+    "edit": "J",
+    "delete": "D",
+    "send": "M",
+    "skip": "K",
+    "run_now": "N",
+    "mark_failed": "X",
+    "abort": "A",
+}
+KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 
 
@@ -267,23 +286,23 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """
 
     name: str
-    key: str
-    title: str
-    kinds: tuple[str, ...]
+    key: str = KEY_OF_NAME
+    title: str = ""  # default: the name, or what other actions of the name have
+    kinds: tuple[str, ...] = ()  # default: the only kind, or those of other actions of the name
     support: Support = Support.NATIVE  # emulated if there is a ``why``
     from_: tuple[str, ...] = ()
     set: dict[str, str] = {}  # SQL by column, with thresholds and arguments as ``:name``
     delete: bool = False
     otherwise: str = "it is {status}"  # why nodes that are not in ``from`` are refused
     refuse: tuple[Refusal, ...] = ()
-    effect: str = ""
+    effect: str = ""  # default: what ``set`` or ``delete`` does
     next: str = ""  # what the engine does afterwards
     why: str = ""
     # Of an external action: what to run, by the place where it is run; ``{key}`` is that of the node
     command: dict[str, str] = {}
-    file: str = ""
-    phases: tuple[Phase, ...] = ()
-    risk: Risk = Risk.MEDIUM
+    file: str = ""  # default: NAME_KIND, if there is such a file, or the name
+    phases: tuple[Phase, ...] = ()  # default: those of ``from``
+    risk: Risk = Risk.MEDIUM  # high if the confirmation is typed
     proof: Proof = Proof.VERIFIED
     fences: bool = False  # the engine discards what an owner that lives does afterwards
     guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
@@ -299,7 +318,8 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
     # Nodes share no rows that it locks or changes: chunks may run in parallel, and the server may compare their rows.
     independent: bool = False
-    arguments: tuple[Argument, ...] = ()  # in addition to the engine's ``arguments`` that its statements name
+    # In addition to the engine's ``arguments`` that its statements name
+    arguments: Annotated[tuple[Argument, ...], forms.argument_list] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
@@ -358,7 +378,7 @@ class Option(Record, forbid_unknown_fields=True):
     """
 
     title: str
-    type: str = "choice"  # choice, text, map
+    type: str = "choice"  # choice, text, map; a map if the default is a table
     choices: tuple[str, ...] = ()
     default: str | dict[str, str] = ""
     view: bool = False
@@ -391,10 +411,7 @@ class Revival(Record, forbid_unknown_fields=True):
 
 
 class RedriveSpec(Record, forbid_unknown_fields=True):
-    """Actions that revive dead letters: by default ``retry``.
-
-    ``why``: why there are no such actions.
-    """
+    """Actions that revive dead letters, or why there are none."""
 
     revivals: tuple[Revival, ...] = ()
     why: str = ""
@@ -406,21 +423,25 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     title: str
     about: str
     recognise: Recognise
-    kinds: tuple[Kind, ...]
+    kinds: Annotated[tuple[Annotated[Kind, forms.titled("name")], ...], forms.named("name")]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     declines: tuple[Decline, ...] = ()
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path
     needs: dict[str, Need] = {}
-    statuses: tuple[Status, ...] = ()
+    statuses: Annotated[tuple[Status, ...], forms.named("native", text=forms.status)] = ()
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
-    options: dict[str, Option] = {}
-    findings: tuple[FindingSpec, ...] = ()
-    actions: tuple[Action, ...] = ()
-    arguments: dict[str, Argument] = {}  # by name, each for the actions whose statements name it
-    workers: tuple[Worker, ...] = ()
+    options: dict[str, Annotated[Option, forms.option]] = {}
+    findings: Annotated[
+        tuple[Annotated[FindingSpec, forms.sentences, forms.titled("code")], ...], forms.named("code", each=True)
+    ] = ()
+    actions: Annotated[tuple[Annotated[Action, forms.action], ...], forms.named("name", each=True)] = ()
+    keys: dict[str, str] = {}  # of actions that have another key than in other engines, or none there -> name
+    # By name, each for the actions whose statements name it
+    arguments: Annotated[dict[str, Argument], forms.arguments] = {}
+    workers: Annotated[tuple[Worker, ...], forms.named("title", each=True)] = ()
     own: Own = Own()
     # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in
     # addition, by triggers, cascades and functions
@@ -428,3 +449,17 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     undo: UndoSpec = UndoSpec()
     redrive: RedriveSpec = RedriveSpec()
     flow: Flow | None = None  # else work per minute is not recorded
+
+    @property
+    def parents(self) -> frozenset[str]:
+        """Kinds whose nodes may have children."""
+        below = (kind.below or kind.name for kind in self.kinds if kind.parent)
+        return frozenset((*below, *(kind.name for kind in self.kinds if kind.children)))
+
+    @property
+    def revivals(self) -> tuple[Revival, ...]:
+        """Actions that revive dead letters: ``retry`` by default."""
+        if self.redrive.revivals or self.redrive.why:
+            return self.redrive.revivals
+        kinds = dict.fromkeys(kind for a in self.actions if a.name == "retry" and a.writes for kind in a.kinds)
+        return tuple(Revival(kind=kind, action="retry") for kind in kinds)

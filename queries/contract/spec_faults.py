@@ -12,7 +12,7 @@ from typing import Any
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
-from queries.contract.spec import Action, EngineSpec
+from queries.contract.spec import KEYS, Action, EngineSpec
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.records.action import Undo
@@ -70,6 +70,7 @@ def spec_faults(
     present = files.keys | set(map(key_of, folder.files))
     for rule in (
         _name_faults(spec),
+        _key_faults(spec),
         _role_faults(spec),
         _recognise_faults(spec),
         _need_faults(spec),
@@ -104,7 +105,7 @@ def setting(value: Any) -> Any:
 
 def _missing_files(folder: Folder, spec: EngineSpec, files: ParsedFiles, present: Collection[str]) -> Iterator[Fault]:
     for name in REQUIRED:
-        if name not in present and (name != "children" or any(kind.children for kind in spec.kinds)):
+        if name not in present and (name != "children" or spec.parents):
             yield folder.fault(f"{name}.sql", "the file is missing")
     scripts = {action.script for action in spec.actions if action.writes}
     for file in (*(f"actions/{s}.sql" for s in sorted(scripts)), *(f"undo/{t}.sql" for t in spec.undo.append_only)):
@@ -116,7 +117,7 @@ def _missing_children(spec: EngineSpec, files: ParsedFiles) -> Iterator[SpecFaul
     """Yield kinds with children for which no statement reads them."""
     variants = [statement for file, statement in files.statements.items() if key_of(file) == "children"]
     for n, kind in enumerate(spec.kinds):
-        if kind.children and variants and not any(statement.is_for(kind.name) for statement in variants):
+        if kind.name in spec.parents and variants and not any(statement.is_for(kind.name) for statement in variants):
             yield ("kinds", n, "children"), f"kind {kind.name}: no children.sql is for it (-- kinds: {kind.name})"
 
 
@@ -184,6 +185,21 @@ def _name_faults(spec: EngineSpec) -> Iterator[SpecFault]:
         for n, word in enumerate(words):
             if not re.fullmatch(NAME, word):
                 yield (field, n, setting), f"{field}: the {setting} {word!r} must match {NAME}"
+
+
+def _key_faults(spec: EngineSpec) -> Iterator[SpecFault]:
+    """Yield keys that are no keys of actions, or that change nothing."""
+    names, last = [action.name for action in spec.actions], {name: key for key, name in spec.keys.items()}
+    for key, name in spec.keys.items():
+        at = ("keys", key)
+        if not re.fullmatch("[A-Z]", key):
+            yield at, f"keys.{key} is not an upper-case letter"
+        elif name not in names:
+            yield at, f"keys.{key} names {name!r}, which is not an action{did_you_mean(name, names)}"
+        elif key == KEYS.get(name):
+            yield at, f"keys.{key} is the key of {name} without this setting"
+        elif key != last[name]:
+            yield at, f"keys.{key} is a second key of {name}; the other one is {last[name]}"
 
 
 def _role_faults(spec: EngineSpec) -> Iterator[SpecFault]:
@@ -254,6 +270,8 @@ def _action_faults(spec: EngineSpec) -> Iterator[SpecFault]:
     for n, action in enumerate(spec.actions):
         if not re.fullmatch(r"[A-Z]?", action.key):
             yield ("actions", n, "key"), f"action {action.name}: the key {action.key!r} is not an upper-case letter"
+        if not action.kinds:
+            yield ("actions", n), f"action {action.name}: `kinds` is required"
         for kind in sorted(set(action.kinds) - kinds):
             yield ("actions", n, "kinds"), f"action {action.name}: there is no node kind {kind!r}"
         for need in sorted(set(action.needs) - set(spec.needs)):

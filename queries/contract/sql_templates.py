@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from queries.contract.folder import TEMPLATES
-from queries.files.toml_lines import Path as Setting
+from queries.files.written import Path as Setting
 
 Lines = list[tuple[str, Setting]]
 Filled = dict[str, str | tuple[str, Setting] | Lines]

@@ -6,17 +6,19 @@ unknown setting or a wrong type is an error, never a guess.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import re
 import types
 import typing
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from queries.files import toml_lines
-from queries.files.toml_lines import Path
+from queries.files.written import Form, FormError, Path, Written
 from queries.records.fault import Fault
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -54,22 +56,16 @@ class TomlFile:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._text = text
+        self._places: dict[Path, Path] = {}
 
     def decode(self, kind: type[T]) -> T:
         """Return the file's tables as a record of type ``kind``. Raises TomlError."""
-        table, problems = self.table()
-        faults = list(problems.items())
-        try:
-            decoded = msgspec.convert(table, kind, strict=True)
-        except msgspec.ValidationError as error:
-            faults += dict.fromkeys(_faults(table, kind, (), str(error)))
-        if faults:
-            raise TomlError(*(self.fault(path, f"{self.setting(path)} {problem}") for path, problem in faults))
-        return decoded
-
-    def table(self) -> tuple[dict[str, Any], dict[Path, str]]:
-        """Return the file's tables, and faults of settings by path. Raises TomlError."""
-        return self._parse(), {}
+        decoder = _Decoder()
+        self._places = decoder.places
+        record: T = decoder.decoded(kind, Written(self._parse(), ()), ())
+        if decoder.faults:
+            raise TomlError(*(self.fault(path, f"{self.setting(path)} {problem}") for path, problem in decoder.faults))
+        return record
 
     def error(self, path: Path, problem: str) -> TomlError:
         """Return the error that the setting at ``path`` has this problem.
@@ -97,8 +93,9 @@ class TomlFile:
         return toml_lines.line_of(toml_lines.lines(self._text), self.source(path))
 
     def source(self, path: Path) -> Path:
-        """Return the path at which a setting is written."""
-        return path
+        """Return the path at which a decoded setting is written."""
+        known = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self._places), ())
+        return (*self._places.get(known, ()), *path[len(known) :])
 
     def _parse(self) -> dict[str, Any]:
         import tomllib  # slow to import, and not needed while the engines are in the cache
@@ -116,28 +113,57 @@ class TomlFile:
             raise TomlError(self._fault_at(line, column, f"it is not valid TOML: {reason}")) from None
 
 
-def _faults(value: object, kind: Any, path: Path, message: str) -> Iterator[tuple[Path, str]]:
-    """Yield the paths of the innermost wrong settings, and what is wrong with each.
+class _Decoder:
+    """Decoder of one file.
 
-    msgspec's own path has no keys of tables (``$.contexts[...]``), so each part is converted again by itself.
+    It notes where each setting is written, and collects faults. msgspec alone would report the first fault, with a path
+    that has no keys of tables (``$.contexts[...]``).
     """
-    inside = False
-    for step, part, part_kind in _parts(value, kind):
-        if part_kind is None:
-            inside = True
-            yield (*path, step), f"is not a setting{did_you_mean(str(step), _fields(kind))}"
-            continue
+
+    def __init__(self) -> None:
+        self.places: dict[Path, Path] = {}
+        self.faults: list[tuple[Path, str]] = []
+
+    def decoded(self, kind: Any, written: Written, path: Path) -> Any:
+        """Return a value as this type. With faults, the result is not used."""
+        self.places[path] = written.at
+        kind, forms = _forms(kind)
+        for form in forms:
+            try:
+                written = form(written)
+            except FormError as error:
+                self.faults.append(((*path, error.setting) if error.setting else path, str(error)))
+                if not error.setting:
+                    return None
+        if not _has_forms(kind):
+            with contextlib.suppress(msgspec.ValidationError):  # at once, a tenth of the time
+                return msgspec.convert(written.value, kind, strict=True)
+        value = written.value
+        kind, origin, parts = _alternative(kind, of_table=isinstance(value, dict), of_list=isinstance(value, list))
+        if isinstance(value, dict) and origin is None and _is_record(kind):
+            return self._record(kind, written.table(), path)
+        if isinstance(value, dict) and origin is dict:
+            return {name: self.decoded(parts[1], part, (*path, name)) for name, part in written.table().items()}
+        if isinstance(value, list) and origin in (list, tuple):
+            return origin(self.decoded(parts[0], part, (*path, n)) for n, part in enumerate(written.items()))
         try:
-            msgspec.convert(part, part_kind, strict=True)
+            return msgspec.convert(value, kind, strict=True)
         except msgspec.ValidationError as error:
-            inside = True
-            yield from _faults(part, part_kind, (*path, step), str(error))
-    required = _required(kind) if isinstance(value, dict) else ()
-    missing = [name for name in required if name not in value]  # type: ignore[operator]
-    for name in missing:
-        yield path, f"needs the setting {quoted(name)}"
-    if not (inside or missing):
-        yield path, _wrong(kind, message)
+            self.faults.append((path, _wrong(kind, str(error))))
+            return None
+
+    def _record(self, kind: Any, table: Mapping[str, Written], path: Path) -> Any:
+        fields, values = _fields(kind), dict[str, Any]()
+        for name, part in table.items():
+            if name in fields:
+                values[fields[name].name] = self.decoded(fields[name].type, part, (*path, name))
+            else:
+                self.places[*path, name] = part.at
+                self.faults.append(((*path, name), f"is not a setting{did_you_mean(name, fields)}"))
+        for name in (field.encode_name for field in fields.values() if field.required):
+            if name not in table:
+                self.faults.append((path, f"needs the setting {quoted(name)}"))
+        return None if self.faults else kind(**values)
 
 
 def _wrong(kind: Any, message: str) -> str:
@@ -151,34 +177,43 @@ def _wrong(kind: Any, message: str) -> str:
     return f"must be {wanted}" + (f", not {found.replace('whole ', '')}" if found else "")
 
 
-def _parts(value: object, kind: Any) -> Iterator[tuple[str | int, object, Any]]:
-    """Yield name or index, value and type of each part of a table or list.
-
-    The type is None for an unknown setting.
-    """
-    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
-        for choice in typing.get_args(kind):
-            yield from _parts(value, choice)
-    elif isinstance(value, dict):
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            fields = _fields(kind)
-            yield from ((name, part, fields.get(name)) for name, part in value.items())
-        elif typing.get_origin(kind) is dict:
-            yield from ((name, part, typing.get_args(kind)[1]) for name, part in value.items())
-    elif isinstance(value, list) and typing.get_origin(kind) in (tuple, list):
-        yield from ((index, part, typing.get_args(kind)[0]) for index, part in enumerate(value))
+@cache
+def _forms(kind: Any) -> tuple[Any, tuple[Form, ...]]:
+    """Return a type without its forms, and these."""
+    if typing.get_origin(kind) is not Annotated:
+        return kind, ()
+    type_, *more = typing.get_args(kind)
+    forms = tuple(each for each in more if callable(each))
+    return (type_, forms) if forms else (kind, ())
 
 
-def _fields(kind: Any) -> dict[str, Any]:
-    """Return the settings of a record by name, with their types."""
-    return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+@cache
+def _has_forms(kind: Any) -> bool:
+    """Return True if a part of a type has forms."""
+    if _is_record(kind):
+        return any(_has_forms(field.type) for field in _fields(kind).values())
+    return bool(_forms(kind)[1]) or any(map(_has_forms, typing.get_args(kind)))
 
 
-def _required(kind: Any) -> list[str]:
-    """Return the settings that a record requires."""
-    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return []
-    return [field.encode_name for field in msgspec.structs.fields(kind) if field.required]
+@cache
+def _alternative(kind: Any, *, of_table: bool, of_list: bool) -> tuple[Any, Any, tuple[Any, ...]]:
+    """Return the alternative for a table or list, its origin and its parts."""
+    choices = typing.get_args(kind) if typing.get_origin(kind) in (types.UnionType, typing.Union) else ()
+    for choice in choices:
+        origin = typing.get_origin(choice)
+        if (of_table and (origin is dict or _is_record(choice))) or (of_list and origin in (list, tuple)):
+            kind = choice
+    return kind, typing.get_origin(kind), typing.get_args(kind)
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+@cache
+def _fields(kind: Any) -> dict[str, msgspec.structs.FieldInfo]:
+    """Return the settings of a record by name."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
 
 
 def _key(step: str | int) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-Path = tuple[str | int, ...]
+from queries.files.written import Path
+
 Tokens = Iterator[tuple[str, str, int]]  # kind, the token, its line
 
 _TOKEN = re.compile(

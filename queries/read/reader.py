@@ -467,8 +467,7 @@ class Reader:
 
         None for kinds without children.
         """
-        known = self.engine.kind(node.kind)
-        if known is None or not known.children:
+        if node.kind not in self.engine.spec.parents:
             return None
         try:
             return await self.children(node.id, page=CHILDREN)

@@ -29,7 +29,7 @@ def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
     return next(
         (
             revival
-            for revival in reader.engine.spec.redrive.revivals
+            for revival in reader.engine.spec.revivals
             if revival.kind == dead_letter.node.kind and dead_letter.fingerprint.startswith(revival.cause)
         ),
         None,

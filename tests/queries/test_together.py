@@ -54,8 +54,7 @@ async def walked(reader: Reader) -> list[Node]:
     """Return nodes of every kind: roots, children, unfinished, dead and stuck ones."""
     nodes = list((await reader.roots(page=30)).nodes)
     for node in nodes:  # grows meanwhile
-        kind = reader.engine.kind(node.kind)
-        if kind and kind.children and len(nodes) < 300:
+        if node.kind in reader.engine.spec.parents and len(nodes) < 300:
             below = (await reader.children(node.id, page=5, allow_scan=True)).nodes
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
     nodes += (await reader.live(page=50)).nodes

@@ -6,14 +6,16 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from queries.contract import loader
+from queries.contract.actions import actions_of
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import is_script, read
-from queries.contract.short_forms import EngineToml
 from queries.contract.spec import EngineSpec
 from queries.files.statement import NAME, PARAMETERS, locate
+from queries.files.strict_toml import TomlFile
 from queries.records.action import Undo
 from queries.records.node import Phase
 from tests.outside import HOMEMADE, IN_FULL, change, copied
@@ -325,12 +327,13 @@ why = "w"
 
 
 def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
-    specs = []
+    specs: list[EngineSpec] = []
     (tmp_path / "actions").mkdir()
     (tmp_path / "actions" / "edit_task.sql").write_text("-- :lock\nSELECT 1\n")
     for text in (LONG, SHORT):
         (tmp_path / TOML).write_text(text)
-        specs.append(EngineToml(read(tmp_path)).decode(EngineSpec))
+        spec = TomlFile(TOML, text).decode(EngineSpec)
+        specs.append(msgspec.structs.replace(spec, actions=actions_of(spec, read(tmp_path).files), keys={}))
     assert specs[0] == specs[1]
 
 
@@ -347,7 +350,7 @@ BROKEN = [
     ('"5m"', '"5m"\narguments.note = { titel = "a" }', "arguments.note.titel is not a setting"),
     ('"5m"', '"5m"\narguments.note = { title = "a" }', "arguments.note: no statement of an action names it"),
     ('"5m"', '"5m"\narguments.stale = { title = "a" }', "arguments.stale: a threshold or an option has this name"),
-    ('"5m"', '"5m"\nkeys = "K"', "keys must be a table of keys with the names of actions"),
+    ('"5m"', '"5m"\nkeys = "K"', "keys must be a table, not text"),
     ('"5m"', '"5m"\nkeys = { k = "retry" }', "keys.k is not an upper-case letter"),
     ('"5m"', '"5m"\nkeys = { K = "rety" }', "keys.K names 'rety', which is not an action; did you mean"),
     ('"5m"', '"5m"\nkeys = { T = "retry" }', "keys.T is the key of retry without this setting"),
@@ -530,10 +533,10 @@ def test_what_a_need_requires_follows_from_its_index(
 
 
 def test_retry_revives_dead_letters(folder: Path) -> None:
-    (revival,) = load(folder).spec.redrive.revivals
+    (revival,) = load(folder).spec.revivals
     assert (revival.kind, revival.action, revival.job) == ("item", "retry", False)
     change(folder, TOML, "[kinds.item]", 'redrive.why = "nothing can"\n\n[kinds.item]')
-    assert load(folder).spec.redrive.revivals == ()
+    assert load(folder).spec.revivals == ()
 
 
 def test_a_table_with_an_undo_of_its_own_is_append_only(folder: Path) -> None:

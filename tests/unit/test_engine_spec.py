@@ -11,9 +11,10 @@ import pytest
 
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
-from queries.contract.defaults import with_kinds, with_needs
 from queries.contract.engine import BrokenEngineError, Engine, with_settings
 from queries.contract.folder import is_script
+from queries.contract.kinds import with_kinds
+from queries.contract.needs import with_needs
 from queries.contract.spec import Need
 from queries.contract.spec_faults import REQUIRED, SHARED
 from queries.db import shared_sql

@@ -42,7 +42,7 @@ class Table:
 
     class engine:  # noqa: N801
         class spec:  # noqa: N801
-            kinds = ()
+            parents = frozenset[str]()
 
 
 @stateful(examples=50, steps=60)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from queries.contract.defaults import statuses_of
 from queries.contract.engine import Engine
 from queries.contract.folder import Folder
 from queries.contract.loader import parsed
+from queries.contract.phases import statuses_of
 from queries.propose.catalog import Column, Table, Trigger
 from queries.propose.files import files
 from queries.propose.proposal import Proposal, engine_name, names, proposal_of
@@ -136,7 +136,7 @@ def test_a_proposal_for_any_table_loads(table: Table, words: list[str]) -> None:
         assert there | missing == names().parts.keys()
         assert not there & missing
         for action in spec.actions:  # of a phase, they are for every status
-            found = statuses_of(spec, action.from_)
+            found = statuses_of(spec.statuses, action.from_)
             for phase in next(change.phases for change in proposal.changes if change.name == action.name):
                 natives = {status.native for status in spec.statuses if status.phase == phase}
                 assert natives <= found.keys()

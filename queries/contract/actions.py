@@ -1,0 +1,118 @@
+"""Actions with what follows from their names, statuses and statements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from queries.contract.effects import effects_of
+from queries.contract.forms import words
+from queries.contract.kinds import sql_words
+from queries.contract.phases import statuses_of
+from queries.contract.references import keys_of
+from queries.contract.spec import GONE, KEY_OF_NAME, KEYS, Action, Argument, EngineSpec
+from queries.files.statement import Statement
+from queries.records.action import Undo
+from queries.records.node import Phase
+
+TITLES = {"edit": "Edit and retry", "send": "Send message"}
+
+
+def actions_of(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
+    """Return the actions with what follows from the spec and from names of files."""
+    kinds = tuple(kind.name for kind in spec.kinds)
+    only = kinds if len(kinds) == 1 else ()
+    actions = [msgspec.structs.replace(action, kinds=action.kinds or only) for action in spec.actions]
+    for n, action in enumerate(actions):
+        action = _named(action, actions, spec.keys)
+        phases = {each.phase for some in statuses_of(spec.statuses, action.from_).values() for each in some}
+        own = (f"{action.name}_{kind}" for kind in kinds if kind in action.kinds)
+        actions[n] = msgspec.structs.replace(
+            action,
+            file=action.file or next((file for file in own if f"actions/{file}.sql" in files), ""),
+            phases=action.phases or tuple(phase for phase in Phase if phase in phases),
+            effect=action.effect or _effect(action),
+        )
+    return tuple(actions)
+
+
+def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> tuple[Action, ...]:
+    """Return the actions with what follows from their sections, by file."""
+    files = ((action, sections.get(f"actions/{action.script}.sql", {})) for action in spec.actions)
+    return tuple(_with_effects(spec, action, each) if action.writes else action for action, each in files)
+
+
+def _named(action: Action, actions: Sequence[Action], keys: Mapping[str, str]) -> Action:
+    """Return the action with its title, key and kinds.
+
+    An action that unstick cannot carry out has those of the others of its name.
+    """
+    same = [] if action.writes else [each for each in actions if each.name == action.name]
+    title = TITLES.get(action.name, words(action.name).capitalize())
+    key = {**KEYS, **{name: key for key, name in keys.items()}}.get(action.name, "")
+    return msgspec.structs.replace(
+        action,
+        title=action.title or next((each.title for each in same if each.title), title),
+        key=next((each.key for each in (action, *same) if each.key != KEY_OF_NAME), key),
+        kinds=action.kinds or tuple(dict.fromkeys(kind for each in same for kind in each.kinds)),
+    )
+
+
+def _effect(action: Action) -> str:
+    values = ", ".join(f"{column} = {value}" for column, value in action.set.items())
+    return "Deletes the row." if action.delete else f"Sets {values}." if values else ""
+
+
+def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[Statement, ...]]) -> Action:
+    """Return the action with what its statements change, and what that requires."""
+    effects = effects_of(part for parts in sections.values() for part in parts)
+    more = [each for done in effects.done for each in spec.effects.get(done, ())]
+    rows = [f"{t}.*" for t in (*effects.inserts, *effects.deletes) if t not in spec.undo.append_only]
+    columns = (*action.overwrites, *rows, *effects.columns, *(each for each in more if " " not in each))
+    whole = {column.removesuffix(".*") for column in columns if column.endswith(".*")}
+    overwrites = dict.fromkeys(c for c in columns if c.endswith(".*") or c.partition(".")[0] not in whole)
+    granted = {function for need in spec.needs.values() for function in need.functions}
+    granted |= set(effects.optional) - set(effects.calls)
+    privileges = [
+        *(" ".join(("UPDATE", c.partition(".")[0])) for c in overwrites if not c.endswith(".*")),
+        *(" ".join(("UPDATE", table)) for table in effects.locks),
+        *(p for p in effects.done if p.partition(" ")[2] not in granted),
+        *(each for each in more if " " in each),
+        *action.privileges,
+    ]
+    called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
+    called |= set(action.when.values()) & set(spec.needs)
+    overwritten = () if action.undo is Undo.NONE else tuple(overwrites)
+    note = next((note for column, note in spec.undo.notes.items() if column in overwritten), "")
+    named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
+    named -= {argument.name for argument in action.arguments}
+    return msgspec.structs.replace(
+        action,
+        overwrites=overwritten,
+        waits=action.waits or any("for_now" in sql_words(part.text) for part in sections.get("refused", ())),
+        privileges=tuple(dict.fromkeys(privileges)),
+        needs=(*action.needs, *sorted(called - set(action.needs))),
+        undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
+        undo_note=action.undo_note or note,
+        arguments=(
+            *action.arguments,
+            *(each for name, each in spec.arguments.items() if name in named),
+            *(_gone(action) if "witnesses" in sections else ()),
+        ),
+    )
+
+
+def _gone(action: Action) -> Iterable[Argument]:
+    """Yield the argument by which the operator takes work from an owner that may live.
+
+    An action that fences the owner needs none.
+    """
+    if not action.fences and all(argument.name != GONE for argument in action.arguments):
+        yield Argument(name=GONE, title="I have checked that its owner is no longer running", type="flag")
+
+
+def _undo(spec: EngineSpec, overwrites: Iterable[str]) -> Undo:
+    """Return how the columns that an action overwrites are restored."""
+    tables = {name.partition(".")[0] for name in overwrites}
+    return Undo.TRANSITION if tables & set(spec.undo.append_only) else Undo.ROWS

@@ -1,0 +1,196 @@
+"""Short forms of settings in ``engine.toml``.
+
+:mod:`queries.contract.spec` names them beside the types. A table of named entries may replace a list of tables with
+names. Columns may be one text, a sentence has two forms, shared settings and arguments are written once, and what
+follows from a name is not written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from queries.files.written import Form, FormError, Written
+from queries.records.action import Risk
+from queries.records.finding import Support
+
+# Patterns are texts: the program imports this module at each start, and needs them only for files outside of its cache.
+_TWO_FORMS = r"\[([^][|]*)\|([^][|]*)\]"  # of a text, for one node and for several: [it|them]
+_GRANT = r"([A-Z]+(?:, *[A-Z]+)*) +([^ ,]+(?:, *[^ ,]+)*)"
+_COLUMN = r"(\w+)\s+([\w|*]+)"
+_ADDED = ("overwrites", "privileges", "needs")  # lists of an entry of ``each`` that are added to those around it
+
+
+def columns(written: Written) -> Written:
+    """Return columns that are one text, as in ``CREATE TABLE``, as a table."""
+    if not isinstance(written.value, str):
+        return written
+    types: dict[str, str] = {}
+    for part in map(str.strip, written.value.split(",")):
+        match = re.fullmatch(_COLUMN, part)
+        if match is None:
+            raise FormError(f"has {part!r}, which is not a name and a type")
+        types[match[1]] = match[2]
+    return Written(types, written.at)
+
+
+def named(key: str, *, text: Form | None = None, each: bool = False) -> Form:
+    """Return the form of a list of entries that may be a table by name.
+
+    ``key``: the setting that has the name. ``text``: the form of an entry that is not a table. ``each``: entries may
+    share the settings around them.
+    """
+
+    def listed(written: Written) -> Written:
+        if not isinstance(written.value, (dict, list)):
+            return written
+        entries = list(_entries(written, key, text))
+        return Written([one for entry in entries for one in _each(entry, key)] if each else entries, written.at)
+
+    return listed
+
+
+def _entries(written: Written, key: str, text: Form | None = None) -> Iterator[Written]:
+    """Yield the entries of a list, or of a table by name.
+
+    A name may have several entries.
+    """
+    yield from written.items()
+    for name, value in written.table().items():
+        for entry in value.items() if isinstance(value.value, list) else [value]:
+            yield _with(text(entry) if text else entry, {key: name})
+
+
+def _with(written: Written, settings: dict[str, Any]) -> Written:
+    """Return a table with these settings, if it does not have them."""
+    if not isinstance(written.value, dict):
+        return written
+    more = {name: Written(value, written.at) for name, value in settings.items()}
+    return Written({**more, **written.table()}, written.at)
+
+
+def _each(entry: Written, key: str) -> Iterator[Written]:
+    """Yield an entry, or those of its ``each`` with the settings around them."""
+    around = entry.table()
+    each = around.pop("each", None)
+    if each is None or not isinstance(each.value, dict):
+        yield entry
+        return
+    for own in _entries(each, key):
+        yield _within(around, own) if isinstance(own.value, dict) else own
+
+
+def _within(around: dict[str, Written], entry: Written) -> Written:
+    """Return an entry of ``each`` with the settings around it.
+
+    Some lists, and what a finding explains, are added to those around it.
+    """
+    own = entry.table()
+    for name in own.keys() & around.keys():
+        mine, theirs = own[name], around[name]
+        if name == "explains":
+            own[name] = Written([*_rules(mine), *_rules(theirs)], mine.at)
+        elif name in _ADDED and isinstance(mine.value, list) and isinstance(theirs.value, list):
+            own[name] = Written([*mine.items(), *theirs.items()], mine.at)
+    return Written({**around, **own}, entry.at)
+
+
+def titled(key: str) -> Form:
+    """Return the form of a table whose title follows from its name."""
+
+    def with_title(written: Written) -> Written:
+        name = written.table().get(key)
+        return _with(written, {"title": words(name.value) if name and isinstance(name.value, str) else ""})
+
+    return with_title
+
+
+def words(name: str) -> str:
+    """Return a name as words."""
+    return name.replace("_", " ")
+
+
+def status(written: Written) -> Written:
+    """Return a status that is one text: ``phase: what it means``."""
+    if not isinstance(written.value, str):
+        return written
+    phase, _, means = written.value.partition(":")
+    return _with(Written({}, written.at), {"phase": phase.strip(), "means": means.strip()})
+
+
+def sentences(written: Written) -> Written:
+    """Return a finding with the sentences for one node and for several nodes."""
+    finding = written.table()
+    text = finding.get("sentence")
+    if text is None or not isinstance(text.value, str):
+        return written
+    one, several = (re.sub(_TWO_FORMS, form, text.value) for form in (r"\1", r"\2"))
+    if set("[|]") & set(one):
+        raise FormError("has a bracket or bar outside of [one node|several]", "sentence")
+    if one == text.value:
+        return written
+    if "incident" in finding:
+        raise FormError("is in the sentence, too, as [one node|several]", "incident")
+    return Written({**finding, "sentence": Written(one, text.at), "incident": Written(several, text.at)}, written.at)
+
+
+def explains(written: Written) -> Written:
+    """Return rules as a list.
+
+    They may be a table of codes, by the fields that must be equal.
+    """
+    return Written(list(_rules(written)), written.at)
+
+
+def _rules(written: Written) -> Iterator[Written]:
+    """Yield the rules of what a finding explains."""
+    if not isinstance(written.value, dict):
+        yield from written.items() if isinstance(written.value, list) else [Written(written.value, (*written.at, 0))]
+    for fields, codes in written.table().items():
+        matching = [] if fields == "engine" else re.split(r",\s*", fields)
+        yield Written({"findings": codes, "matching": Written(matching, codes.at)}, codes.at)
+
+
+def option(written: Written) -> Written:
+    """Return an option that is a table of texts with this type."""
+    default = written.table().get("default")
+    return _with(written, {"type": "map"}) if default and isinstance(default.value, dict) else written
+
+
+def action(written: Written) -> Written:
+    """Return an action with its support and risk.
+
+    It is emulated if there is a ``why``, and its risk is high if the operator types a confirmation.
+    """
+    given = {name: setting.value for name, setting in written.table().items()}
+    support = {"support": Support.EMULATED.value} if given.get("why") else {}
+    risk = {"risk": Risk.HIGH.value} if given.get("confirm") == "typed" else {}
+    return _with(written, {**support, **risk})
+
+
+def arguments(written: Written) -> Written:
+    """Return arguments by name with their names."""
+    named = {name: _with(each, {"name": name}) for name, each in written.table().items()}
+    return Written(named, written.at) if isinstance(written.value, dict) else written
+
+
+def argument_list(written: Written) -> Written:
+    """Return arguments that are a table by name as a list."""
+    return Written([*arguments(written).table().values()], written.at) if isinstance(written.value, dict) else written
+
+
+def grants(written: Written) -> Written:
+    """Return privileges that are written as in GRANT, each by itself."""
+    if not isinstance(written.value, list):
+        return written
+    return Written([Written(text, each.at) for each in written.items() for text in _privileges(each.value)], written.at)
+
+
+def _privileges(text: Any) -> list[Any]:
+    """Return each privilege of a text that is written as in GRANT."""
+    match = re.fullmatch(_GRANT, text) if isinstance(text, str) else None
+    if match is None:
+        return [text]
+    privileges, names = (re.split(r",\s*", part) for part in match.groups())
+    return [f"{privilege} {name}" for name in names for privilege in privileges]

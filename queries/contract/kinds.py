@@ -1,0 +1,59 @@
+"""Kinds of nodes: their columns, and the statements that are about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from queries.contract.rows import NodeRow, required
+from queries.contract.spec import EngineSpec, Kind
+from queries.files.statement import Statement
+
+_OPTIONAL = tuple(
+    name for name in NodeRow.__struct_fields__ if name not in required(NodeRow) and name not in ("phase", "place")
+)
+
+
+def columns_of(spec: EngineSpec, kind: Kind) -> dict[str, str]:
+    """Return the columns of a kind's nodes, as SQL.
+
+    A column of the table that has the name of one need not be written.
+    """
+    relation = spec.recognise.relations.get(kind.table, {})
+    same = [name for name in ("title", *_OPTIONAL) if name in relation and not name.endswith("_id")]
+    return {**dict(zip(same, same, strict=True)), **kind.columns}
+
+
+def recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:
+    """Return the kind. Columns that no statement of its nodes has are not recorded."""
+    found = {word for each in statements if each.is_for(kind.name) for word in sql_words(each.text)}
+    missing = tuple(column for column in _OPTIONAL if found and column not in found)
+    return msgspec.structs.replace(kind, not_recorded=tuple(dict.fromkeys((*kind.not_recorded, *missing))))
+
+
+def kind_of_file(file: str, kinds: Collection[str]) -> str:
+    """Return the KIND of ``nodes.KIND.sql`` and ``children.KIND.sql``, or ""."""
+    name, _, rest = file.partition(".")
+    variant = re.split("[.@]", rest)[0]
+    return variant if name in ("nodes", "children") and variant in kinds else ""
+
+
+def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> Statement:
+    """Return the statement with the kinds that it is about, if its header names none.
+
+    A file may be named after a kind. A finding or a sample is about the kinds whose ids it makes.
+    """
+    if statement.kinds:
+        return statement
+    if file.startswith(("findings/", "samples/")):
+        about = [kind for kind in kinds if f"'{kind}:" in statement.text]
+    else:
+        about = kind_of_file(file, kinds).split()
+    return msgspec.structs.replace(statement, kinds=tuple(about))
+
+
+def sql_words(sql: str) -> list[str]:
+    """Return the words of an SQL text without its literals."""
+    return re.findall(r"\w+", re.sub(r"'(?:[^']|'')*'", "", sql))
