@@ -71,6 +71,8 @@ class StuckScreen(ListScreen[Item]):
     BINDINGS = bindings(keymap.ROWS, keymap.STUCK)
 
     def __init__(self) -> None:
+        self._incidents: Sequence[Incident] = ()  # as they are painted: one for a cause in many schemas
+        self._growth: dict[str, int] = {}  # of the incidents, by key
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
         self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
@@ -130,9 +132,8 @@ class StuckScreen(ListScreen[Item]):
         return self._known.get(id_)
 
     def records(self) -> Sequence[Item]:
-        found = by_schemas(self.session.incidents)
-        growing = {key for key, more in self.session.history.growth(found).items() if more > 0}
-        return items(ordered(found, self.session.at, growing))
+        growing = {key for key, more in self._growth.items() if more > 0}
+        return items(ordered(self._incidents, self.session.at, growing))
 
     # reading
 
@@ -175,8 +176,9 @@ class StuckScreen(ListScreen[Item]):
 
     def show_body(self) -> None:
         bar = self.query_one(News)
-        found = by_schemas(self.session.incidents)
-        bar.spans = news(found, self.session.at, self.session.history.growth(found))
+        self._incidents = by_schemas(self.session.incidents)
+        self._growth = self.session.history.growth(self._incidents)
+        bar.spans = news(self._incidents, self.session.at, self._growth)
         bar.display = bool(bar.spans) and not self.has_class("-low")
         bar.renew()
         super().show_body()
