@@ -7,10 +7,11 @@ engine works in the first schema of the connection's ``search_path``, so that a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from random import Random
 
 from console.demo.engine import Connection, FolderEngine, Statements, Worker
 
-__all__ = ["Connection", "Engine", "FolderEngine", "Statements", "Worker"]
+__all__ = ["Arrivals", "Connection", "Engine", "FolderEngine", "Statements", "Worker"]
 
 
 class Engine(ABC):
@@ -20,6 +21,17 @@ class Engine(ABC):
     """
 
     name: str
+
+    def __init__(self) -> None:
+        self._workers = 0
+
+    def next_random(self, seed: int) -> Random:
+        """Return the random numbers of the next worker.
+
+        A replacement must not generate the same ids.
+        """
+        self._workers += 1
+        return Random(f"{seed}/{self._workers}")
 
     async def install(self, connection: Connection) -> None:
         """Create the engine's tables in the current schema."""
@@ -35,3 +47,21 @@ class Engine(ABC):
     @abstractmethod
     def worker(self, connection: Connection, seed: int) -> Worker:
         """Return the executor. Its faults keep the stuck tasks stuck."""
+
+
+class Arrivals:
+    """Ticks at which new work arrives: one in ``between``.
+
+    ``limit``: after this number none arrives, which limits the growth of a demo that runs over night.
+    """
+
+    def __init__(self, limit: int, between: int) -> None:
+        self._limit = limit
+        self._between = between
+        self._ticks = 0
+
+    def due(self) -> bool:
+        """Return True if work arrives at this tick."""
+        number, rest = divmod(self._ticks, self._between)
+        self._ticks += 1
+        return not rest and number < self._limit

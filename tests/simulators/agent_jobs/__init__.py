@@ -7,9 +7,9 @@ from typing import Final
 
 from tests.simulators.agent_jobs.data import Data, error_of, make
 from tests.simulators.agent_jobs.executor import RedisQueue
-from tests.simulators.engine import Connection, Engine
+from tests.simulators.engine import Arrivals, Connection, Engine
 
-ARRIVALS: Final = 2000  # limits the growth of a demo that runs over night
+ARRIVALS: Final = 2000
 TICKS_BETWEEN: Final = 4
 QUIET: Final = 5  # the agent of the old waiting job gets no new jobs, which would overtake it
 
@@ -40,12 +40,11 @@ class Simulation:
         self._bull = bull
         self._data = data
         self._rng = rng
-        self._ticks = 0
+        self._arrivals = Arrivals(ARRIVALS, TICKS_BETWEEN)
 
     async def tick(self) -> int:
-        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+        if self._arrivals.due():
             agent, user, _ = self._rng.choice(self._data.agents[:QUIET])
             error = error_of(self._rng, user) if self._rng.random() < 0.03 else None
             await self._bull.add(agent, user, error=error)
-        self._ticks += 1
         return await self._bull.tick()

@@ -6,12 +6,12 @@ import json
 from random import Random
 from typing import Final
 
-from tests.simulators.engine import Connection, Engine
+from tests.simulators.engine import Arrivals, Connection, Engine
 from tests.simulators.estuary import kinds
 from tests.simulators.estuary.data import make
 from tests.simulators.estuary.executor import SQL, Executor
 
-ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
+ARRIVALS: Final = 300
 TICKS_BETWEEN: Final = 16
 
 
@@ -20,15 +20,11 @@ class Estuary(Engine):
 
     name = "estuary"
 
-    def __init__(self) -> None:
-        self._workers = 0
-
     async def fill(self, connection: Connection, seed: int) -> None:
         await make(seed, await connection.fetchval(SQL["clock"])).insert(connection)
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
-        self._workers += 1
-        return Simulation(connection, Random(f"{seed}/{self._workers}"))
+        return Simulation(connection, self.next_random(seed))
 
 
 class Simulation:
@@ -37,7 +33,7 @@ class Simulation:
     def __init__(self, connection: Connection, rng: Random) -> None:
         self._connection = connection
         self._rng = rng
-        self._ticks = 0
+        self._arrivals = Arrivals(ARRIVALS, TICKS_BETWEEN)
         agent = [type_ for type_ in kinds.POLLS if type_ != kinds.DATA_PLANE]
         self._executors = (
             Executor(connection, rng, types=agent, timeout=300.0, permits=5),
@@ -52,9 +48,8 @@ class Simulation:
         )
 
     async def tick(self) -> int:
-        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+        if self._arrivals.due():
             await arrive(self._connection, self._rng)
-        self._ticks += 1
         return sum([await executor.tick() for executor in self._executors])
 
 

@@ -6,12 +6,12 @@ from datetime import datetime
 from random import Random
 from typing import Final
 
-from tests.simulators.engine import Connection, Engine
+from tests.simulators.engine import Arrivals, Connection, Engine
 from tests.simulators.eternaltwin.data import make
 from tests.simulators.eternaltwin.kinds import KINDS, State, encode, new_id
 from tests.simulators.eternaltwin.runner import SQL, Runner
 
-ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
+ARRIVALS: Final = 300
 TICKS_BETWEEN: Final = 24
 
 
@@ -21,16 +21,15 @@ class Eternaltwin(Engine):
     name = "eternaltwin"
 
     def __init__(self) -> None:
+        super().__init__()
         self._filled_at: datetime | None = None
-        self._workers = 0
 
     async def fill(self, connection: Connection, seed: int) -> None:
         await make(seed).insert(connection)
         self._filled_at = await connection.fetchval(SQL["clock"])
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
-        self._workers += 1  # a replacement must not generate the same ids
-        rng = Random(f"{seed}/{self._workers}")
+        rng = self.next_random(seed)
         return Simulation(connection, Runner(connection, rng, blind_before=self._filled_at), rng)
 
 
@@ -41,12 +40,11 @@ class Simulation:
         self._connection = connection
         self._runner = runner
         self._rng = rng
-        self._ticks = 0
+        self._arrivals = Arrivals(ARRIVALS, TICKS_BETWEEN)
 
     async def tick(self) -> int:
-        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+        if self._arrivals.due():
             await arrive(self._connection, self._rng)
-        self._ticks += 1
         return await self._runner.tick()
 
 

@@ -7,14 +7,14 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from tests.simulators.engine import Connection, Engine
+from tests.simulators.engine import Arrivals, Connection, Engine
 from tests.simulators.tasker.orchestrator import Orchestrator
 from tests.simulators.tasker.protocol import REQUESTS, SQL
 from tests.simulators.tasker.scenarios import make
 from tests.simulators.tasker.templates import TEMPLATES, UNSERVED
 from tests.simulators.tasker.worker import Worker
 
-ARRIVALS: Final = 300  # limits the growth of a demo that runs over night
+ARRIVALS: Final = 300
 TICKS_BETWEEN: Final = 16
 
 
@@ -23,16 +23,12 @@ class Tasker(Engine):
 
     name = "tasker"
 
-    def __init__(self) -> None:
-        self._workers = 0
-
     async def fill(self, connection: Connection, seed: int) -> None:
         await make(seed).insert(connection)
         await connection.execute(SQL["grants"])
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
-        self._workers += 1  # a replacement must not generate the same ids
-        return Simulation(connection, Random(f"tasker/{seed}/{self._workers}"))
+        return Simulation(connection, self.next_random(seed))
 
 
 class Simulation:
@@ -43,14 +39,15 @@ class Simulation:
         self._orchestrator = Orchestrator(connection, rng)
         self._worker = Worker(connection, rng, served)
         self._rng = rng
-        self._ticks = 0
+        self._ready = False
+        self._arrivals = Arrivals(ARRIVALS, TICKS_BETWEEN)
 
     async def tick(self) -> int:
-        if not self._ticks:
+        if not self._ready:
             await self._orchestrator.ready()
-        if self._ticks % TICKS_BETWEEN == 0 and self._ticks < ARRIVALS * TICKS_BETWEEN:
+            self._ready = True
+        if self._arrivals.due():
             await self._arrive()
-        self._ticks += 1
         return await self._orchestrator.tick() + await self._worker.tick()
 
     async def _arrive(self) -> None:

@@ -20,16 +20,15 @@ class Uni2work(Engine):
     name = "uni2work"
 
     def __init__(self) -> None:
+        super().__init__()
         self._data = Data(0)
-        self._workers = 0
 
     async def fill(self, connection: Connection, seed: int) -> None:
         self._data = make(seed)
         await self._data.insert(connection)
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
-        self._workers += 1
-        return Simulation(connection, self._data, Random(f"{seed}/{self._workers}"))
+        return Simulation(connection, self._data, self.next_random(seed))
 
 
 class Simulation:
