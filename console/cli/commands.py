@@ -5,6 +5,7 @@ Each command imports its module when it runs, for a fast start.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -17,6 +18,7 @@ from queries.text.suggest import suggest
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from console.cli.consent import Consent
     from console.target import Target
 
 EXAMPLES = """\b
@@ -220,6 +222,45 @@ def _filters(purpose: str) -> Callable[[Any], Any]:
     )
 
 
+def _arguments() -> Callable[[Any], Any]:
+    return click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
+
+
+def _consent(
+    *,
+    preview: str = "Run the real SQL and roll it back; change nothing.",
+    yes: str = "Do not ask. Required without a terminal.",
+) -> Callable[[Any], Any]:
+    """Add the options with which an operator agrees to a change.
+
+    The command gets them as ``consent``.
+    """
+    options = (
+        click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required."),
+        click.option("-n", "--dry-run", "preview", is_flag=True, help=preview),
+        click.option("-y", "--yes", is_flag=True, help=yes),
+        click.option(
+            "--confirm",
+            metavar="NAME",
+            help="Like --yes, for destructive actions in a production context: the context's name.",
+        ),
+    )
+
+    def added(command: Callable[..., Any]) -> Any:
+        @functools.wraps(command)
+        def called(
+            *given: Any, reason: str | None, preview: bool, yes: bool, confirm: str | None, **settings: Any
+        ) -> Any:
+            from console.cli.consent import Consent
+
+            consent = Consent(reason=reason, preview=preview, yes=yes, confirm=confirm)
+            return command(*given, consent=consent, **settings)
+
+        return functools.reduce(lambda inner, option: option(inner), reversed(options), called)
+
+    return added
+
+
 def _sample() -> Callable[[Any], Any]:
     return click.option(
         "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
@@ -396,8 +437,8 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 @unstick.command()
 @click.argument("action", required=False, shell_complete=_completing("contexts", "actions"))
 @_words("id")
-@click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
-@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
+@_consent()
+@_arguments()
 @click.option(
     "--guard",
     "guards",
@@ -415,17 +456,12 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 @click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
 @_engine()
 @click.option("--limit", type=click.IntRange(1), help="Act on at most this number of nodes.")
-@click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.option(
     "--wait",
     type=click.FloatRange(0, 3600),
     metavar="SECONDS",
     default=0.0,
     help="Wait up to this time for nodes that an executor holds, and act when they are free. Ctrl-C stops.",
-)
-@click.option(
-    "--confirm", metavar="NAME", help="Like --yes, for destructive actions in a production context: the context's name."
 )
 @click.option("--edit", is_flag=True, help="Edit the text of the node in $EDITOR. [default: at a terminal]")
 @click.option(
@@ -444,7 +480,7 @@ def do(
     id: tuple[str, ...],
     resume: str | None,
     discard: str | None,
-    reason: str | None,
+    consent: Consent,
     arguments: tuple[str, ...],
     guards: tuple[str, ...],
     filters: tuple[str, ...],
@@ -460,14 +496,12 @@ def do(
         words = [word for word in (action, *id) if word is not None]
         given = (
             options.without_target(words)
-            or reason is not None
+            or consent.reason is not None
             or arguments
             or guards
             or filters
             or any(chosen.values())
-            or settings.pop("edit")
-            or settings.pop("input")
-            or settings.pop("wait")
+            or any(settings.values())
         )
         if given or None not in (resume, discard):
             raise click.UsageError("--resume and --discard accept no ACTION, ID or reason: the run has them.")
@@ -475,7 +509,7 @@ def do(
 
         if discard is not None:
             return _run(options, lambda target: runs.stop(target, discard))
-        return _run(options, lambda target: runs.resume(target, str(resume), **settings))
+        return _run(options, lambda target: runs.resume(target, str(resume), consent))
     from console.cli import do as command
     from console.cli.selected import Source
 
@@ -489,18 +523,15 @@ def do(
         raise click.UsageError("Give one of ID, --incident, --filter and --group; --guard only with ID.")
     if source.engine is not None and source.filter is None:
         raise click.UsageError("--engine is only for --filter.")
-    settings |= {"reason": reason, "arguments": arguments, "guards": guards}
-    return _run(options, lambda target: command.do(target, action, source, **settings))
+    settings |= {"arguments": arguments, "guards": guards}
+    return _run(options, lambda target: command.do(target, action, source, consent, **settings))
 
 
 @unstick.command()
 @_words("entry", required=True)
-@click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
-@click.option("-n", "--dry-run", "preview", is_flag=True, help="Run the real SQL and roll it back; change nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
-@click.option("--confirm", metavar="NAME", help="Like --yes, in a production context: the context's name.")
+@_consent()
 @click.pass_obj
-def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int:
+def undo(options: CliOptions, /, entry: tuple[str, ...], consent: Consent) -> int:
     """Undo an ENTRY of the audit log, for all of its nodes or only for the nodes ID...
 
     ENTRY may also be the id of a run: then all of its entries are undone, at most 500 nodes in a transaction.
@@ -512,7 +543,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
     words = options.without_target(entry)
     if not words:
         raise click.UsageError("The id of an entry is required. `unstick audit` lists the entries.")
-    return _run(options, lambda target: command.undo(target, words[0], words[1:], **settings))
+    return _run(options, lambda target: command.undo(target, words[0], words[1:], consent))
 
 
 @unstick.command()
@@ -534,11 +565,11 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
 @click.option(
     "--wait", metavar="TIME", default="30s", show_default=True, help="Time to wait for the answers of a cohort."
 )
-@click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required.")
-@click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
-@click.option("-n", "--dry-run", "preview", is_flag=True, help="Dry-run the first cohort; change nothing.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask. With --resume, the open question is answered with go on.")
-@click.option("--confirm", metavar="NAME", help="Like --yes, in a production context: the context's name.")
+@_consent(
+    preview="Dry-run the first cohort; change nothing.",
+    yes="Do not ask. With --resume, the open question is answered with go on.",
+)
+@_arguments()
 @click.option("--resume", is_flag=True, help="Continue the redrive RUN, also one of another console.")
 @click.option("--stop", is_flag=True, help="End the redrive RUN. It revives no further node.")
 @click.option("--list", "listed", is_flag=True, help="List the redrives, newest first.")

@@ -14,6 +14,7 @@ import msgspec
 
 from console.cli import prompts
 from console.cli.arguments import arguments_of, unknown_action
+from console.cli.consent import Consent
 from console.cli.edited import edited_plan
 from console.cli.following import follow
 from console.cli.output import output_for, say
@@ -63,20 +64,16 @@ async def do(
     target: Target,
     action: str,
     source: Source,
+    consent: Consent,
     *,
-    reason: str | None,
     arguments: Sequence[str],
     guards: Sequence[str],
-    preview: bool,
-    yes: bool,
     wait: float,
-    confirm: str | None,
     edit: bool = False,
     input: TextIO | None = None,
 ) -> int:
     """Dry-run an action, confirm it and commit it. Return the exit code."""
-    if not (reason or "").strip():
-        raise click.UsageError("--reason is required (audit log).")
+    reason = consent.said
     given_guards = _guarded(source.ids, guards)
     async with opened(target) as workspace:
         say(*await unfinished.messages(workspace))
@@ -89,10 +86,10 @@ async def do(
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in chosen.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
-            return await _signal(target, workspace, action, nodes, str(reason), preview, yes, confirm)
+            return await _signal(target, workspace, action, nodes, consent)
         reader = _reader(workspace, nodes)
         variants = variants_of(reader, action, nodes)
-        given = arguments_of(variants, arguments, preview=preview)
+        given = arguments_of(variants, arguments, preview=consent.preview)
         found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
         gone = [_gone(reader, i) for i in nodes if i not in found]
@@ -103,36 +100,28 @@ async def do(
         else:
             plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
         given |= plan.arguments
-        dry_run_of = await perform.dry_run(workspace, plan, str(reason), given, measures=preview or not yes)
+        measures = consent.preview or not consent.yes
+        dry_run_of = await perform.dry_run(workspace, plan, reason, given, measures=measures)
         dry_run = msgspec.structs.replace(dry_run_of, wait=wait)
-        if preview:
+        if consent.preview:
             shown = _with(dry_run, gone)
             output_for(target).page(shown, lambda cells: page(dry_run, variants, gone, cells))
             say(*_instead(target, shown.results))
             return exit_code(shown.results)
-        done, end = await confirm_and_commit(target, workspace, variants, dry_run, gone, yes, confirm)
+        done, end = await confirm_and_commit(target, workspace, variants, dry_run, gone, consent)
         if done is None:
             return 1
     return report(target, dry_run, done, gone, end)
 
 
-async def _signal(
-    target: Target,
-    workspace: Workspace,
-    action: str,
-    ids: Sequence[str],
-    reason: str,
-    preview: bool,
-    yes: bool,
-    confirm: str | None,
-) -> int:
+async def _signal(target: Target, workspace: Workspace, action: str, ids: Sequence[str], consent: Consent) -> int:
     """Cancel the statements of sessions, or end the sessions. Return the exit code."""
     plan = signals.plan(action, ids)
-    dry_run = await perform.dry_run(workspace, plan, reason, {})
-    if preview:
+    dry_run = await perform.dry_run(workspace, plan, consent.said, {})
+    if consent.preview:
         output_for(target).page(dry_run, lambda cells: page(dry_run, [plan.action], (), cells))
         return exit_code(dry_run.results)
-    done, end = await confirm_and_commit(target, workspace, [plan.action], dry_run, (), yes, confirm)
+    done, end = await confirm_and_commit(target, workspace, [plan.action], dry_run, (), consent)
     return 1 if done is None else report(target, dry_run, done, (), end)
 
 
@@ -142,8 +131,7 @@ async def confirm_and_commit(
     variants: Sequence[Action],
     dry_run: DryRun,
     gone: Sequence[Result],
-    yes: bool,
-    confirm: str | None,
+    consent: Consent,
     run: Run | None = None,
 ) -> tuple[Outcomes | None, CommitEnd]:
     """Ask and commit. Return no outcomes if the operator declined.
@@ -155,7 +143,7 @@ async def confirm_and_commit(
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
         or bool(dry_run.wait and dry_run.for_now)
     )
-    if possible and not confirmed(target, workspace, variants, dry_run, gone, yes, confirm):
+    if possible and not confirmed(target, workspace, variants, dry_run, gone, consent):
         say("Nothing was changed.")
         return None, CommitEnd()
     if not possible and run is None:
@@ -272,8 +260,7 @@ def confirmed(
     variants: Sequence[Action],
     dry_run: DryRun,
     gone: Sequence[Result],
-    yes: bool,
-    confirm: str | None,
+    consent: Consent,
     more: str = "",
 ) -> bool:
     """Show the dry run and ask for a confirmation that fits the risk.
@@ -294,17 +281,17 @@ def confirmed(
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
         question += f" It would also have {lost}, which do not come back."
         expected = f"{target.name},{tables}" if target.production else tables
-        if confirm is not None or yes:
-            if confirm != expected:
+        if consent.given:
+            if consent.confirm != expected:
                 raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
             return True
         return prompts.typed(question, expected, f"--confirm {expected}")
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
     if destroys and target.production:
-        if confirm is not None and confirm != target.name:
+        if consent.confirm is not None and consent.confirm != target.name:
             raise click.UsageError(f"--confirm must be the context's name, {target.name}. Nothing was changed.")
-        return confirm is not None or prompts.typed(question, target.name, f"--confirm {target.name}")
-    if yes or confirm is not None:
+        return consent.confirm is not None or prompts.typed(question, target.name, f"--confirm {target.name}")
+    if consent.given:
         return True
     if destroys:
         return prompts.typed(question, variants[0].name, "--yes")

@@ -9,6 +9,7 @@ import msgspec
 
 from console.cli import do, prompts, tables
 from console.cli.arguments import arguments_of
+from console.cli.consent import Consent
 from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
@@ -47,11 +48,8 @@ class Asked(Record):
     pace: str | None = None
     budget: str = ""
     wait: str = ""
-    reason: str | None = None
+    consent: Consent = Consent()
     arguments: tuple[str, ...] = ()
-    preview: bool = False
-    yes: bool = False
-    confirm: str | None = None
     resume: bool = False
     stop: bool = False
     listed: bool = False
@@ -77,11 +75,9 @@ async def redrive(target: Target, asked: Asked) -> int:
             return await proceed(target, workspace, await runs.load(workspace, asked.name), asked)
     if not selects:
         raise click.UsageError("--group or --filter is required, or --resume, --stop or --list.")
-    if not (asked.reason or "").strip():
-        raise click.UsageError("--reason is required (audit log).")
-    settings = settings_of(asked)
+    reason, settings = asked.consent.said, settings_of(asked)
     async with opened(target) as workspace:
-        return await _begin(target, workspace, asked, settings)
+        return await _begin(target, workspace, asked, reason, settings)
 
 
 def settings_of(asked: Asked) -> Settings:
@@ -92,7 +88,7 @@ def settings_of(asked: Asked) -> Settings:
         raise click.UsageError(f"--{error}") from None
 
 
-async def _begin(target: Target, workspace: Workspace, asked: Asked, settings: Settings) -> int:
+async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str, settings: Settings) -> int:
     try:
         label, selection, found = await _selected(target, workspace, asked)
     except EmptyError as error:
@@ -101,11 +97,10 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, settings: S
     reader = workspace.named(label)
     action = redrive_plan.action_of(reader, found)
     given = arguments_of([action], asked.arguments)
-    plan = await redrive_plan.plan_redrive(
-        workspace, reader.label, found, selection, settings, str(asked.reason), given
-    )
-    preview = await redrive_plan.preview(workspace, plan, measures=asked.preview or not asked.yes)
-    if asked.preview:
+    plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
+    consent = asked.consent
+    preview = await redrive_plan.preview(workspace, plan, measures=consent.preview or not consent.yes)
+    if consent.preview:
         output_for(target).page(
             preview,
             lambda cells: [*pages.plan(preview, cells), *do.page(preview.dry_run, [action], (), cells)],
@@ -115,7 +110,7 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, settings: S
         output_for(target).show(lambda cells: pages.plan(preview, cells))
     rest = len(plan.members) - len(preview.dry_run.versions)
     more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
-    if not do.confirmed(target, workspace, [action], preview.dry_run, (), asked.yes, asked.confirm, more):
+    if not do.confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
         say("Nothing was changed.")
         return 1
     run = await runs.begin(workspace, plan)
@@ -154,8 +149,8 @@ async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) 
     """Resume or stop a redrive. Return the exit code."""
     if run.plan.settings is None:
         raise click.UsageError(f"{run.log.id} is no redrive: {target.command('do', '--resume', run.log.id)}")
-    if asked.reason:
-        run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=asked.reason))
+    if asked.consent.reason:
+        run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=asked.consent.reason))
     reader = workspace.named(run.plan.label)
     if asked.stop:
         ending = await launch.stop(workspace, run)
@@ -167,10 +162,10 @@ async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) 
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
     await runs.check_author(workspace, run, action)
-    if not (asked.yes or asked.confirm is not None) and not prompts.agreed("Continue it in this console?"):
+    if not asked.consent.given and not prompts.agreed("Continue it in this console?"):
         say("Nothing was changed.")
         return 1
-    return await _run(target, workspace, run, asked, answered=asked.resume and asked.yes)
+    return await _run(target, workspace, run, asked, answered=asked.resume and asked.consent.yes)
 
 
 def redrive_of(runner: Runner) -> Redrive:
@@ -199,7 +194,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
         if given:
             given = False
             decisions.go_on(ask)
-        elif asked.yes or not prompts.possible():
+        elif asked.consent.yes or not prompts.possible():
             return False
         elif prompts.agreed(f"{pages.question(report(ask))} Go on? Otherwise the redrive ends."):
             decisions.go_on(ask)

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from console.cli import do, redrive
+from console.cli.consent import Consent
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
@@ -55,20 +56,18 @@ def _lines(target: Target, found: RunDetail) -> Iterator[str | Spans]:
         yield f"End it: {target.command('runs', found.run.run, '--stop')}"
 
 
-async def resume(target: Target, name: str, *, preview: bool, yes: bool, confirm: str | None) -> int:
+async def resume(target: Target, name: str, consent: Consent) -> int:
     """Continue a run of any machine. Return the exit code."""
     async with opened(target) as workspace:
         run = await runs.load(workspace, name)
         with contextlib.closing(run.log):
             if run.plan.settings is not None:
-                asked = redrive.Asked(yes=yes, confirm=confirm, resume=True)
+                asked = redrive.Asked(consent=consent, resume=True)
                 return await redrive.proceed(target, workspace, run, asked)
-            return await _resume(target, workspace, run, preview=preview, yes=yes, confirm=confirm)
+            return await _resume(target, workspace, run, consent)
 
 
-async def _resume(
-    target: Target, workspace: Workspace, run: Run, *, preview: bool, yes: bool, confirm: str | None
-) -> int:
+async def _resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
     plan, reader = run.plan, workspace.named(run.plan.label)
     variants = do.variants_of(reader, plan.action, plan.ids)
     if run.role:
@@ -97,10 +96,10 @@ async def _resume(
         {i: members[i].title for i in left if members[i].title},
     )
     dry_run = await perform.dry_run(workspace, again, plan.reason, plan.arguments)
-    if preview:
+    if consent.preview:
         output_for(target).page(dry_run, lambda cells: do.page(dry_run, variants, (), cells))
         return do.exit_code(dry_run.results)
-    done, end = await do.confirm_and_commit(target, workspace, variants, dry_run, (), yes, confirm, run)
+    done, end = await do.confirm_and_commit(target, workspace, variants, dry_run, (), consent, run)
     return 1 if done is None else do.report(target, dry_run, done, (), end)
 
 
