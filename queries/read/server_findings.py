@@ -34,6 +34,9 @@ CONFIRMED = ("foreign_objects", "writes_refused")
 # Seconds within which an idle session reports its counters.
 REPORTED = 12.0
 
+# Seconds for which counters are kept.
+COUNTERS_SECONDS = 600.0
+
 # Seconds in which starts of sessions are counted, and the number of ended ones that is said.
 STARTS_SECONDS, RESTARTS = 60.0, 3
 
@@ -164,7 +167,7 @@ class ServerFindings:
         self._compare(at)
         parts = self._kept.values()
         found = [finding for part in parts for finding in part.found]
-        found += self._counted()
+        found += self._rolled_back()
         found = list(_confirmed(found))
         if not any(finding.code == "promoted" for finding in found):
             found += self._changed(at)
@@ -294,27 +297,17 @@ class ServerFindings:
         found = (finding for part in self._kept.values() for finding in part.found)
         return len(self._history) == 1 and any(f.suspected and f.code in CONFIRMED for f in found)
 
-    def _counted(self) -> Iterable[Finding]:
-        """Compare the counters with earlier ones and yield what has risen."""
-        if not self._history:
-            return
-        at, now = self._history[-1]
-        oldest = at - self.settings["deadlock_window"]
-        self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
-        since, first = self._history[0]
-        n = now.deadlocks - first.deadlocks
-        if n >= self.settings["deadlocks"]:
-            row = {"id": "server:deadlocks", "since": since, "affects": now.labels, "suspected": False}
-            yield self._finding(self._codes["deadlocks"], row, {"n": n, "window": f"{at - since:.0f} s"})
-        yield from self._rolled_back()
-
     def _rolled_back(self) -> Iterable[Finding]:
         """Compare the rollbacks of others with those at the begin of the window.
 
         Reads of consoles end with COMMIT. What this one rolls back is reported up to some seconds late, so the newest
         own ones before the window may be among them. The commits of other consoles are estimated from the own ones.
         """
+        if not self._history:
+            return
         at, now = self._history[-1]
+        oldest = at - COUNTERS_SECONDS
+        self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
         recent = at - self.settings["rollback_window"]
         since, first = next((each for each in reversed(self._history) if each[0] <= recent), self._history[0])
         own = next((each.own for then, each in reversed(self._history) if then <= since - REPORTED), 0)
@@ -328,7 +321,15 @@ class ServerFindings:
         code = next((c for c in ("transactions_fail", "rollbacks") if share >= self.settings[f"{c}_share"]), None)
         if code is not None:
             row = {"id": "server:rollbacks", "since": None, "affects": labels, "suspected": True}
-            yield self._finding(self._codes[code], row, {"n": n, "of": of, "window": f"{at - since:.0f} s"})
+            ended = now.deadlocks - first.deadlocks
+            evidence = {
+                "n": n,
+                "of": of,
+                "window": f"{at - since:.0f} s",
+                "deadlocks": f", {ended} of them by deadlocks" if ended else "",
+                "by": "deadlocks" if ended * 2 >= n else "errors",
+            }
+            yield self._finding(self._codes[code], row, evidence)
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
         load = self.database.load

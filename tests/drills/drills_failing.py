@@ -148,7 +148,7 @@ async def instance_has_just_begun_to_wait(scene: Scene) -> str:
     return "half-done"
 
 
-@drill("uni2work", "connections_used", names=("3 of the 3", "limit"), most=1)
+@drill("uni2work", "connections_used", names=("is 3 connections", ": 3 by role"), most=1)
 async def connection_limit_of_the_database(scene: Scene) -> str:
     for _ in range(3):
         await scene.session("pool", scene.worker)

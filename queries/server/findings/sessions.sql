@@ -24,6 +24,12 @@ activity AS MATERIALIZED (
          format('pid %s (%s, role %s)', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')) AS who
     FROM pg_stat_activity a WHERE a.pid <> pg_backend_pid()
 ),
+-- All connections that a limit counts, also this one. Those of standbys have slots of their own on the server.
+clients AS MATERIALIZED (
+  SELECT a.usesysid, a.usename, a.application_name, a.datname IS NOT DISTINCT FROM current_database() AS here, coalesce(a.backend_type = 'walsender', false) AS sender
+    FROM pg_stat_activity a
+   WHERE coalesce(a.backend_type, 'client backend') IN ('client backend', 'walsender') AND a.usesysid IS NOT NULL
+),
 labels AS (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements(:args -> 'engines') AS e),
 locks AS MATERIALIZED (
   SELECT l.pid, l.virtualtransaction, l.mode, l.granted, l.waitstart, t.label, t.name,
@@ -157,19 +163,30 @@ UNION ALL
      OR a.state LIKE 'idle%' AND clock_timestamp() - a.state_change >= make_interval(secs => (:settings ->> 'advisory_idle')::float8)
   ORDER BY h.n DESC, a.state_change LIMIT 3)
 UNION ALL
-SELECT 'connections_used', u.id, NULL, jsonb_build_object('scope', u.scope, 'used', least(u.used, u.most), 'limit', u.most), l.labels, u.suspected
-  FROM (SELECT 'server:connections' AS id, 'the server' AS scope, count(*) + 1 AS used,
-               current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
-               - coalesce(current_setting('reserved_connections', true)::int, 0) AS most, false AS suspected
-          FROM activity a WHERE a.client
+-- A limit that connections reach, with those who hold most of them.
+SELECT 'connections_used', u.id, NULL,
+       jsonb_build_object('scope', u.scope, 'used', u.used, 'limit', u.most, 'holders', h.holders,
+                          'reserved', CASE WHEN u.reserved > 0 THEN format(', without %s that are reserved', u.reserved) ELSE '' END),
+       l.labels, u.suspected
+  FROM (SELECT 'server:connections' AS id, 'the server' AS scope, current_setting('max_connections')::int - r.n AS most, r.n AS reserved,
+               (SELECT count(*) FROM clients c WHERE NOT c.sender) AS used, NULL::oid AS role, false AS here, false AS suspected
+          FROM (SELECT current_setting('superuser_reserved_connections')::int + coalesce(current_setting('reserved_connections', true)::int, 0) AS n) AS r
         UNION ALL
-        SELECT 'server:database', 'the database ' || d.datname, (SELECT count(*) + 1 FROM activity a WHERE a.here AND a.client), d.datconnlimit, true
+        SELECT 'server:database', 'the database ' || d.datname, d.datconnlimit, 0, (SELECT count(*) FROM clients c WHERE c.here), NULL, true, true
           FROM pg_database d WHERE d.datname = current_database() AND d.datconnlimit >= 0
         UNION ALL
-        SELECT 'role:' || r.rolname, 'the role ' || r.rolname, count(*), r.rolconnlimit, true
-          FROM activity a JOIN pg_roles r ON r.oid = a.usesysid AND r.rolconnlimit >= 0 AND NOT r.rolsuper
-         WHERE a.client GROUP BY r.rolname, r.rolconnlimit) AS u
+        SELECT 'role:' || r.rolname, 'the role ' || r.rolname, r.rolconnlimit, 0, count(*), r.oid, false, true
+          FROM clients c JOIN pg_roles r ON r.oid = c.usesysid AND r.rolconnlimit >= 0 AND NOT r.rolsuper
+         GROUP BY r.oid, r.rolname, r.rolconnlimit) AS u
  CROSS JOIN labels l
+ CROSS JOIN LATERAL (
+       SELECT string_agg(g.n || ' by ' || g.who, ', ' ORDER BY g.place) FILTER (WHERE g.place <= 3)
+              || coalesce(', ' || sum(g.n) FILTER (WHERE g.place > 3) || ' by others', '') AS holders
+         FROM (SELECT count(*) AS n, format('role %s (%s)', coalesce(c.usename, '?'), coalesce(nullif(c.application_name, ''), 'no name')) AS who,
+                      row_number() OVER (ORDER BY count(*) DESC, c.usename, c.application_name) AS place
+                 FROM clients c
+                WHERE CASE WHEN u.role IS NOT NULL THEN c.usesysid = u.role WHEN u.here THEN c.here ELSE NOT c.sender END
+                GROUP BY c.usename, c.application_name) AS g) AS h
  WHERE u.used >= u.most * CASE WHEN u.suspected THEN 1 ELSE (:settings ->> 'connections')::float8 END
 UNION ALL
 (SELECT 'worker_session', r.usename || '/' || r.application_name, NULL,

@@ -1,5 +1,6 @@
 -- What the statistics say: dead rows that vacuum cannot remove, autovacuum, sequences, the NOTIFY queue, WAL that is kept,
--- deadlocks.
+-- deadlocks. These are counted by the server since its statistics began, so each read says the same of them. A database whose
+-- counters were never reset has no time of its own: they began after those of the whole server.
 -- A row `counters` is no finding: its numbers are compared with those of later reads. Rows are counted of the table that shows
 -- an engine's work; not on a standby, where the counters rest.
 -- args: engines: label, schema, tables, workers, flow of each; tools: the first is the console's application name
@@ -81,7 +82,8 @@ SELECT 'autovacuum_off', 'table:' || t.label || '.' || t.name, NULL,
  WHERE o.setting ~* '^autovacuum_enabled=(off|false|no|0|f)$'
 UNION ALL
 SELECT 'autovacuum_off', 'server:autovacuum', NULL,
-       jsonb_build_object('scope', 'the server (' || s.name || ' = off)', 'dead', (SELECT sum(t.dead) FROM tables t), 'live', (SELECT sum(t.live) FROM tables t)),
+       jsonb_build_object('scope', 'the server (' || s.name || ' = off)', 'live', (SELECT sum(t.live) FROM tables t), 'dead',
+         (SELECT concat_ws(', most of them in ', sum(t.dead), (SELECT m.name || ' of ' || m.label FROM tables m WHERE m.dead > 0 ORDER BY m.dead DESC LIMIT 1)) FROM tables t)),
        l.labels, false
   FROM pg_settings s CROSS JOIN labels l WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
 UNION ALL
@@ -98,8 +100,12 @@ SELECT CASE WHEN u.last >= u.most THEN 'sequence_used_up' ELSE 'sequence_end' EN
        ARRAY[u.label], false
   FROM used u WHERE u.last >= u.most * (:settings ->> 'sequence_used')::numeric
 UNION ALL
-SELECT 'notify_queue', 'server:notify', NULL, jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %'), l.labels,
-       q.used < (:settings ->> 'notify_full')::float8
+SELECT 'notify_queue', 'server:notify', NULL,
+       jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %', 'oldest', coalesce(
+         (SELECT format(': of all, the oldest is that of pid %s (%s, role %s), %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename, a.state)
+            FROM pg_stat_activity a WHERE a.datname = current_database() AND a.xact_start IS NOT NULL AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid()
+           ORDER BY a.xact_start LIMIT 1), '')),
+       l.labels, q.used < (:settings ->> 'notify_full')::float8
   FROM (SELECT pg_notification_queue_usage() AS used OFFSET 0) AS q
  CROSS JOIN (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements(:args -> 'engines') AS e
               WHERE EXISTS (SELECT FROM jsonb_array_elements(e -> 'workers') AS w WHERE w -> 'channels' <> '[]')) AS l
@@ -121,6 +127,17 @@ SELECT 'wal_kept', 'server:archiver', extract(epoch FROM coalesce(a.last_archive
   FROM pg_stat_archiver a CROSS JOIN labels l
  WHERE current_setting('archive_mode') <> 'off' AND a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
    AND a.last_failed_time - coalesce(a.last_archived_time, a.stats_reset) >= make_interval(secs => (:settings ->> 'not_archived')::float8)
+UNION ALL
+SELECT 'deadlocks', 'server:deadlocks', extract(epoch FROM b.began)::float8,
+       jsonb_build_object('n', d.deadlocks, 'began', date_trunc('second', b.began)::text, 'by', 'deadlocks',
+         'rate', (SELECT CASE WHEN r.hourly >= 1 THEN round(r.hourly) || ' an hour' ELSE round(r.hourly * 24) || ' a day' END
+                    FROM (SELECT d.deadlocks / b.hours AS hourly) AS r)), l.labels, false
+  FROM pg_stat_database d CROSS JOIN labels l
+ CROSS JOIN LATERAL (SELECT w.began, (greatest(extract(epoch FROM now() - w.began), 3600) / 3600)::numeric AS hours
+                       FROM (SELECT coalesce(d.stats_reset, least(pg_stat_get_bgwriter_stat_reset_time(), a.stats_reset), pg_postmaster_start_time()) AS began
+                               FROM pg_stat_archiver a) AS w) AS b
+ WHERE d.datname = current_database() AND d.deadlocks >= (:settings ->> 'deadlocks')::float8
+   AND d.deadlocks >= b.hours / 24 * (:settings ->> 'deadlocks_a_day')::float8
 UNION ALL
 SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
          'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = :args #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from console.demo.engine import run_worker
@@ -18,6 +19,8 @@ from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding
 from queries.workspace import Workspace
 from queries.write.grants import grants
+from tests.command import unstick
+from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened
@@ -241,17 +244,56 @@ async def test_an_advisory_lock_that_others_wait_for(
     await waiting
 
 
+@both_versions
 async def test_connections_that_are_used_up(
     server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
 ) -> None:
+    """The holders are named, and their numbers are exact."""
+    for name in ("web", "web", "web", "cron", "mail", "mail", ""):
+        await session(eternaltwin, name=name)
     used = (await found(workspace, connections=0.01))["connections_used"]
-    assert "of the server are in use" in used.sentence
+    assert not used.suspected
+    assert "The limit of the server is " in used.sentence
+    assert " connections, without 3 that are reserved. " in used.sentence
+    assert ": 3 by role postgres (web), 2 by role postgres " in used.sentence
+    shown = re.findall(r"(\d+) by (?:role \S+ \(([^)]*)\)|others)", used.sentence)
+    assert sum(int(n) for n, _ in shown) == used.evidence["used"]
+    assert len(shown) <= 4
     role = login(server)
-    server.sql(f"ALTER ROLE {role} CONNECTION LIMIT 1")
-    await session(as_role(server, eternaltwin, role))
+    server.sql(f"ALTER ROLE {role} CONNECTION LIMIT 2")
+    assert "connections_used" not in await found(workspace)
+    for _ in range(2):
+        await session(as_role(server, eternaltwin, role), name="worker")
     used = (await found(workspace))["connections_used"]
-    assert f"1 of the 1 connections of the role {role}" in used.sentence
+    assert used.sentence.startswith(
+        f"The limit of the role {role} is 2 connections. 2 are in use: 2 by role {role} (worker)."
+    )
     assert used.suspected, "a pool of exactly that size is healthy"
+
+
+async def test_the_limit_of_a_database_counts_who_is_in_it(
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session, database: str
+) -> None:
+    name = eternaltwin.rpartition("/")[2].partition("?")[0]
+    await session(eternaltwin, name="pool")
+    await session(database, name="elsewhere")
+    server.sql(f'ALTER DATABASE "{name}" CONNECTION LIMIT 2')
+    used = (await found(workspace))["connections_used"]
+    assert used.sentence.startswith(f"The limit of the database {name} is 2 connections. ")
+    assert "1 by role postgres (pool)" in used.sentence
+    assert "elsewhere" not in used.sentence
+
+
+async def test_reserved_connections_are_no_room(own_server: PostgresServer, session: Session, tmp_path: Path) -> None:
+    own_server.sql("ALTER SYSTEM SET reserved_connections = 2")
+    own_server.halt()
+    own_server.start()
+    dsn = own_server.fresh("eternaltwin")
+    most = int(await (await session(dsn)).fetchval("SHOW max_connections"))
+    workspace = await opened(dsn, tmp_path)
+    used = (await found(workspace, connections=0.01))["connections_used"]
+    assert f"The limit of the server is {most - 5} connections, without 5 that are reserved. " in used.sentence
+    await workspace.close()
 
 
 def login(server: PostgresServer, dsn: str | None = None, schema: str = "public") -> str:
@@ -580,31 +622,87 @@ async def test_a_notify_queue_that_fills(own_server: PostgresServer, session: Se
     await workspace.close()
 
 
-async def test_deadlocks_are_counted_between_two_reads(
-    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
-) -> None:
-    reader = server_findings(workspace)
-    assert (await reader.findings()).found == ()
-    one = await session(eternaltwin, "SET deadlock_timeout = '10ms'")
-    other = await session(eternaltwin, "SET deadlock_timeout = '10min'")  # it is never the victim
+async def deadlocks(n: int, dsn: str, db: EternaltwinDb, session: Session) -> None:
+    """End ``n`` transactions of a session by deadlocks with another one."""
+    one = await session(dsn, "SET deadlock_timeout = '10ms'", "eternaltwin runner")
+    other = await session(dsn, "SET deadlock_timeout = '10min'", "eternaltwin runner")  # it is never the victim
     blocked = "SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted"
-    for _ in range(2):
+    for _ in range(n):
         await one.execute("BEGIN; SELECT pg_advisory_xact_lock(1)")
         await other.execute("BEGIN; SELECT pg_advisory_xact_lock(2)")
         waits = asyncio.create_task(other.execute("SELECT pg_advisory_xact_lock(1)"))
-        while not await eternaltwin_db.value(blocked, other.get_server_pid()):
+        while not await db.value(blocked, other.get_server_pid()):
             await asyncio.sleep(0.01)
         with pytest.raises(asyncpg.DeadlockDetectedError):
             await one.execute("SELECT pg_advisory_xact_lock(2)")
         await one.execute("ROLLBACK")
         await waits
         await other.execute("ROLLBACK")
-    await one.execute("SELECT pg_stat_force_next_flush()")
+    for each in (one, other):
+        await each.execute("SELECT pg_stat_force_next_flush()")
     async with asyncio.timeout(60):
-        while not (read := (await reader.findings()).found):
-            await asyncio.sleep(0.5)
-    assert [each.code for each in read] == ["deadlocks"]
-    assert read[0].sentence.startswith("2 deadlocks in ")
+        while await db.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") < n:
+            await asyncio.sleep(0.1)
+
+
+@both_versions
+async def test_deadlocks_are_the_same_for_each_look(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    """The number of looks before, their time and their rhythm make no difference."""
+    before = server_findings(workspace)
+    assert (await before.findings()).found == ()
+    await deadlocks(2, eternaltwin, eternaltwin_db, session)
+    since_then, once, often, seldom = before, *(server_findings(workspace) for _ in range(3))
+    looks = []
+    for reader, pause in ((since_then, 0.0), (once, 0.0), *[(often, 0.0)] * 6, *[(seldom, 1.0)] * 2, (since_then, 0.0)):
+        looks.append(await reader.findings())
+        await asyncio.sleep(pause)
+    lines = [[each for each in look.found if each.code == "deadlocks"] for look in looks]
+    assert all(line == lines[0] for line in lines)
+    (found_,) = lines[0]
+    assert re.fullmatch(
+        r"2 deadlocks since \S+ \S+: 2 an hour\. The server ended one transaction for each\.", found_.sentence
+    )
+    assert found_.since is not None
+    assert found_.since < looks[0].at
+    rare = await server_findings(workspace, deadlocks_a_day=1e6).findings()
+    assert rare.found == (), "few on a day are normal"
+
+
+async def test_deadlocks_are_the_same_line_for_the_command_and_the_console(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session, tmp_path: Path
+) -> None:
+    await deadlocks(3, eternaltwin, eternaltwin_db, session)
+    lines = [
+        (await asyncio.to_thread(unstick, "stuck", "--json", *options, dsn=eternaltwin)).json["incidents"][0]
+        for options in ((), ("--sample", "2"), ())
+    ]
+    assert {(line["code"], line["sentence"], line["severity"], line["since"]) for line in lines} == {
+        ("deadlocks", lines[0]["sentence"], 4, lines[0]["since"])
+    }
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("2")
+        await tui.wait_for("3 deadlocks since")
+
+
+async def test_transactions_that_fail_by_deadlocks_are_explained_by_them(
+    workspace: Workspace, eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    reader = server_findings(workspace)
+    await reader.findings()
+    await deadlocks(4, eternaltwin, eternaltwin_db, session)
+    async with asyncio.timeout(60):
+        while "transactions_fail" not in (codes := {each.code: each for each in (await reader.findings()).found}):
+            await asyncio.sleep(0.2)
+    failing = codes["transactions_fail"]
+    assert ", 4 of them by deadlocks. " in failing.sentence
+    (incident,) = workspace.incidents(codes.values(), ())
+    assert (incident.code, [each.code for each in incident.explained]) == ("deadlocks", ["transactions_fail"])
+    other = msgspec.structs.replace(failing, evidence={**failing.evidence, "by": "errors"})
+    alone = workspace.incidents([codes["deadlocks"], other], ())
+    assert [each.explained for each in alone] == [()], "old deadlocks do not make transactions fail"
 
 
 async def test_hidden_activity_is_not_checked_and_names_the_grant(
