@@ -1,6 +1,6 @@
 -- :about
 -- :header
-WITH
+WITH RECURSIVE
 -- :part
 (SELECT t.id,
         :since AS since,

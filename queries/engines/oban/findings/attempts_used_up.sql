@@ -1,5 +1,6 @@
 -- Available jobs that have no attempt left, among the first 20 of each queue: producers skip them, and they take the place of others.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan; oban_jobs_pkey.
+WITH RECURSIVE
 \ir ../parts/heads.sql
 , checked AS MATERIALIZED (
   SELECT j.id, j.queue, j.scheduled_at, j.attempt, j.max_attempts

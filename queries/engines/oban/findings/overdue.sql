@@ -1,35 +1,6 @@
--- Scheduled and retryable jobs whose time has passed, longest first. Without ids, of at most 500 queues and priorities.
+-- Scheduled and retryable jobs whose time has passed, longest first.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan; oban_jobs_pkey.
-WITH RECURSIVE leaps AS (
-  SELECT s.state, j.queue, j.priority
-    FROM unnest(enum_range(NULL:::"schema".oban_job_state)) AS s(state)
-   CROSS JOIN LATERAL (SELECT j.queue, j.priority FROM :"schema".oban_jobs j WHERE j.state = s.state ORDER BY j.queue, j.priority LIMIT 1) AS j
-   WHERE :ids IS NULL AND s.state::text IN ('scheduled', 'retryable')
-  UNION ALL
-  SELECT l.state, j.queue, j.priority
-    FROM leaps l
-   CROSS JOIN LATERAL (SELECT j.queue, j.priority FROM :"schema".oban_jobs j
-                        WHERE j.state = l.state AND (j.queue, j.priority) > (l.queue, l.priority) ORDER BY j.queue, j.priority LIMIT 1) AS j
-),
-lanes AS MATERIALIZED (SELECT l.* FROM leaps l LIMIT 501),
-late AS (
-  SELECT j.id, j.state, j.queue, j.scheduled_at
-    FROM (SELECT l.* FROM lanes l LIMIT 500) AS l
-   CROSS JOIN LATERAL (SELECT * FROM :"schema".oban_jobs j
-                        WHERE j.state = l.state AND j.queue = l.queue AND j.priority = l.priority
-                          AND j.scheduled_at < timezone('UTC', now()) - :overdue
-                        ORDER BY j.queue, j.priority, j.scheduled_at LIMIT :page) AS j
-  UNION ALL
-  SELECT j.id, j.state, j.queue, j.scheduled_at FROM :"schema".oban_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
-     AND j.state::text IN ('scheduled', 'retryable')
-     AND j.scheduled_at < timezone('UTC', now()) - :overdue
-)
-(SELECT 'job:' || j.id AS id, extract(epoch FROM j.scheduled_at)::float8 AS since,
-        jsonb_build_object('queue', j.queue, 'state', j.state, 'due', date_trunc('second', j.scheduled_at)::text,
-          'age', date_trunc('second', timezone('UTC', now()) - j.scheduled_at)::text) AS evidence
-   FROM late j
-  ORDER BY j.scheduled_at, j.id
-  LIMIT :page)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM lanes) > 500
+WITH RECURSIVE
+\ir ../parts/late.sql
+pair AS (SELECT a.* FROM alike a)
+\ir ../parts/late_rows.sql

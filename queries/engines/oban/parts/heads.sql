@@ -1,5 +1,5 @@
 -- heads: queues with available jobs, at most 500, each with its next job.
-WITH RECURSIVE leaps AS (
+leaps AS (
   (SELECT j.queue FROM :"schema".oban_jobs j WHERE :ids IS NULL AND j.state = 'available' ORDER BY j.queue LIMIT 1)
   UNION ALL
   SELECT (SELECT j.queue FROM :"schema".oban_jobs j WHERE j.state = 'available' AND j.queue > l.queue ORDER BY j.queue LIMIT 1)

@@ -1,6 +1,9 @@
--- judged: the first blocked job of each of at most 200 concurrency keys, with a job that holds the key. Of each key, the first 1,000
+-- The first blocked job of each of at most 200 concurrency keys, with a job that holds the key. Of each key, the first 1,000
 -- unfinished jobs are searched for it.
-WITH RECURSIVE leaps AS (
+-- needs: by_key
+-- Indexes: one on solid_queue_blocked_executions(concurrency_key, priority, job_id), as a loose index scan; one on
+-- solid_queue_jobs(concurrency_key, id) of unfinished jobs; the one on solid_queue_semaphores(key).
+leaps AS (
   (SELECT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b WHERE :ids IS NULL ORDER BY b.concurrency_key LIMIT 1)
   UNION ALL
   SELECT (SELECT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b WHERE b.concurrency_key > l.concurrency_key
@@ -13,8 +16,8 @@ keys AS MATERIALIZED (
   SELECT DISTINCT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b
    WHERE b.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
 ),
-judged AS MATERIALIZED (
-  SELECT b.job_id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
+found AS MATERIALIZED (
+  SELECT 'job:' || b.job_id AS id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
 \ir holder.sql
          AS holder,
          (SELECT CASE count(*) WHEN 1 THEN '1 job waits' WHEN 1000 THEN '1,000 or more jobs wait' ELSE count(*) || ' jobs wait' END
@@ -23,5 +26,5 @@ judged AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT * FROM :"schema".solid_queue_blocked_executions b
                         WHERE b.concurrency_key = k.concurrency_key ORDER BY b.priority, b.job_id LIMIT 1) AS b
     LEFT JOIN LATERAL (SELECT m.value FROM :"schema".solid_queue_semaphores m WHERE m.key = k.concurrency_key LIMIT 1) AS m ON true
-   WHERE :ids IS NULL OR 'job:' || b.job_id = ANY (:ids)
-)
+),
+more AS (SELECT (SELECT count(*) FROM keys) > 200 AS more)

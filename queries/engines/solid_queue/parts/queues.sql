@@ -1,6 +1,8 @@
--- heads: queues with ready jobs, at most 500, each with its next job, whether it is paused, and how many living workers take its
+-- Queues with ready jobs, at most 500, each with its next job, whether it is paused, and how many living workers take its
 -- jobs. A worker whose metadata names no queues may take any.
-WITH RECURSIVE leaps AS (
+-- Indexes: one on solid_queue_ready_executions(queue_name, priority, job_id), as a loose index scan; one on
+-- solid_queue_processes(last_heartbeat_at); the one on solid_queue_pauses(queue_name).
+leaps AS (
   (SELECT r.queue_name FROM :"schema".solid_queue_ready_executions r WHERE :ids IS NULL ORDER BY r.queue_name LIMIT 1)
   UNION ALL
   SELECT (SELECT r.queue_name FROM :"schema".solid_queue_ready_executions r WHERE r.queue_name > l.queue_name ORDER BY r.queue_name LIMIT 1)
@@ -18,8 +20,8 @@ workers AS MATERIALIZED (
            ORDER BY p.last_heartbeat_at DESC LIMIT 1000) AS p
    WHERE p.kind = 'Worker'
 ),
-heads AS MATERIALIZED (
-  SELECT n.name, h.created_at, u.created_at AS paused_at, (SELECT count(*) FROM workers) AS workers,
+found AS MATERIALIZED (
+  SELECT 'queue:' || n.name AS id, n.name, h.created_at, u.created_at AS paused_at, (SELECT count(*) FROM workers) AS workers,
          (SELECT count(*) FROM workers w
            WHERE EXISTS (SELECT FROM unnest(w.queues) AS q(name)
                           WHERE q.name IN ('*', n.name) OR right(q.name, 1) = '*' AND starts_with(n.name, left(q.name, -1)))) AS serving
@@ -27,4 +29,5 @@ heads AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT r.created_at FROM :"schema".solid_queue_ready_executions r
                         WHERE r.queue_name = n.name ORDER BY r.priority, r.job_id LIMIT 1) AS h
     LEFT JOIN :"schema".solid_queue_pauses u ON u.queue_name = n.name
-)
+),
+more AS (SELECT (SELECT count(*) FROM names) > 500 AS more)

@@ -1,0 +1,11 @@
+-- End of parts/late.sql: the first page, with the `pair` of jobs that share a unique key, and a row without an id if there may be more.
+(SELECT 'job:' || j.id AS id, extract(epoch FROM j.scheduled_at)::float8 AS since,
+        jsonb_build_object('queue', j.queue, 'state', j.state, 'due', date_trunc('second', j.scheduled_at)::text,
+          'age', date_trunc('second', timezone('UTC', now()) - j.scheduled_at)::text,
+          'why', coalesce((SELECT format('The jobs %s and %s have the same unique key: if it forbids that both are available, the stager fails at them and stages no other', p.one, p.other) FROM pair p),
+                          'The stager does not run, or fails: one job that it cannot change stops all of them')) AS evidence
+   FROM late j
+  ORDER BY j.scheduled_at, j.id
+  LIMIT :page)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM lanes) > 500

@@ -1,0 +1,14 @@
+-- Queues with available jobs, each with its next job and its living producers.
+-- needs: producers
+-- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan.
+\ir heads.sql
+, served AS MATERIALIZED (
+  SELECT p.queue, count(*) AS producers, bool_and(coalesce(p.meta ->> 'paused', 'false') = 'true') AS paused, min(p.updated_at) AS since
+    FROM :"schema".oban_producers p
+   WHERE p.updated_at >= timezone('UTC', now()) - :alive
+   GROUP BY p.queue
+),
+found AS (
+  SELECT 'queue:' || h.name AS id, h.name, h.scheduled_at, s.producers, s.paused FROM heads h LEFT JOIN served s ON s.queue = h.name
+),
+more AS (SELECT (SELECT count(*) FROM names) > 500 AS more)
