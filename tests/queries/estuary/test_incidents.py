@@ -41,8 +41,8 @@ async def test_no_executor_polls_anything_is_one_incident(estuary_db: EstuaryDb,
     await estuary_db.task(1, wake=-1400, beat=900)
     (incident,) = (await incidents_of(workspace, LABEL))["type_not_served"]
     assert (len(incident.findings), incident.n) == (4, 4)
-    down = "the agent and the data-plane-controller and the executor of FIBONACCI are down"
-    assert f"No executor polls any task: {down}" in incident.sentence
+    down = "the agent and the data-plane-controller and the executor of FIBONACCI take none"
+    assert f"No task is being polled: {down}" in incident.sentence
 
 
 async def test_executors_that_take_other_types_are_not_down(estuary_db: EstuaryDb, workspace: Workspace) -> None:

@@ -26,7 +26,7 @@ reasons AS (
    WHERE j.overtaker IS NULL OR :settings ->> 'profile' = 'table'
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.created_at)::float8 AS since,
-        jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'agent', j.agent_id::text,
+        jsonb_build_object('job_id', j.job_id, 'created_at', date_trunc('second', j.created_at)::text, 'agent', j.agent_id::text, 'reason', j.reason,
                            'age', CASE WHEN isfinite(j.created_at) THEN date_trunc('second', now() - j.created_at)::text ELSE 'infinite time' END,
                            'rest', CASE WHEN j.reason = 'backlog' THEN 'Jobs end, but none that was created later: the queue is working on its backlog'
                                         WHEN :settings ->> 'profile' = 'table' AND j.reason = 'overtaken' THEN 'Jobs of the same agent that were created later were taken: the executors pass this one over'

@@ -6,12 +6,15 @@
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
 \ir ../parts/users.sql
 , pending AS MATERIALIZED (
-  SELECT j.created_at
+  SELECT j.created_at, u.user_id
     FROM users u
    CROSS JOIN LATERAL (SELECT created_at FROM :"schema".jobs WHERE u.last = 'pending' AND user_id = u.user_id AND status = 'pending' ORDER BY created_at LIMIT 1000) AS j
    LIMIT 10000
 ),
-oldest AS (SELECT min(p.created_at) AS at, count(*) AS n FROM pending p),
+oldest AS (
+  SELECT min(p.at) AS at, sum(p.n)::int8 AS n, CASE WHEN sum(p.n) = 10000 OR max(p.n) = 1000 THEN 'at least ' ELSE '' END AS least
+    FROM (SELECT min(p.created_at) AS at, count(*) AS n FROM pending p GROUP BY p.user_id) AS p
+),
 ended AS MATERIALIZED (
   SELECT greatest(l.completed_at, l.started_at) AS at
     FROM users u
@@ -31,7 +34,7 @@ unsettled AS MATERIALIZED (
 )
 SELECT 'queue:all' AS id, extract(epoch FROM o.at)::float8 AS since,
        jsonb_build_object('oldest', date_trunc('second', o.at)::text, 'pending', o.n,
-                          'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.n || ' jobs are' END,
+                          'waiting', CASE o.n WHEN 1 THEN '1 job is' ELSE o.least || o.n || ' jobs are' END,
                           'look', CASE WHEN o.n = 1 THEN 'Either the completion of this job was not recorded and no job was created later, or ' ELSE 'Probably ' END
                                || CASE :settings ->> 'profile' WHEN 'table'
                                   THEN CASE WHEN EXISTS (SELECT FROM users u CROSS JOIN LATERAL (SELECT FROM :"schema".jobs a WHERE a.user_id = u.user_id AND a.status = 'active' LIMIT 1) AS o)

@@ -21,7 +21,8 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
 (SELECT 'step:' || h.workflow_step_uuid AS id, extract(epoch FROM h.at)::float8 AS since,
         jsonb_build_object('queue', h.queue, 'enqueued', date_trunc('second', h.at)::text,
           'messages', coalesce(z.n, 0), 'task', h.task_uuid,
-          'there', CASE WHEN k.known THEN 'the queue exists' ELSE 'the queue does not exist' END) AS evidence,
+          'there', CASE WHEN k.known THEN 'the queue exists' WHEN length(h.queue) <= 47 THEN 'the queue does not exist'
+                        ELSE 'pgmq makes no queue with a name of more than 47 characters' END) AS evidence,
         k.known AS suggest
    FROM handed h
    LEFT JOIN sizes z ON z.queue_name = h.queue

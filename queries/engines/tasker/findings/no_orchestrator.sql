@@ -16,7 +16,8 @@ oldest AS (
    ORDER BY l.queue_name, l.since, l.key::int8
 )
 (SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.since,
-        jsonb_build_object('queue', o.queue_name, 'table', lower('q_' || o.queue_name), 'messages', o.unread,
+        jsonb_build_object('queue', o.queue_name, 'table', lower('q_' || o.queue_name), 'messages',
+                           CASE WHEN (SELECT count(*) FROM messages a WHERE a.queue_name = o.queue_name) = 2000 THEN to_jsonb(o.unread || '+') ELSE to_jsonb(o.unread) END,
                            'oldest', date_trunc('second', now() - to_timestamp(o.since))::text) AS evidence
    FROM oldest o
   WHERE o.since < extract(epoch FROM now()) - (:settings ->> 'no_orchestrator')::float8

@@ -11,7 +11,8 @@ queues AS MATERIALIZED (
 ),
 \ir messages.sql
 , late AS MATERIALIZED (
-  SELECT s.task_namespace_uuid, s.queue_name, min(m.since) AS since, count(*) AS waiting
+  SELECT s.task_namespace_uuid, s.queue_name, min(m.since) AS since,
+         CASE WHEN (SELECT count(*) FROM messages a WHERE a.queue_name = s.queue_name) = 2000 THEN to_jsonb(count(*) || '+') ELSE to_jsonb(count(*)) END AS waiting
     FROM (SELECT m.queue_name, (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8 AS since
             FROM messages m WHERE (m.m ->> 'due')::bool) AS m
     JOIN spaces s ON s.queue_name = m.queue_name
