@@ -270,6 +270,17 @@ class Workspace:
             await self.detect(renew=True)
 
     @property
+    def declined_alike(self) -> tuple[Declined, ...]:
+        """Declined schemas, one record for each engine and reason.
+
+        Its ``schema`` names some of them.
+        """
+        schemas: dict[tuple[str, str], list[str]] = {}
+        for each in self.declined:
+            schemas.setdefault((each.engine, each.why), []).append(each.schema)
+        return tuple(Declined(engine=name, schema=_few(few), why=why) for (name, why), few in schemas.items())
+
+    @property
     def not_checked(self) -> tuple[SkippedFinding, ...]:
         """Engines that no check reads, with the reason, as skipped findings."""
         schemas: dict[tuple[str, str, bool], list[str]] = {}

@@ -67,8 +67,8 @@ async def engines(target: Target) -> int:
     if not found:
         say(*no_engine_lines(workspace))
         return 1
-    for each in declined:
-        say(f"Declined {each.engine} in schema {each.schema}: {each.why}")
+    for each in workspace.declined_alike:
+        say(f"Declined {each.engine} in {each.schema}: {each.why}")
     lines += [f"{engine.label}: {engine.unreadable}" for engine in found if engine.unreadable]
     say(*lines)
     return int(bool(lines or workspace.broken))

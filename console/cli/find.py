@@ -39,7 +39,7 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
-    say(*warnings, *pages.notes(wanted, answers, workspace.declined, larger="`--large`"))
+    say(*warnings, *pages.notes(wanted, answers, workspace.declined_alike, larger="`--large`"))
     # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
     lacking = bool(workspace.locked and workspace.declined)
     if warnings or lacking or any(answer.unreadable for answer in answers):
@@ -68,5 +68,5 @@ async def node_id(workspace: Workspace, text: str) -> str:
     if nodes:
         lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
         raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
-    say(f"{text} was not found.", *pages.notes(wanted, answers, workspace.declined))
+    say(f"{text} was not found.", *pages.notes(wanted, answers, workspace.declined_alike))
     return ""

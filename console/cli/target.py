@@ -120,7 +120,7 @@ async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Worksp
 def no_engine_lines(workspace: Workspace) -> list[str]:
     """Return why no engine was detected: declined schemas and expected relations."""
     lines = [f"The database {workspace.server.database} holds no task engine that unstick supports."]
-    lines += [f"Declined {d.engine} in schema {d.schema}: {d.why}." for d in workspace.declined]
+    lines += [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
     lines += [f"Expected {line}" for line in workspace.expected]
     return [*lines, PROPOSE]
 

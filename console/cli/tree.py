@@ -120,6 +120,9 @@ async def tree(
             say(*notes)
             if narrowed.terms and not found.rows and not target.json:
                 say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
+            elif not (found.rows or notes or target.json):
+                none = "Nothing is unfinished" if live else "There are no jobs"
+                say(f"{none} in {', '.join(reader.label for reader in readers)}.")
             return int(bool(found.failed))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()

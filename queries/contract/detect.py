@@ -378,7 +378,9 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
         present = ", ".join(n for n in wanted.relations if n in relations)
         return f"it has {present}, but no {' and no '.join(missing)}"
     wrong = _wrong_columns(wanted, relations, engine.spec.type_schemas)
-    return wrong if wrong is not None else _not_a_table(wanted, relations) or _wrong_types(wanted, schema, parts)
+    if wrong == "":
+        return ""
+    return _not_a_table(wanted, relations) or wrong or _wrong_types(wanted, schema, parts)
 
 
 def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:

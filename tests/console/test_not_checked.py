@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import asyncpg
@@ -182,3 +183,26 @@ async def test_no_engine_is_nothing_checked(server: PostgresServer, tmp_path: Pa
         await tui.wait_for("Nothing was checked.")
         assert "Nothing is stuck" not in tui.text
     server.drop(dsn)
+
+
+def test_many_schemas_that_are_declined_for_one_reason_are_one_line(server: PostgresServer) -> None:
+    dsn = server.fresh("uni2work")
+    table = (
+        "jobs (id uuid, job_id varchar, agent_id uuid, user_id uuid, status int, error text, created_at timestamptz)"
+    )
+    for n in range(12):
+        server.sql(f"CREATE SCHEMA copy_{n}; CREATE TABLE copy_{n}.{table}", dsn)
+    for command in ("engines", "find"):
+        lines = unstick(*([command] if command == "engines" else [command, "xyz"]), dsn=dsn).err.splitlines()
+        named = [line for line in lines if "agent_jobs in schema copy_0, " in line]
+        assert len(named) == 1
+        assert re.search(r" and \d+ more: ", named[0])
+        assert not [line for line in lines if "copy_11:" in line]
+    assert len(unstick("engines", "--json", dsn=dsn).json["declined"]) == 12
+    server.drop(dsn)
+
+
+def test_a_tree_without_nodes_says_so(eternaltwin: str) -> None:
+    assert unstick("tree", dsn=eternaltwin).err.splitlines() == ["There are no jobs in eternaltwin."]
+    assert unstick("tree", "--live", dsn=eternaltwin).err.splitlines() == ["Nothing is unfinished in eternaltwin."]
+    assert unstick("tree", "--json", dsn=eternaltwin).err == ""

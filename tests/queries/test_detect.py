@@ -131,6 +131,10 @@ async def test_dropped_columns_are_not_there(open_with: Open) -> None:
             "ALTER TABLE task RENAME TO tasks; CREATE VIEW task AS SELECT * FROM tasks",
             "task is a view",
         ),
+        (
+            "ALTER TABLE task DROP state; ALTER TABLE task RENAME TO tasks; CREATE VIEW task AS SELECT * FROM tasks",
+            "task is a view",
+        ),
     ],
 )
 async def test_a_lookalike_is_declined_with_the_reason(open_with: Open, change: str, reason: str) -> None:

@@ -31,7 +31,7 @@ def notes(
     if waiting:
         yield f"No answer yet: {', '.join(waiting)}."
     for each in declined:
-        yield f"Not searched: {each.engine} in schema {each.schema}: {each.why}."
+        yield f"Not searched: {each.engine} in {each.schema}: {each.why}."
     for answer in answers:
         yield from _limits(answer)
     if larger and any(answer.partial for answer in answers):

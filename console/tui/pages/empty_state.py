@@ -42,6 +42,6 @@ def _unconnected(session: Session) -> tuple[str, str]:
 
 def _expected(workspace: Workspace) -> str:
     lines = [f"Looked for {line}" for line in workspace.expected]
-    lines += [f"Declined: {d.engine} in schema {d.schema}: {d.why}" for d in workspace.declined]
+    lines += [f"Declined: {d.engine} in {d.schema}: {d.why}" for d in workspace.declined_alike]
     lines += [line for folder in workspace.broken for line in folder.lines]
     return "\n".join([*lines, PROPOSE])

@@ -89,7 +89,7 @@ def help_page(
             lines += [heading(f"{reader.label}: more findings than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
-        lines += [heading(other.engine, f"not shown: in schema {other.schema}"), *wrapped(other.why, width), BLANK]
+        lines += [heading(other.engine, f"not shown: in {other.schema}"), *wrapped(other.why, width), BLANK]
     for folder in broken:
         lines += [heading(folder.name, "not used")]
         lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]

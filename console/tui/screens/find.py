@@ -126,7 +126,7 @@ class FindScreen(ListScreen[Hit]):
         if found.wanted is None or workspace is None:
             return []
         answers = list(found.answers.values())
-        lines = pages.notes(found.wanted, answers, workspace.declined, found.waiting, larger="m")
+        lines = pages.notes(found.wanted, answers, workspace.declined_alike, found.waiting, larger="m")
         return [line for text in lines for line in wrapped(text, width, "$faint", 0)]
 
     # keys

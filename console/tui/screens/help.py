@@ -32,7 +32,7 @@ class HelpScreen(PageScreen):
             self.session.engines.values(),
             self.session.skipped_findings,
             self.session.capped,
-            self.session.workspace.declined if self.session.workspace else (),
+            self.session.workspace.declined_alike if self.session.workspace else (),
             self.session.workspace.broken if self.session.workspace else (),
             ascii=self.host.ascii,
         )
