@@ -8,7 +8,7 @@ from console.cli.arguments import unknown_action
 from console.cli.options import CliOptions
 from console.cli.output import Output
 from console.cli.target import resolve
-from queries.actions import perform
+from queries.actions.plan import statements
 from queries.contract.spec import Action
 from queries.records.record import Record
 from queries.text.suggest import did_you_mean
@@ -35,8 +35,7 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
     if not found:
         raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
     texts = {
-        f"{name}/{script}": perform.statements(s, v) if v.writes else _instead(v)
-        for (name, script), (s, v) in found.items()
+        f"{name}/{script}": statements(s, v) if v.writes else _instead(v) for (name, script), (s, v) in found.items()
     }
     Output(json=options.json).answer(
         Statements(statements=texts),

@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 
+from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
+from queries.db.shared_sql import statement
 from queries.read.reader import Reader
 from queries.read.sentence import plural
 from queries.records.action import Edit, Outcome, Result
@@ -80,6 +82,15 @@ class Plan(Record):
                 key = action.script, version if self.name == undo.NAME else ""
                 groups.setdefault(key, (action, {}))[1][node_id] = version
         return list(groups.values())
+
+
+def statements(engine: Engine, action: Action) -> str:
+    """Return the action's SQL in execution order, to show or copy."""
+    if action.name == undo.NAME:
+        names = ("undo_find", "undo_delete", "undo_insert", "undo_update")
+        return "\n\n".join(f"-- {name}\n{statement(name).text};" for name in names)
+    parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
+    return "\n\n".join(parts)
 
 
 def recorded(action: Action, arguments: Mapping[str, Any]) -> dict[str, Any]:

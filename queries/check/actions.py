@@ -29,7 +29,12 @@ from queries.records.node import Node, Phase
 from queries.text.psql_text import array
 from queries.workspace import Workspace
 from queries.write import audit_log, gate
-from queries.write.action_transaction import ActionTransaction, Kept, Request
+from queries.write.admit import lock
+from queries.write.change import Effect, change
+from queries.write.console_copies import ConsoleCopies
+from queries.write.nodes import Nodes, Send, send_lists
+from queries.write.request import Kept, Order, Request
+from queries.write.script import ActionScript
 
 REASON = "unstick engine check"
 ALONE = 3  # nodes of an action that are changed one by one
@@ -54,24 +59,32 @@ class Tried(msgspec.Struct):
 
     def request(self, reader: Reader) -> Request:
         """Return the request of a transaction that is rolled back."""
-        return Request(
-            reader=reader,
-            action=self.action,
-            reason=REASON,
-            arguments=self.arguments,
-            operator=audit_log.operator(),
-            kept=Kept(no_images=REASON),
-        )
+        operator = audit_log.operator()
+        order = Order(action=self.action, reason=REASON, arguments=self.arguments, operator=operator)
+        return Request(reader=reader, order=order, versions=self.changed, kept=Kept(no_images=REASON))
 
 
-class CheckedTransaction(ActionTransaction):
-    """A transaction of an action, step by step."""
+class Trial:
+    """An action on nodes, step by step, in a transaction that is rolled back."""
+
+    def __init__(self, request: Request, send: Send = send_lists) -> None:
+        self.nodes = Nodes(request, send)
+        self.script = ActionScript(request, self.nodes)
+        self._request = request
+
+    async def lock(self, transaction: Transaction) -> None:
+        """Lock the nodes."""
+        await lock(transaction, self._request, self.nodes)
 
     async def places(self, transaction: Transaction) -> dict[tuple[str, str], str]:
         """Lock the nodes. Return the ctid of each row that is shown, by table and key."""
         await self.lock(transaction)
-        await self._copy(transaction)
-        return {place: ctid for place, ctid in self._places.items() if ctid}
+        copied = await self.script.copy(transaction)
+        return {place: ctid for place, ctid in copied.places.items() if ctid}
+
+    async def run(self, transaction: Transaction) -> Effect:
+        """Run all steps before the rollback."""
+        return await change(transaction, self.script, ConsoleCopies(self._request, self.script))
 
 
 class ActionCheck:
@@ -174,8 +187,8 @@ class ActionCheck:
         async with self._open(tried) as (transaction, running):
             try:
                 await running.places(transaction)
-                now = {node.id: node.phase for node in await self.reader.existing(transaction, running.live)}
-                changed = await running.change(transaction) if running.live else set()
+                now = {node.id: node.phase for node in await self.reader.existing(transaction, running.nodes.live)}
+                changed = await running.script.change(transaction) if running.nodes.live else set()
             except NO_CONNECTION:
                 raise
             except DatabaseError:
@@ -285,11 +298,11 @@ class ActionCheck:
     # One transaction, step by step
 
     @contextlib.asynccontextmanager
-    async def _open(self, tried: Tried) -> AsyncIterator[tuple[Transaction, CheckedTransaction]]:
+    async def _open(self, tried: Tried) -> AsyncIterator[tuple[Transaction, Trial]]:
         """Begin a transaction of the action, which is rolled back."""
         request = tried.request(self.reader)
         async with self.workspace.database.writing(self.reader.found.action_schema) as transaction:
-            yield transaction, CheckedTransaction(request, tried.changed)
+            yield transaction, Trial(request)
 
     async def _rows(self, tried: Tried, about: str = "", excess: Mapping[str, int] | None = None) -> dict[str, int]:
         """Compare the rows that are shown with those that the server has written.
@@ -300,13 +313,13 @@ class ActionCheck:
         """
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
-            await running.run(transaction, None)
-            others, copies = running.others, gate.copied(running.copies, self.reader.found.schema)
-            after = await self.reader.existing(transaction, running.live)
+            effect = await running.run(transaction)
+            after = await self.reader.existing(transaction, running.nodes.live)
             self._check_status(tried.action, after)
-            self._check_left(tried.action, after, running.changes)
+            self._check_left(tried.action, after, (copy.read() for copy in effect.copies))
+        copies = gate.copied(effect.copies, self.reader.found.schema)
         at, name = self._at(tried.action, "rows"), tried.action.name
-        for other in others:
+        for other in effect.others:
             where, _, table = other.table.rpartition(".")
             for word, number, seen in zip(gate.WORDS, other.counts, copies.get((where, table), gate.NONE), strict=True):
                 more[f"{word} {table}"] = number
@@ -397,7 +410,7 @@ class ActionCheck:
         """Lock nodes, and try to lock them over a second connection."""
         async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
-            taken = dict.fromkeys(running.live, "")
+            taken = dict.fromkeys(running.nodes.live, "")
             dry_run = await self._dry_run(
                 self.other, tried.action, {i: tried.changed[i] for i in taken}, tried.arguments
             )
@@ -411,9 +424,9 @@ class ActionCheck:
         """Run the change with versions that no row has: it must change nothing."""
         async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
-            running.expect({i: _other(version) for i, version in tried.changed.items()})
+            running.nodes.expect({i: _other(version) for i, version in tried.changed.items()})
             try:
-                changed = await running.change(transaction)
+                changed = await running.script.change(transaction)
             except NO_CONNECTION:
                 raise
             except DatabaseError:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from queries.check.actions import Tried
+from queries.check.actions import Trial, Tried
 from queries.check.lab import Lab
 from queries.check.report import Check, Notebook
 from queries.check.scripts import query, script
@@ -22,7 +22,7 @@ from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
-from queries.write.action_transaction import ActionTransaction, Request
+from queries.write.nodes import Lists, send_lists
 
 TABLE_ROWS = 1_000_000  # of each table
 READ_PART = 10  # a statement that reads more than this part of the rows is not bounded
@@ -32,16 +32,18 @@ EXACT = "exact"
 EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT JSON) "
 
 
-class CountingTransaction(ActionTransaction):
-    """A transaction of an action that counts rows read without an index."""
+class ReadCount:
+    """Rows that the statements of an action read without an index."""
 
-    def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        super().__init__(request, versions)
+    def __init__(self) -> None:
         self.read: list[tuple[Statement, int]] = []
 
-    async def _sent(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
+    async def send(
+        self, transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
+    ) -> Sequence[Mapping[str, Any]]:
+        """Send a statement with its parameters, and count."""
         (before,) = await transaction.rows(query("rows_read"), {})
-        rows = await super()._sent(transaction, part)
+        rows = await send_lists(transaction, part, values, lists)
         (after,) = await transaction.rows(query("rows_read"), {})
         self.read.append((part, after["n"] - before["n"]))
         return rows
@@ -174,10 +176,10 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
         async with reader.database.writing(reader.found.action_schema) as transaction:
             # Copies may all be of one parent, and the server then reads the table whole although an index is there.
             await transaction.control("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
-            running = CountingTransaction(request, one.changed)
-            await running.run(transaction, None)
+            count = ReadCount()
+            await Trial(request, count.send).run(transaction)
         notes.number += 1
-        for part, read in running.read:
+        for part, read in count.read:
             if read > rows // READ_PART:
                 message = f"it reads {read:,} rows of a table with {rows:,} to change one node: no index bounds it"
                 notes.fault(part, f"{tried.action.name}: {message}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from queries.actions import perform
+from queries.actions import parts
 from queries.actions.plan import plan_versions
+from queries.actions.storable import check_storable
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.run import Member, RunDetail, RunSummary
@@ -47,10 +48,10 @@ async def start(
     are waited for at the end, at most ``dry_run.wait`` seconds. ``before``: earlier outcomes, which its total has too.
     Raises DatabaseError.
     """
-    perform.check_storable(dry_run.reason, dry_run.arguments)
+    check_storable(dry_run.reason, dry_run.arguments)
     versions = _wanted(dry_run)
     run = None
-    if dry_run.engine != LABEL and len(versions) > perform.CHUNK_NODES:
+    if dry_run.engine != LABEL and len(versions) > parts.CHUNK_NODES:
         plan = RunPlan(
             label=dry_run.engine,
             schema=workspace.engines[dry_run.engine].found.schema,
@@ -170,12 +171,12 @@ def _runner(
     wanted = msgspec.structs.replace(dry_run, versions=now)
     independent = False
     if dry_run.engine == LABEL:
-        parts = [tuple(now)] if now else []
+        chunks = [tuple(now)] if now else []
     else:
         kinds = {node_id.partition(":")[0]: node_id for node_id in versions}
         plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
-        independent = perform.are_independent(plan)
-        parts = list(perform.parts(wanted, perform.part_nodes(workspace, plan)))
+        independent = parts.are_independent(plan)
+        chunks = list(parts.split(wanted, parts.part_nodes(workspace, plan)))
     skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
     before = before or Outcomes(results=())
     world = ChangeWorld(
@@ -188,7 +189,7 @@ def _runner(
     )
     return Runner(
         world,
-        lambda: AllAtOnce(parts, held, dry_run.wait),
+        lambda: AllAtOnce(chunks, held, dry_run.wait),
         decisions,
         known=run is None or run.fresh,
         before=msgspec.structs.replace(before, results=(*before.results, *skipped)),

@@ -62,7 +62,7 @@ class CommitStatus(Record):
 async def wait_for_status(
     database: Database,
     mark: TransactionMark,
-    action_transaction: Provable,
+    proof: Provable,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -77,7 +77,7 @@ async def wait_for_status(
     silent = time.monotonic() + gone
     while True:
         try:
-            found = await _query(database, mark, action_transaction, entry, table=table, sure=False)
+            found = await _query(database, mark, proof, entry, table=table, sure=False)
             silent = time.monotonic() + gone
         except ASK_AGAIN_AFTER:
             found = None
@@ -94,7 +94,7 @@ async def wait_for_status(
 async def status_after_failover(
     database: Database,
     mark: TransactionMark,
-    action_transaction: Provable,
+    proof: Provable,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -104,7 +104,7 @@ async def status_after_failover(
 
     Raises DatabaseError.
     """
-    found = await _query(database, mark, action_transaction, entry, table=table, sure=sure)
+    found = await _query(database, mark, proof, entry, table=table, sure=sure)
     return UNKNOWN if found is None else found.status
 
 
@@ -122,7 +122,7 @@ async def recalled_status(
 async def _query(
     database: Database,
     mark: TransactionMark,
-    action_transaction: Provable | None,
+    proof: Provable | None,
     entry: AuditLogEntry,
     *,
     table: bool,
@@ -138,7 +138,7 @@ async def _query(
             if status == "in progress" and (standby or row["life"] == mark.life):
                 return None
             if status in ("committed", "in progress") and reassigned:
-                status = await _confirmed(transaction, action_transaction, entry, table=table)
+                status = await _confirmed(transaction, proof, entry, table=table)
     except DatabaseError as error:
         if error.code != _FUTURE:
             raise
@@ -147,12 +147,10 @@ async def _query(
     return CommitStatus(status=str(status or UNKNOWN), synchronous=row["synchronous"])
 
 
-async def _confirmed(
-    transaction: Transaction, action_transaction: Provable | None, entry: AuditLogEntry, *, table: bool
-) -> str:
+async def _confirmed(transaction: Transaction, proof: Provable | None, entry: AuditLogEntry, *, table: bool) -> str:
     """Return the status that the audit log entry or the rows prove."""
     if table:
         committed = await audit_log.has_entry(transaction, entry)
     else:
-        committed = await action_transaction.was_committed(transaction) if action_transaction else None
+        committed = await proof.was_committed(transaction) if proof else None
     return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[committed]

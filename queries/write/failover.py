@@ -17,8 +17,10 @@ import msgspec
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result, titled
+from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, commit_status
-from queries.write.action_transaction import Committed
+from queries.write.change import RowProof
+from queries.write.transaction_mark import TransactionMark
 
 CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
 LOST = "lost in a failover: it was committed, but the present server does not have it. The change is gone"
@@ -26,6 +28,30 @@ UNCONFIRMED = (
     "the server was replaced (crash or failover), and neither the audit log nor the rows show if it still has "
     "transaction {xid}"
 )
+
+
+class Committed:
+    """A transaction whose COMMIT was sent.
+
+    ``sent`` and ``answered`` are monotonic times. ``run``: the run that it is a part of, or "". ``settled`` False: the
+    server could not report whether it was committed.
+    """
+
+    def __init__(
+        self,
+        mark: TransactionMark,
+        proof: RowProof,
+        entry: AuditLogEntry,
+        *,
+        table: bool,
+        sent: float,
+        answered: float,
+        run: str,
+        settled: bool,
+    ) -> None:
+        self.mark, self.proof, self.entry, self.table = mark, proof, entry, table
+        self.sent, self.answered = sent, answered
+        self.run, self.settled = run, settled
 
 
 class Journal:
@@ -116,7 +142,7 @@ class Journal:
     async def _fate(self, one: Committed) -> str:
         try:
             return await commit_status.status_after_failover(
-                self._database, one.mark, one.action_transaction, one.entry, table=one.table, sure=one.settled
+                self._database, one.mark, one.proof, one.entry, table=one.table, sure=one.settled
             )
         except commit_status.ASK_AGAIN_AFTER:
             raise
@@ -129,13 +155,13 @@ class Journal:
         if fate == commit_status.COMMITTED and was:
             return
         if fate == commit_status.COMMITTED:
-            results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.action_transaction.touched]
+            results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.proof.nodes]
         elif fate == commit_status.ABORTED:
             outcome, why = (Outcome.LOST, LOST) if was else (Outcome.UNSENT, commit_status.ROLLED_BACK)
-            results = [Result(id=i, outcome=outcome, why=why) for i in one.action_transaction.touched]
+            results = [Result(id=i, outcome=outcome, why=why) for i in one.proof.nodes]
         elif was:
             why = UNCONFIRMED.format(xid=one.mark.xid)
-            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=why) for i in one.action_transaction.touched]
+            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=why) for i in one.proof.nodes]
         else:
             results = []  # it stays unknown
         if fate != commit_status.COMMITTED:

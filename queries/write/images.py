@@ -178,8 +178,8 @@ class ImageReader:
         return msgspec.structs.replace(part, text=text)
 
     async def completed(
-        self, transaction: Transaction, places: Mapping[Place, str], texts: dict[Place, RowText]
-    ) -> dict[Place, RowText]:
+        self, transaction: Transaction, places: Mapping[Place, str], texts: Mapping[Place, RowText]
+    ) -> Mapping[Place, RowText]:
         """Return ``texts`` and the rows at ``places`` that it lacks.
 
         Raises DatabaseError.

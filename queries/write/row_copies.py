@@ -1,4 +1,4 @@
-"""Copies of rows without their large values.
+"""Copies of the rows that an action affects, as JSON text of the server.
 
 An action's ``rows`` copy whole rows. A value of 100 MB would exceed the time limit, and JSON cannot hold one of 256 MB.
 Of a value over the limit the server returns the size and a digest, also if the action does not touch it.
@@ -6,15 +6,28 @@ Of a value over the limit the server returns the size and a digest, also if the 
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
+from operator import itemgetter
+from typing import Any
 
 import msgspec
 
 from queries.contract.detect import DetectedEngine
-from queries.db.database import quoted
+from queries.db.database import Transaction, quoted
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
+from queries.records.action import RowChange
+from queries.records.record import Record
+from queries.text.json_text import paired
+from queries.write.images import ImageReader, Place, RowText
+from queries.write.nodes import Nodes
+
+Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
+
+_copied = itemgetter("id", "table", "key", "place", "row")
+_imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
 
 VALUE_LIMIT = 1 << 20  # bytes of a value in a copy
 STORED = 300  # compression makes a value at most this many times as small in the table
@@ -24,6 +37,81 @@ _TEXTS = frozenset(("text", "varchar", "bpchar", "bytea"))
 _FIXED = frozenset(
     ("bool", "int2", "int4", "int8", "float4", "float8", "uuid", "date", "time", "timestamp", "timestamptz", "interval")
 )
+
+
+class Copy(Record):
+    """The rows of nodes at one moment.
+
+    ``foreign``: rows that other transactions wrote. ``places``: the physical places. ``texts``: images of the rows.
+    """
+
+    rows: Rows = {}
+    foreign: frozenset[tuple[str, str, str]] = frozenset()
+    places: Mapping[Place, str] = {}
+    texts: Mapping[Place, RowText] = {}
+
+
+async def copy(
+    transaction: Transaction, nodes: Nodes, parts: Iterable[Statement], reader: ImageReader | None, images: str
+) -> Copy:
+    """Copy affected rows with the statements ``parts``.
+
+    ``images``: statement of the columns beside each, which ``reader`` reads. Raises DatabaseError.
+    """
+    rows: dict[tuple[str, str, str], str] = {}
+    foreign: set[tuple[str, str, str]] = set()
+    places: dict[Place, str] = {}
+    texts: dict[Place, RowText] = {}
+    prefix = nodes.full("")
+    for each in parts:
+        part = bounded(each, nodes.reader.found)
+        asked = part if reader is None else await reader.copying(transaction, part, images)
+        found = await nodes.rows(transaction, asked, ":rows")
+        for local, table, key, place, row in map(_copied, found):
+            rows[prefix + local, table, key] = row
+            if place is not None:
+                places[table, key] = place
+        if asked is not part:
+            texts |= {
+                (table, key): RowText(place, rest, text or (), xmin or "", digest or "")
+                for table, key, place, xmin, text, rest, digest in map(_imaged, found)
+                if rest is not None
+            }
+        if found and "ours" in found[0]:  # false: another transaction wrote the row
+            foreign |= {(prefix + r["id"], r["table"], r["key"]) for r in found if r["ours"] is False}
+    return Copy(rows=rows, foreign=frozenset(foreign), places=places, texts=texts)
+
+
+def digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[str, str]:
+    """Return a digest of each node's rows, equal as long as no affected row changes.
+
+    The rows of ``guarded`` nodes change all the time. Their digest covers only the tables and keys.
+    """
+    parts: dict[str, list[bytes]] = {i: [] for i in ids}
+    for (node_id, table, key), row in sorted(rows.items()) if parts else ():
+        if node_id in parts:
+            parts[node_id].append(msgspec.json.encode((table, key, "" if node_id in guarded else row)))
+    return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
+
+
+def differences(ids: Container[str], before: Copy, after: Copy) -> Iterable[RowChange]:
+    """Yield the rows of these nodes that differ before and after.
+
+    A row that several nodes share may be listed under another of them afterwards, if nodes were skipped in between.
+    """
+    removed, added = before.rows.keys() - after.rows.keys(), after.rows.keys() - before.rows.keys()
+    elsewhere = {place[1:]: row for place, row in before.rows.items()} if added else {}
+    still = {place[1:] for place in after.rows} if removed else set()
+    for place in sorted(before.rows.keys() | after.rows.keys() if added else before.rows):
+        was = elsewhere.get(place[1:]) if added and place in added else before.rows[place]
+        now = after.rows.get(place)
+        if was == now or place[0] not in ids or place in after.foreign or (now is None and place[1:] in still):
+            continue
+        yield RowChange(id=place[0], table=place[1], key=place[2], before=_raw(was), after=_raw(now))
+
+
+def _raw(row: str | None) -> Any:
+    return None if row is None else msgspec.Raw(paired(row))
 
 
 def bounded(part: Statement, found: DetectedEngine) -> Statement:

@@ -1,4 +1,4 @@
-"""One write transaction that undoes the changes of an audit log entry.
+"""The script that undoes the changes of an audit log entry.
 
 A row is restored only if it is still as the entry left it: the same transaction wrote it, and its digest is the same. A
 node is undone as a whole or not at all. In append-only tables no row is changed; the engine's own SQL adds a row that
@@ -22,8 +22,12 @@ from queries.records.finding import Support
 from queries.records.node import Phase
 from queries.records.record import Record
 from queries.write import audit_log, images, undo_rights
-from queries.write.action_transaction import HELD, ActionTransaction, GuardMissedError, Request, Rows
+from queries.write.admit import HELD
 from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
+from queries.write.nodes import Nodes
+from queries.write.request import Request
+from queries.write.row_copies import Copy, Rows
+from queries.write.script import AFTER, BEFORE, GuardMissedError
 
 NAME = "undo"
 SHOWN = 4000  # characters of a value in the rows before and after
@@ -76,12 +80,16 @@ class Kept(Record, gc=False):
         return self.table, self.key
 
 
-class UndoTransaction(ActionTransaction):
-    """Transaction that gives the rows of an entry the values of their images."""
+class UndoScript:
+    """Gives the rows of an entry the values of their images."""
 
-    def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        super().__init__(request, versions)
-        self._entry = str(request.arguments.get("entry", ""))
+    caveat = ""  # HIDDEN is noted beside the other notes
+
+    def __init__(self, request: Request, nodes: Nodes) -> None:
+        self.action, self.nodes = request.action, nodes
+        self.reader = request.reader
+        self._entry = str(request.order.arguments.get("entry", ""))
+        self._no_images = request.kept.no_images
         self._images = Images()
         self._kept: dict[Place, Kept] = {}
         self._parts: dict[str, Parts] = {}
@@ -89,6 +97,11 @@ class UndoTransaction(ActionTransaction):
         self._texts = ImageReader(self.reader.database, "", ())
         self._now: dict[Place, RowText] = {}
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
+
+    @property
+    def images(self) -> ImageReader | None:
+        """Reader of the rows' images, for the undo of the undo."""
+        return None if self._no_images else self._texts
 
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read the images of the entry, from the local ``file`` or the table.
@@ -105,7 +118,7 @@ class UndoTransaction(ActionTransaction):
             doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=file is None)
             why, self._hidden_from_author = doubts
         if why:
-            self.skip_all(Outcome.REFUSED, why)
+            self.nodes.skip_all(Outcome.REFUSED, why)
             return
         await self._learn(transaction, found.images)
 
@@ -120,7 +133,7 @@ class UndoTransaction(ActionTransaction):
             for image in table.rows:
                 key = _text(image.key)
                 before = rows.get((table.table, key))
-                ids = (*(before.ids if before else ()), self._full(image.id))
+                ids = (*(before.ids if before else ()), self.nodes.full(image.id))
                 rows[table.table, key] = Kept(table=table.table, key=key, image=image, ids=ids)
         self._kept = rows
         detected = self.reader.found
@@ -138,7 +151,6 @@ class UndoTransaction(ActionTransaction):
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
         self._parts = {p.name: p for p in _parents_first(parts) if p.match}
         await self._texts.learn(transaction, self._parts, again=True)
-        self._image_reader = None if self._no_images else self._texts
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
@@ -151,7 +163,7 @@ class UndoTransaction(ActionTransaction):
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
 
-    async def _prepare(self, transaction: Transaction, seen: Mapping[str, str] | None) -> Rows:
+    async def admit(self, transaction: Transaction) -> None:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
@@ -164,16 +176,15 @@ class UndoTransaction(ActionTransaction):
             for node_id in row.ids if verdict is not None else ():
                 if verdict is not None:
                     changed.setdefault(node_id, verdict)
-        reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.live})
+        reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.nodes.live})
         for node_id, (outcome, why, detail) in reasons.items():
-            self.skip(node_id, outcome, why, detail)
+            self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
         self._skip_sharing()
-        before = self._rows_of(self._now)
-        self._places = {place: row.place for place, row in self._now.items() if self._concerned(place)}
-        self._row_texts = self._now
-        self.row_digests = dict.fromkeys(self.live, self._entry)
-        return before
+
+    def digests(self, before: Copy) -> dict[str, str]:
+        """Return the entry for each node: the rows were compared with its images."""
+        return dict.fromkeys(self.nodes.live, self._entry)
 
     def _skip_unrestorable(self) -> None:
         """Skip nodes without complete images, or with other columns by now."""
@@ -184,15 +195,15 @@ class UndoTransaction(ActionTransaction):
             for t in self._images.tables
             if t.table not in self._parts or not _same_columns(t, layouts[t.table])
         }
-        for node_id in list(self.live):
+        for node_id in list(self.nodes.live):
             local = self.reader.local(node_id)
             tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered.keys())
             if local in self._images.incomplete:
-                self.skip(node_id, Outcome.REFUSED, INCOMPLETE.format(self._images.incomplete[local]))
+                self.nodes.skip(node_id, Outcome.REFUSED, INCOMPLETE.format(self._images.incomplete[local]))
             elif node_id not in imaged:
-                self.skip(node_id, Outcome.REFUSED, NO_IMAGES)
+                self.nodes.skip(node_id, Outcome.REFUSED, NO_IMAGES)
             elif tables:
-                self.skip(node_id, Outcome.REFUSED, altered[tables[0]].format(tables[0]))
+                self.nodes.skip(node_id, Outcome.REFUSED, altered[tables[0]].format(tables[0]))
 
     async def _skip_refused(self, transaction: Transaction) -> None:
         """Skip nodes to whose state the engine cannot lead back."""
@@ -200,13 +211,13 @@ class UndoTransaction(ActionTransaction):
             rows = [r for r in self._kept.values() if r.table == table and self._concerned(r.place)]
             for part in self.reader.engine.actions[f"undo/{table}"].get("refused", ()) if rows else ():
                 for row in await transaction.rows(part, self._compensated(rows)):
-                    if self._full(row["id"]) in self.live:
-                        self.skip(self._full(row["id"]), Outcome.REFUSED, row["why"])
+                    if self.nodes.full(row["id"]) in self.nodes.live:
+                        self.nodes.skip(self.nodes.full(row["id"]), Outcome.REFUSED, row["why"])
 
     def _skip_sharing(self) -> None:
         """Skip nodes that share a changed row with a node that is not undone."""
         while True:
-            live = set(self.live)
+            live = set(self.nodes.live)
             split = [row for row in self._kept.values() if not live.issuperset(row.ids)]
             shared = {i: row for row in split for i in row.ids if i in live}
             if not shared:
@@ -214,11 +225,11 @@ class UndoTransaction(ActionTransaction):
             for node_id, row in shared.items():
                 other = next(i for i in row.ids if i not in live)
                 why = f"the action changed a row of {row.table} for it and for {other}, which is not undone"
-                self.skip(node_id, Outcome.REFUSED, why)
+                self.nodes.skip(node_id, Outcome.REFUSED, why)
 
     def _concerned(self, place: Place) -> bool:
         row = self._kept.get(place) or self._added.get(place)
-        return row is not None and any(i in self.live for i in row.ids)
+        return row is not None and any(i in self.nodes.live for i in row.ids)
 
     async def _find(
         self, transaction: Transaction, rows: Iterable[Kept], *, lock: bool
@@ -299,7 +310,7 @@ class UndoTransaction(ActionTransaction):
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
-        return set(self.live)
+        return set(self.nodes.live)
 
     async def _run(self, transaction: Transaction, name: str, rows: Sequence[Kept]) -> None:
         if not rows:
@@ -325,7 +336,7 @@ class UndoTransaction(ActionTransaction):
         for part in sections["added"]:
             for row in await transaction.rows(part, values):
                 image = RowImage(id=row["id"], key=tuple(row["key"]), before=None, after=None, xmin=None)
-                kept = Kept(table=table, key=_text(image.key), image=image, ids=(self._full(row["id"]),))
+                kept = Kept(table=table, key=_text(image.key), image=image, ids=(self.nodes.full(row["id"]),))
                 self._added[kept.place] = kept
 
     def _compensated(self, rows: Iterable[Kept]) -> Mapping[str, Any]:
@@ -335,18 +346,20 @@ class UndoTransaction(ActionTransaction):
             for row in rows
             for i in row.ids
         ]
-        return {**self._fixed, "changes": msgspec.json.encode(given).decode()}
+        return {**self.nodes.parameters, "changes": msgspec.json.encode(given).decode()}
 
-    async def _copy(self, transaction: Transaction, images_: str = "") -> Rows:
-        """Read the rows of the nodes again, and compare them with the images."""
+    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
+        """Read the rows of the nodes. After the change, compare them with the images."""
+        if images == BEFORE:
+            known = {place: row.place for place, row in self._now.items() if self._concerned(place)}
+            return Copy(rows=self._rows_of(self._now), places=known, texts=self._now)
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
         found = await self._find(transaction, rows, lock=False)
-        self._places = {place: at for place, (at, _) in found.items() if at}
-        now = self._row_texts = await self._texts.read(transaction, self._places)
-        copied = self._rows_of(now)
-        if images_:  # after the change; without images, a commit whose answer was lost is looked at
+        places = {place: at for place, (at, _) in found.items() if at}
+        now = await self._texts.read(transaction, places)
+        if images == AFTER:  # else a commit whose answer was lost is looked at
             self._check_restored(now)
-        return copied
+        return Copy(rows=self._rows_of(now), places=places, texts=now)
 
     def _check_restored(self, now: Mapping[Place, RowText]) -> None:
         """Note columns that differ from the images.
@@ -369,7 +382,7 @@ class UndoTransaction(ActionTransaction):
             self._note(row.ids, f"{row.table} has a new row")
         hidden = sorted({*self._hidden_from_author, *self.reader.found.policies})
         if hidden:
-            self._note(self.live, HIDDEN.format(", ".join(hidden)))
+            self._note(self.nodes.live, HIDDEN.format(", ".join(hidden)))
 
     def _compare(self, row: Kept, text: RowText, was: RowText | None) -> str:
         """Note columns that differ from the image. Return what kept its value, or ""."""
@@ -389,17 +402,14 @@ class UndoTransaction(ActionTransaction):
             self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected)}")
         return ""
 
-    @property
-    def _policy_caveat(self) -> str:
-        return ""  # HIDDEN is noted beside the other notes
-
     def _note(self, ids: Iterable[str], what: str, detail: str = "") -> None:
         for node_id in ids:
-            why, details = self.notes.get(node_id, ("undone, but ", ""))
-            more = "" if what in why else what if node_id not in self.notes else f", {what}"
+            notes = self.nodes.notes
+            why, details = notes.get(node_id, ("undone, but ", ""))
+            more = "" if what in why else what if node_id not in notes else f", {what}"
             if detail and detail not in details:
                 details += f", {detail}" if details else detail
-            self.notes[node_id] = why + more, details
+            notes[node_id] = why + more, details
 
     def _rows_of(self, texts: Mapping[Place, RowText]) -> Rows:
         """Return rows as JSON of texts, to show them. Large values are cut."""
@@ -409,7 +419,7 @@ class UndoTransaction(ActionTransaction):
             layout = self._texts.layouts[row.table]
             shown = {column: _short(images.value(layout, text, n)) for n, column in enumerate(layout.columns)}
             for node_id in row.ids:
-                if node_id in self.live:
+                if node_id in self.nodes.live:
                     copied[node_id, row.table, row.key] = msgspec.json.encode(shown).decode()
         return copied
 

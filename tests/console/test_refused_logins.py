@@ -14,7 +14,7 @@ import pytest
 from console.cli import repeat as repeating
 from console.cli.output import Output
 from console.model.session import Session
-from queries.actions import perform
+from queries.actions import parts
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
 from queries.db.in_turn import in_turn
@@ -149,8 +149,8 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(perform, "CHUNK_NODES", 5)
-    monkeypatch.setattr(perform, "LARGE", 1)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 5)
+    monkeypatch.setattr(parts, "LARGE", 1)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 100, status="Blocked", timer=3600)
     role = Rotated(server, eternaltwin)
     workspace = await opened(role.dsn, tmp_path)

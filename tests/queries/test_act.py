@@ -12,7 +12,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import narrow, perform
 from queries.actions.plan import plan_versions
 from queries.db.errors import DatabaseError
 from queries.records.action import DryRun, Outcome
@@ -124,7 +124,7 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
 
     The index build lets other sessions lock rows but not write them.
     """
-    monkeypatch.setattr(perform, "NARROWING", 0.0)
+    monkeypatch.setattr(narrow, "NARROWING", 0.0)
     versions = await seen(
         workspace,
         ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(64), status="Blocked", timer=30)),

@@ -10,7 +10,6 @@ import pytest
 from queries.db.database import Database, driver_errors
 from queries.db.errors import DatabaseError, DeniedError, LostError, UnreachableError, connection_error, statement_error
 from queries.records.action import Outcome
-from queries.write.action_transaction import ActionTransaction
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer
@@ -60,7 +59,7 @@ async def test_a_full_disk_names_the_node(
 
     task = eternaltwin_db.id(await eternaltwin_db.task())
     workspace = await opened(eternaltwin, tmp_path)
-    monkeypatch.setattr(ActionTransaction, "run", full)
+    monkeypatch.setattr("queries.actions.attempt.change", full)
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert outcomes_of(dry_run) == {task: Outcome.REFUSED}
     assert "disk is full" in why(dry_run, task)

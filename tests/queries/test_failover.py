@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import attempt, parts
 from queries.db import database
 from queries.records.action import Outcome
 from queries.runs import launch
@@ -25,8 +25,8 @@ from tests.servers import PostgresServer
 
 CHANGED, LOST, UNKNOWN = Outcome.CHANGED, Outcome.LOST, Outcome.UNKNOWN
 NODES = 200
-UNANSWERED = perform.UNANSWERED.format(standbys="missing")
-UNREPLICATED = perform.UNREPLICATED.format(standbys="missing")
+UNANSWERED = attempt.UNANSWERED.format(standbys="missing")
+UNREPLICATED = attempt.UNREPLICATED.format(standbys="missing")
 
 
 async def filled(dsn: str, *, table: bool, nodes: int = NODES) -> list[str]:
@@ -66,7 +66,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 async def test_chunks_that_a_failover_has_lost_are_changed_again(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
     dsn = own_server.fresh("eternaltwin")
     ids = await filled(dsn, table=place == "table")
     workspace = await opened(dsn, tmp_path)
@@ -93,7 +93,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
     In half of the cases replication was cut before.
     """
-    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
     rng = random.Random(seed)
     primary = PostgresServer()
     primary.start()

@@ -19,7 +19,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import parts
 from queries.db.redaction import without_passwords
 from queries.read import guard_token
 from queries.records.action import DryRun, Outcome, Outcomes
@@ -195,7 +195,7 @@ async def test_a_bulk_of_them_is_done_in_chunks(
     spinner.task = None
     dry_run = await dry_run_of(watching, "cancel", guards)
     await spinner.polled(len(tasks))
-    assert list(outcomes_of(dry_run).values()).count(CHANGED) >= perform.CHUNK_NODES * 95 // 100
+    assert list(outcomes_of(dry_run).values()).count(CHANGED) >= parts.CHUNK_NODES * 95 // 100
     outcomes = outcomes_of(await commit(watching, dry_run))
     assert len(outcomes) == len(tasks)
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100

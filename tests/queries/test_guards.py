@@ -21,7 +21,9 @@ from queries.records.action import Outcome
 from queries.records.node import split_id
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.action_transaction import ActionTransaction, Request
+from queries.write.admit import lock
+from queries.write.nodes import Nodes
+from queries.write.request import Order, Request
 from tests.db import agent_jobs, uni2work
 from tests.db.agent_jobs import STATUSES, AgentJobsDb
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
@@ -58,11 +60,11 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
     reader = workspace.engines[label]
     spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
-    request = Request(reader=reader, action=spec, reason="x", arguments=GONE, operator=audit_log.operator())
-    action_transaction = ActionTransaction(request, await seen(workspace, [node], label))
+    order = Order(action=spec, reason="x", arguments=GONE, operator=audit_log.operator())
+    request = Request(reader=reader, order=order, versions=await seen(workspace, [node], label))
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
-        await action_transaction.lock(transaction)
+        await lock(transaction, request, Nodes(request))
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()
     return [row[0] for row in rows]

@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import attempt, parts
 from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import Outcome, Result
@@ -31,8 +31,8 @@ NODES, CHUNK = 300, 10
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "CHUNK_NODES", CHUNK)
-    monkeypatch.setattr(perform, "LARGE", 1)
+    monkeypatch.setattr(parts, "CHUNK_NODES", CHUNK)
+    monkeypatch.setattr(parts, "LARGE", 1)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:
@@ -374,7 +374,7 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     assert await unfinished.messages(workspace) == []
-    monkeypatch.setattr(perform, "append_outcome", lambda *_: None)  # as where the console is killed before it
+    monkeypatch.setattr(attempt, "append_outcome", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await launch.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import parts
 from queries.contract.builtin import builtin
 from queries.db.database import Database, Transaction
 from queries.records.action import DryRun, Outcome
@@ -69,7 +69,7 @@ async def test_two_chunks_side_by_side(
     ids = [id_ for id_, outcome in outcomes_of(fit).items() if outcome is CHANGED][:8]
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
 
-    monkeypatch.setattr(perform, "CHUNK_NODES", 4)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
     both, ended = asyncio.Barrier(2), commit_status.send_commit
 
     async def together(transaction: Transaction) -> str | None:
@@ -95,7 +95,7 @@ async def test_what_has_rows_in_common_goes_one_by_one(
     pairs = zip(jobs, await eternaltwin_db.tasks(jobs), strict=True)
     ids = [id_ for job, task in pairs for id_ in (eternaltwin_db.id(job, "job"), eternaltwin_db.id(task))]
     dry_run = await dry_run_of(workspace, "cancel", ids)
-    monkeypatch.setattr(perform, "CHUNK_NODES", 2)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 2)
     most = await transactions(workspace, dry_run, monkeypatch)
     await workspace.close()
     assert most == 1
@@ -124,7 +124,7 @@ async def test_a_read_goes_first(
 ) -> None:
     """Run one chunk at a time during a read, without waiting for the read to end."""
     workspace, dry_run = many
-    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
     async with asyncio.timeout(60), workspace.database.reading():
         assert await transactions(workspace, dry_run, monkeypatch) == 1
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
@@ -134,7 +134,7 @@ async def test_reading_gets_its_turn_between_chunks(
     many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, dry_run = many
-    monkeypatch.setattr(perform, "CHUNK_NODES", 4)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
     order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
     asked, done, looking = [], [], False
     read, write = Database.reading, Database.writing
@@ -177,7 +177,7 @@ async def test_stop_lets_both_end(
     eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, dry_run = many
-    monkeypatch.setattr(perform, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
     decisions, ids, begun = Decisions(), [], 0
     async for progress in steps(workspace, dry_run, decisions):
         begun += 1
@@ -204,7 +204,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 400, status="Blocked", timer=60)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
-    monkeypatch.setattr(perform, "CHUNK_NODES", 5)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 5)
     over = asyncio.Event()
 
     async def kill() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from queries.actions import perform
+from queries.actions import narrow
 from queries.db import database
 from queries.db.database import Database, Transaction
 from queries.files.statement import Statement
@@ -105,7 +105,7 @@ async def test_halving_has_no_more_time_than_its_chunk(
     await eternaltwin_db.sql(SLOW)
     tasks = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(16))]
     monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0)
-    monkeypatch.setattr(perform, "NARROWING", 4.0)
+    monkeypatch.setattr(narrow, "NARROWING", 4.0)
     limits: list[float | None] = []
     writing = Database.writing
 

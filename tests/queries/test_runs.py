@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries.actions import perform
+from queries.actions import parts
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.action import DryRun, Outcome
 from queries.records.run import Member, WatchedMember
@@ -32,8 +32,8 @@ async def tasks(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
     """Two operators, and the dry run of one of them."""
-    monkeypatch.setattr(perform, "CHUNK_NODES", PART)
-    monkeypatch.setattr(perform, "LARGE", 1)
+    monkeypatch.setattr(parts, "CHUNK_NODES", PART)
+    monkeypatch.setattr(parts, "LARGE", 1)
     await eternaltwin_db.sql(audit_log.ddl())
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
     anna, bert = await opened(eternaltwin, tmp_path / "anna"), await opened(eternaltwin, tmp_path / "bert")

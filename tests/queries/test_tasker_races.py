@@ -17,7 +17,7 @@ from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions
 from queries.write import transaction_mark
-from queries.write.action_transaction import ActionTransaction
+from queries.write.script import ActionScript
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, repeated
 from tests.queries.builders import OPERATOR, outcomes_of, steps
@@ -295,15 +295,15 @@ async def test_concurrent_writes_are_not_reported_as_changes(
     made = stuck(data := Data(1))
     data.task("newsletter")
     await tasker_db.write(data)
-    copy, copies = ActionTransaction._copy, []
+    copy, copies = ActionScript.copy, []
 
-    async def slow(self: ActionTransaction, transaction: Any, *more: Any) -> Any:
+    async def slow(self: ActionScript, transaction: Any, *more: Any) -> Any:
         copies.append(1)
         if len(copies) == 4:  # the commit's second: after its changes
             await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
         return await copy(self, transaction, *more)
 
-    monkeypatch.setattr(ActionTransaction, "_copy", slow)
+    monkeypatch.setattr(ActionScript, "copy", slow)
     outcomes = await tasker_db.do("retry", tasker_db.task(made))
     assert outcomes_of(outcomes) == {tasker_db.task(made): CHANGED}
     assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]

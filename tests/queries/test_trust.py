@@ -207,7 +207,7 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
     monkeypatch.setattr("queries.workspace.TRUST_KEPT", 600.0)
-    monkeypatch.setattr("queries.actions.perform.CHUNK_NODES", 2)
+    monkeypatch.setattr("queries.actions.parts.CHUNK_NODES", 2)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:
         server.sql(f"GRANT TRIGGER ON task TO {role}", eternaltwin)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import parts, perform
 from queries.actions.undo import plan_entry
 from queries.db.database import Transaction
 from queries.db.errors import DatabaseError
@@ -228,8 +228,8 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Poll one task before the undo, one meanwhile, and one that waits for it."""
-    monkeypatch.setattr(perform, "CHUNK_NODES", 4)
-    monkeypatch.setattr(perform, "LARGE", 1)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
+    monkeypatch.setattr(parts, "LARGE", 1)
     monkeypatch.setattr("queries.db.database.IDLE_TIMEOUT", 60.0)
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))

@@ -23,7 +23,7 @@ import pytest
 from msgspec.structs import replace
 
 from console.demo.engine import Worker
-from queries.actions import perform
+from queries.actions import parts, perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
 from queries.contract.spec import Action
@@ -163,7 +163,7 @@ class Rounds:
         if not nodes:
             return None
         if self.bulks:
-            perform.CHUNK_NODES = rng.choice((1, 500)) if action.independent else 500
+            parts.CHUNK_NODES = rng.choice((1, 500)) if action.independent else 500
         arguments = {**ARGUMENTS.get((self.name, action.name), {})}
         if action.name == "priority":
             arguments = {"priority": rng.randint(-100, 100)}
@@ -243,7 +243,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow a minute for each transaction: the rounds run beside other work."""
     for limit in ("READ_TIMEOUT", "WRITE_TIMEOUT", "IDLE_TIMEOUT"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
-    monkeypatch.setattr("queries.actions.perform.NARROWING", 120.0)
+    monkeypatch.setattr("queries.actions.narrow.NARROWING", 120.0)
 
 
 @repeated(few=5, many=40)
@@ -251,7 +251,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_row_is_as_before_or_named(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, times: int
 ) -> None:
-    monkeypatch.setattr(perform, "CHUNK_NODES", perform.CHUNK_NODES)  # the rounds set it
+    monkeypatch.setattr(parts, "CHUNK_NODES", parts.CHUNK_NODES)  # the rounds set it
     rng, number, actions, outcomes = Random(f"{SEED}/{name}"), 0, Counter[str](), Counter[str]()
     while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
@@ -320,12 +320,12 @@ def assert_undone(dry_run: DryRun, done: Outcomes, undone: Outcomes) -> None:
 
 
 @repeated(few=2, many=20)
-@pytest.mark.parametrize(("name", "chunk"), one_in(3, [(e.name, c) for e in ENGINES for c in (perform.CHUNK_NODES, 2)]))
+@pytest.mark.parametrize(("name", "chunk"), one_in(3, [(e.name, c) for e in ENGINES for c in (parts.CHUNK_NODES, 2)]))
 async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, times: int
 ) -> None:
     rng, number = Random(f"{SEED}/race/{name}"), 0
-    monkeypatch.setattr(perform, "CHUNK_NODES", chunk)
+    monkeypatch.setattr(parts, "CHUNK_NODES", chunk)
     while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
             rounds.sizes = rounds.sizes if chunk > 6 else (6,)

@@ -17,7 +17,7 @@ from console.tui import clipboard, keymap
 from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
 from console.tui.widgets.table import Table
-from queries.actions import perform
+from queries.actions.plan import statements
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
 from queries.records.record import Record
@@ -73,8 +73,7 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
         for action in reader.actions(node.kind):
             found += command_choices(action.title, action.commands(node.id))
         found += [
-            CopyChoice(title=f"SQL of {action.title}", text=perform.statements(reader.engine, action))
-            for action in actions
+            CopyChoice(title=f"SQL of {action.title}", text=statements(reader.engine, action)) for action in actions
         ]
     return found
 

@@ -5,7 +5,6 @@ The log and the images are as if the console had compared them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import perform
+from queries.actions import attempt, narrow, parts, perform
+from queries.actions.attempt import Attempt
 from queries.actions.undo import plan_entry
 from queries.contract.builtin import builtin
 from queries.db.database import Transaction
@@ -22,10 +22,12 @@ from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Row
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.workspace import Workspace
-from queries.write import audit_log, bulk_transaction
-from queries.write.action_transaction import ActionTransaction
-from queries.write.bulk_transaction import BulkTransaction
+from queries.write import audit_log, server_copies
+from queries.write.change import Copies, Effect
+from queries.write.console_copies import ConsoleCopies
 from queries.write.images import Images
+from queries.write.script import Script
+from queries.write.server_copies import ServerCopies
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries import plans
@@ -46,44 +48,46 @@ ROWS = 600
 @pytest.fixture(autouse=True)
 def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry-run one node of a bulk. All others are in one transaction."""
-    monkeypatch.setattr(perform, "CHUNK_NODES", 1)
-    monkeypatch.setattr(perform, "LARGE", 1000)
+    monkeypatch.setattr(parts, "CHUNK_NODES", 1)
+    monkeypatch.setattr(parts, "LARGE", 1000)
     monkeypatch.setattr("queries.db.database.WRITE_TIMEOUT", 60.0)  # a slow transaction would be halved
 
 
 @pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[ActionTransaction, BulkTransaction]]:
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
     """Run each such transaction the other way first, and roll that back. Return both."""
-    both: list[tuple[ActionTransaction, BulkTransaction]] = []
-    run = BulkTransaction.run
-    made: dict[BulkTransaction, ActionTransaction] = {}
-    init = BulkTransaction.__init__
+    both: list[tuple[Effect, Attempt]] = []
+    made: dict[Script, Attempt] = {}
+    transact, change = attempt.transact, attempt.change
 
-    def begun(self: BulkTransaction, request: Any, versions: Mapping[str, str]) -> None:
-        init(self, request, versions)
-        made[self] = ActionTransaction(request, versions)
+    async def noted(workspace: Workspace, own: Attempt, limit: float | None) -> None:
+        made[own.script] = own
+        await transact(workspace, own, limit)
 
-    async def run_twice(self: BulkTransaction, transaction: Transaction, known: Mapping[str, str] | None) -> None:
-        await transaction.control("SAVEPOINT other")
-        await made[self].run(transaction, known)
-        await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
-        await run(self, transaction, known)
-        both.append((made[self], self))
+    async def changed_twice(transaction: Transaction, script: Script, copies: Copies) -> Effect:
+        if (own := made[script]).on_server:
+            other = Attempt(own.request)
+            await transaction.control("SAVEPOINT other")
+            both.append((await change(transaction, other.script, other.copies), own))
+            await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
+        return await change(transaction, script, copies)
 
-    monkeypatch.setattr(BulkTransaction, "__init__", begun)
-    monkeypatch.setattr(BulkTransaction, "run", run_twice)
+    monkeypatch.setattr(narrow, "transact", noted)
+    monkeypatch.setattr(attempt, "change", changed_twice)
     return both
 
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the transactions' classes that were committed."""
+    """Names of the classes that compared the rows of what was committed."""
     found: list[str] = []
-    for kind in (ActionTransaction, BulkTransaction):
+    for kind in (ConsoleCopies, ServerCopies):
         log = kind.log
 
-        async def noted(self: Any, transaction: Transaction, entry: AuditLogEntry, log: Any = log) -> str:
-            written: str = await log(self, transaction, entry)
+        async def noted(
+            self: Any, transaction: Transaction, entry: AuditLogEntry, effect: Effect, log: Any = log
+        ) -> str:
+            written: str = await log(self, transaction, entry, effect)
             found.append(type(self).__name__)
             return written
 
@@ -106,7 +110,7 @@ async def fitting(
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
     ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     with monkeypatch.context() as patch:
-        patch.setattr(perform, "CHUNK_NODES", 500)
+        patch.setattr(parts, "CHUNK_NODES", 500)
         fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))
     able = [id_ for id_, outcome in fit.items() if outcome is CHANGED][:40]
     assert len(able) > 5
@@ -154,7 +158,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
     action: str,
-    compared: list[tuple[ActionTransaction, BulkTransaction]],
+    compared: list[tuple[Effect, Attempt]],
 ) -> None:
     workspace, dsn, dry_run = await fitting(server, tmp_path, name, action, monkeypatch)
     done = await commit(workspace, dry_run)
@@ -162,8 +166,8 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
     await workspace.close()
     assert len(compared) == 1
     (other, own), entry = compared[0], found[-1]
-    live = sorted(own.live)
-    assert live == sorted(other.live)
+    live = sorted(own.nodes.live)
+    assert live == sorted(other.nodes)
     assert len(live) > 2
     assert {r.id for r in entry.results if r.outcome is CHANGED} == set(live) <= {r.id for r in done.results}
 
@@ -214,7 +218,7 @@ async def test_the_undo_gives_back_every_byte(
     before = await rows()
     done = await commit(workspace, dry_run)
     changed = {r.id for r in done.results if r.outcome is CHANGED}
-    assert "BulkTransaction" in ways
+    assert "ServerCopies" in ways
     assert await rows() != before
     bulk = (await entries(workspace))[-1].run
     plan = await plan_entry(workspace, bulk)
@@ -259,11 +263,11 @@ async def test_rows_that_change_in_another_way_are_compared_by_the_console(
     last = max(ids)
     await eternaltwin_db.sql(trigger)
     await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{last.partition(':')[2]}'")
-    monkeypatch.setattr(perform, "LARGE", 3)
+    monkeypatch.setattr(parts, "LARGE", 3)
     done = await wake(audited, sorted(ids))
     assert outcomes_of(done) == dict.fromkeys(ids, CHANGED)
-    assert "BulkTransaction" in ways
-    assert ways[-1] == "ActionTransaction"
+    assert "ServerCopies" in ways
+    assert ways[-1] == "ConsoleCopies"
     (entry,) = [e for e in await entries(audited) if any(r.id == last for r in e.results)]
     of_last = [c for c in entry.changes if c.id == last]
     if trigger is TOUCH:
@@ -290,7 +294,7 @@ async def test_nodes_that_cannot_change_are_skipped_by_name(
         await other.execute(f"SELECT FROM task WHERE task_id = '{locked}' FOR UPDATE")
         done = await commit(audited, dry_run)
     await other.close()
-    assert ways == ["ActionTransaction", "BulkTransaction"]
+    assert ways == ["ConsoleCopies", "ServerCopies"]
     expected = dict.fromkeys(ids, CHANGED) | {ids[3]: STALE, ids[4]: GONE, ids[5]: LOCKED}
     assert outcomes_of(done) == expected
     entry = (await entries(audited))[-1]
@@ -311,7 +315,7 @@ async def test_a_context_that_keeps_no_values(
     workspace = await opened(eternaltwin, tmp_path, images=images)
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
     assert outcomes_of(await wake(workspace, ids)) == dict.fromkeys(ids, CHANGED)
-    assert ways == ["ActionTransaction", "BulkTransaction"]
+    assert ways == ["ConsoleCopies", "ServerCopies"]
     first, second = await entries(workspace)
     assert (len(await images_of(eternaltwin)) == 2) is images
     shown = [[(c.table, sorted(c.before or {}), sorted(c.after or {})) for c in e.changes[:2]] for e in (first, second)]
@@ -341,7 +345,7 @@ async def test_names_of_columns_are_data(
     counted = "SELECT count(*), sum(length(t::text)) FROM task_timer AS t"
     before = await eternaltwin_db.connection.fetchrow(counted)
     assert outcomes_of(await wake(workspace, ids)) == dict.fromkeys(ids, CHANGED)
-    assert ways == ["ActionTransaction", "BulkTransaction"]
+    assert ways == ["ConsoleCopies", "ServerCopies"]
     entry = (await entries(workspace))[-1]
     gone = [c for c in entry.changes if c.table == "task_timer"]
     assert all(set(HOSTILE) <= (c.before or {}).keys() for c in gone)
@@ -357,20 +361,20 @@ async def test_names_of_columns_are_data(
 async def test_a_row_beyond_the_limit_is_compared_by_the_console(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk_transaction, "ROW_LIMIT", 20)
+    monkeypatch.setattr(server_copies, "ROW_LIMIT", 20)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
-    assert set(ways) == {"ActionTransaction"}
+    assert set(ways) == {"ConsoleCopies"}
 
 
 async def test_lists_are_sent_as_lists_if_they_must(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Have a separator that occurs in the ids."""
-    monkeypatch.setattr(bulk_transaction, "BETWEEN", "-")
+    monkeypatch.setattr(server_copies, "BETWEEN", "-")
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
-    assert ways == ["ActionTransaction", "BulkTransaction"]
+    assert ways == ["ConsoleCopies", "ServerCopies"]
 
 
 def test_a_list_that_a_statement_casts_stays_a_list() -> None:
@@ -378,8 +382,8 @@ def test_a_list_that_a_statement_casts_stays_a_list() -> None:
         Statement(text=f"SELECT $1::{kind}[], $2::text[], $10::text[]", source="", parameters=("ids", "versions"))
         for kind in ("uuid", "text")
     )
-    assert bulk_transaction.with_texts(cast) is None
-    joined = bulk_transaction.with_texts(plain)
+    assert server_copies.with_texts(cast) is None
+    joined = server_copies.with_texts(plain)
     assert joined is not None
     assert joined.text == (
         "SELECT string_to_array($1::text, E'\\x1f'), string_to_array($2::text, E'\\x1f'), $10::text[]"
@@ -390,8 +394,8 @@ def test_the_statements_of_independent_actions_take_texts() -> None:
     for name, action in INDEPENDENT:
         engine = next(e for e in builtin() if e.name == name)
         script = next(a.script for a in engine.spec.actions if a.name == action)
-        for parts in engine.actions[script].values():
-            assert all(bulk_transaction.with_texts(part) is not None for part in parts), (name, action)
+        for section in engine.actions[script].values():
+            assert all(server_copies.with_texts(part) is not None for part in section), (name, action)
 
 
 def test_a_part_of_a_statement_keeps_its_braces() -> None:

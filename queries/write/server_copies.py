@@ -1,9 +1,9 @@
-"""One write transaction of a bulk, whose rows stay on the server.
+"""Copies of the rows of a bulk, which stay on the server.
 
 The server compares the rows before and after the change, and writes what differs to the audit log itself. That takes
 half of the time. It is possible if the columns that change are those that the action ``overwrites``, if no row is
 inserted, and if the server wrote no other row. Otherwise the transaction is rolled back, and
-:class:`~queries.write.action_transaction.ActionTransaction` runs it again.
+:class:`~queries.write.console_copies.ConsoleCopies` compares the rows of the next one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from queries.contract.spec import Action
 from queries.db.database import Table, Transaction
-from queries.db.errors import DatabaseError, table_locks
+from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.read.reader import Reader
@@ -25,8 +25,11 @@ from queries.records.action import NOT_KEPT, SET
 from queries.records.audit import AuditLogEntry
 from queries.text.psql_text import literal
 from queries.write import audit_log, gate, images
-from queries.write.action_transaction import ActionTransaction, Request
+from queries.write.change import Effect
 from queries.write.images import Layout
+from queries.write.nodes import Lists
+from queries.write.request import Request
+from queries.write.script import Script, image_reader
 
 ROW_LIMIT = images.ENTRY_LIMIT // 1000  # bytes of the image of a row, so that those of a chunk are within their limit
 _LISTS = frozenset(("ids", "versions"))
@@ -37,99 +40,101 @@ class IrregularError(DatabaseError):
     """The rows did not change as the action says. The transaction is rolled back."""
 
 
-class BulkTransaction(ActionTransaction):
-    """Transaction of nodes that were not dry-run."""
+def is_possible(reader: Reader, action: Action) -> bool:
+    """Return True if the server can compare the rows that an action changes."""
+    sections = reader.engine.actions.get(action.script, {})
+    return (
+        action.independent
+        and bool(action.overwrites)
+        and len(sections["rows"]) == 1
+        and sections["rows"][0].needs <= reader.found.met_needs
+        and not any("copied" in part.parameters for parts in sections.values() for part in parts)
+    )
 
-    def __init__(self, request: Request, versions: Mapping[str, str]) -> None:
-        super().__init__(request, versions)
-        self._keeps_values = request.kept.values
+
+def suits(request: Request) -> bool:
+    """Return True if the server can compare the rows of a request."""
+    return (
+        request.fence is not None
+        and not request.fence.run.irregular
+        and request.seen is not None
+        and not request.seen.row_digests  # the console compares them with its copies
+        and is_possible(request.reader, request.action)
+    )
+
+
+class ServerCopies:
+    """Copies of the rows of nodes that were not dry-run."""
+
+    def __init__(self, request: Request, script: Script) -> None:
+        self._request, self._script = request, script
+        (self._part,) = request.sections["rows"]
         self._layouts: tuple[Layout, ...] = ()
         self._before = ""  # the rows before the change, which only the server reads
-        self._values: dict[str, Any] = {}  # more parameters of the next statement
-        self._changed: Mapping[Table, gate.Counts] = {}  # what the server wrote
-        self._texts: dict[str, str] = {}  # each list of `_nodes` as one text; {}: they must be sent as lists
-        self._listed = self._nodes  # those of `_texts`
+        self._written: Mapping[Table, gate.Counts] | None = None  # what the server wrote; None: it does not count
 
-    @staticmethod
-    def is_possible(reader: Reader, action: Action) -> bool:
-        """Return True if the server can compare the rows that an action changes."""
-        sections = reader.engine.actions.get(action.script, {})
-        return (
-            action.independent
-            and bool(action.overwrites)
-            and len(sections["rows"]) == 1
-            and sections["rows"][0].needs <= reader.found.met_needs
-            and not any("copied" in part.parameters for parts in sections.values() for part in parts)
-        )
-
-    @staticmethod
-    def suits(request: Request) -> bool:
-        """Return True if the server can compare the rows of a request."""
-        return (
-            request.run is not None
-            and not request.run.irregular
-            and not request.seen.row_digests  # the console compares them with its copies
-            and BulkTransaction.is_possible(request.reader, request.action)
-        )
-
-    async def run(self, transaction: Transaction, seen: Mapping[str, str] | None) -> None:
-        """Run all steps before the entry. Raises IrregularError."""
-        await self._begin(transaction)
-        with table_locks():
-            await self._admit(transaction, seen)
-        if not self.live:
-            return
-        reader = self._image_reader or self._new_reader()
-        await reader.learn(transaction, {name.partition(".")[0] for name in self.action.overwrites})
+    async def before(self, transaction: Transaction) -> dict[str, str]:
+        """Copy the rows, without their digests. Raises IrregularError."""
+        if not self._script.nodes.live:
+            return {}
+        reader = self._script.images or image_reader(self._request)
+        await reader.learn(transaction, {name.partition(".")[0] for name in self._script.action.overwrites})
         self._layouts = tuple(layout for layout in reader.layouts.values() if layout.plain and layout.key)
         if not self._layouts:
             raise IrregularError("No table has images.")
-        (part,) = self._sections["rows"]
-        before = await self._rows(transaction, _before(part, self._layouts))
-        self._before = before[0]["rows"]
-        await self._apply(transaction)
-        if self.counted:
-            self._changed = (await self._counts(transaction)).since(self._written)
+        rows = await self._script.nodes.rows(transaction, _before(self._part, self._layouts))
+        self._before = rows[0]["rows"]
+        return {}
 
-    async def log(self, transaction: Transaction, entry: AuditLogEntry) -> str:
-        """Write the entry. Return its id, or "" without images. Raises IrregularError."""
-        (part,) = self._sections["rows"]
-        kept = "copies_entry" if self._image_reader is None else "copies_entry_images"
-        logged = _logged(part, self._layouts, kept, self._full(""), self._keeps_values)
-        self._values = {"copied": self._before, "args": audit_log.fields(entry), "bytes": ROW_LIMIT}
-        written = (await self._rows(transaction, logged))[0]
-        self._values, self._before = {}, ""  # they are large, and the journal keeps this transaction
-        if not written["regular"]:
+    async def after(self, transaction: Transaction, written: gate.Written) -> Effect:
+        """Read what the server wrote. The rows are compared when the entry is written."""
+        if written.counted:
+            found = self._request.reader.found
+            now = await gate.written(transaction, found.schema, found.relations)
+            self._written = now.since(written)
+        return Effect()
+
+    async def log(self, transaction: Transaction, entry: AuditLogEntry, effect: Effect) -> str:
+        """Compare the rows and write the entry.
+
+        Return its id, or "" without images. Raises IrregularError.
+        """
+        nodes, kept = self._script.nodes, self._request.kept
+        form = "copies_entry" if kept.no_images else "copies_entry_images"
+        logged = _logged(self._part, self._layouts, form, nodes.full(""), kept.values)
+        rows = await nodes.rows(transaction, logged, copied=self._before, args=audit_log.fields(entry), bytes=ROW_LIMIT)
+        self._before = ""  # it is large
+        if not rows[0]["regular"]:
             raise IrregularError("Rows did not change as the action says.")
-        if self.counted and not self._adds_up(written["updated"] or (), written["deleted"] or ()):
+        if not self._adds_up(rows[0]["updated"] or (), rows[0]["deleted"] or ()):
             raise IrregularError("The server wrote rows that the comparison does not have.")
-        return written["entry"] or ""
+        return rows[0]["entry"] or ""
 
     def _adds_up(self, updated: Iterable[str], deleted: Iterable[str]) -> bool:
         """Return True if the server wrote the rows that differ, and no others."""
+        if self._written is None:
+            return True
         numbers = Counter(updated), Counter(deleted)
-        schema = self.reader.found.schema
+        schema = self._request.reader.found.schema
         rows = {
             gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name])
             for name in {*numbers[0], *numbers[1]}
         }
-        return rows == self._changed
+        return rows == self._written
 
-    async def _sent(self, transaction: Transaction, part: Statement) -> Sequence[Mapping[str, Any]]:
-        """Send a statement with each list as one text.
 
-        The driver takes ten times as long to encode a list.
-        """
-        if self._nodes is not self._listed:
-            self._listed = self._nodes
-            self._texts = {name: BETWEEN.join(items) for name, items in self._nodes.items()}
-            if any(not all(items) or self._texts[n].split(BETWEEN) != items for n, items in self._nodes.items()):
-                self._texts = {}
-        joined = with_texts(part) if self._texts else None
-        values = {**self._fixed, **self._nodes, **self._values}
-        if joined is None:
-            return await transaction.rows(part, values)
-        return await transaction.rows(joined, values | self._texts)
+async def send_texts(
+    transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
+) -> Sequence[Mapping[str, Any]]:
+    """Send a statement with each list as one text.
+
+    The driver takes ten times as long to encode a list.
+    """
+    texts = {name: BETWEEN.join(items) for name, items in lists.items()}
+    if any(not all(items) or texts[name].split(BETWEEN) != items for name, items in lists.items()):
+        return await transaction.rows(part, {**values, **lists})
+    joined = with_texts(part)
+    return await transaction.rows(joined or part, {**values, **(texts if joined else lists)})
 
 
 @lru_cache(maxsize=32)
@@ -157,13 +162,13 @@ def _before(part: Statement, layouts: tuple[Layout, ...]) -> Statement:
 
 
 @lru_cache(maxsize=8)
-def _logged(part: Statement, layouts: tuple[Layout, ...], kept: str, label: str, keeps_values: bool) -> Statement:
+def _logged(part: Statement, layouts: tuple[Layout, ...], form: str, label: str, keeps_values: bool) -> Statement:
     """Return the statement that writes the entry about the rows of ``part``.
 
-    ``kept``: the statement of the entry. ``label``: the start of the nodes' ids.
+    ``form``: the statement of the entry. ``label``: the start of the nodes' ids.
     """
     found = statement("copies_logged", *part.parameters)
-    entry = statement(kept, *found.parameters)
+    entry = statement(form, *found.parameters)
     parts = {
         "copied": part.text,
         "images": _images(layouts),

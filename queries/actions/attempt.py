@@ -1,0 +1,248 @@
+"""One transaction of a change, from BEGIN until it is known what became of it.
+
+A dry run is rolled back. A commit writes its entry to the audit log in the same transaction, and a lost answer to
+COMMIT is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from queries.actions.plan import recorded
+from queries.db.database import Transaction
+from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
+from queries.db.shared_sql import statement
+from queries.records.action import Durability, Outcome, Result
+from queries.records.audit import OTHERS, RUN, AuditLogEntry
+from queries.records.record import Record
+from queries.workspace import Workspace
+from queries.write import audit_log, commit_status, server_copies, transaction_mark, undo
+from queries.write.change import Copies, Effect, RowProof, change
+from queries.write.console_copies import ConsoleCopies
+from queries.write.failover import Committed
+from queries.write.nodes import Nodes, send_lists
+from queries.write.request import Request
+from queries.write.script import ActionScript, Script
+from queries.write.server_copies import ServerCopies
+from queries.write.transaction_mark import TransactionMark
+
+UNREPLICATED = (
+    "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
+    "failover may lose it"
+)
+UNANSWERED = (
+    "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
+    "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
+)
+
+
+class Commit(Record):
+    """A commit that is known.
+
+    ``entry``: id of the audit log entry, if the server returned it. ``caveat``: noted with each changed node.
+    """
+
+    xid: str
+    entry: str
+    durability: Durability
+    caveat: str = ""
+
+
+class Attempt:
+    """One transaction, its nodes, and what became of them.
+
+    ``commit``: None if nothing was committed. ``retry``: ids and versions that did not change because the server was
+    lost. ``at``: start of the transaction, by the server's clock.
+    """
+
+    def __init__(self, request: Request, *, on_server: bool = False) -> None:
+        """``on_server``: the server compares the rows."""
+        self.request, self.on_server = request, on_server
+        self.nodes = nodes = Nodes(request, server_copies.send_texts if on_server else send_lists)
+        is_undo = request.action.name == undo.NAME
+        self.script: Script = undo.UndoScript(request, nodes) if is_undo else ActionScript(request, nodes)
+        kind = ServerCopies if on_server else ConsoleCopies
+        self.copies: Copies = kind(request, self.script)
+        self.effect = Effect()
+        self.at = 0.0
+        self.commit: Commit | None = None
+        self.retry: Mapping[str, str] = {}
+
+    def results(self) -> tuple[Result, ...]:
+        """Return a result for each node, ordered by id."""
+        caveat = "" if self.commit is None else self.commit.caveat
+        return self.nodes.results(caveat or self.script.caveat)
+
+    @property
+    def irreversible(self) -> Mapping[str, str]:
+        """Changed nodes that cannot be undone, with the reason."""
+        images, why = self.effect.images, self.request.kept.no_images
+        if images is None:
+            return dict.fromkeys(self.nodes.live, why) if why else {}
+        return {self.nodes.full(local): each for local, each in images.incomplete.items()}
+
+
+def unchanged(request: Request, outcome: Outcome, why: str) -> Attempt:
+    """Return an attempt that changed no node, with the same result for each."""
+    attempt = Attempt(request)
+    attempt.nodes.skip_all(outcome, why)
+    return attempt
+
+
+async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) -> None:
+    """Run the transaction of an attempt, at most ``limit`` seconds.
+
+    Raises DatabaseError if nothing was changed.
+    """
+    request, file = attempt.request, workspace.audit_log_file
+    found = request.reader.found
+    tables = found.changed(request.action.privileges)
+    async with workspace.database.writing(found.action_schema, request.over, limit, tables) as transaction:
+        if not await _change(workspace, transaction, attempt):
+            return
+        mark = await transaction_mark.read_mark(transaction)
+        attempt.at = mark.at
+        entry = _entry(attempt, mark.xid)
+        entry_id = await _write_entry(transaction, file, attempt, entry)
+        proof = RowProof(attempt.script, attempt.effect)
+        if request.fence is not None:
+            request.fence.run.sending(mark, entry, proof)
+        sent = time.monotonic()
+        workspace.awaited_standbys = mark.synchronous
+        try:
+            status = await commit_status.send_commit(transaction)
+        except (ConflictError, SlowError) as error:
+            attempt.nodes.skip_all(outcome_of(request, error), error.line)
+            append_outcome(file, attempt, entry)
+            raise
+        finally:
+            workspace.awaited_standbys = ""
+        caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
+    if status is None:
+        status, caveat = await _asked(workspace, attempt, mark, entry, proof)
+    if status != commit_status.ABORTED:
+        run = "" if request.fence is None else request.fence.run.id
+        done = Committed(
+            mark,
+            proof,
+            entry,
+            table=file is None,
+            sent=sent,
+            answered=time.monotonic(),
+            run=run,
+            settled=status == commit_status.COMMITTED,
+        )
+        if done.settled or not run:  # a run reads its own entries again
+            workspace.journal.add(done)
+    if status == commit_status.COMMITTED:
+        durability = Durability.UNCONFIRMED if caveat else mark.durability
+        attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=durability, caveat=caveat)
+        workspace.keep_receipt(mark, entry, durability)
+    _settle(workspace, attempt, mark, entry, status)
+
+
+async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
+    """Change the nodes. Return True if there is something to commit."""
+    request, script = attempt.request, attempt.script
+    fence, schema = request.fence, request.reader.found.action_schema
+    if fence is not None:
+        await fence.run.guard(transaction)
+    await script.load(transaction, workspace.audit_log_file)
+    why, path = await workspace.admit(request.reader, script.action, transaction, again=fence is not None)
+    if why:
+        attempt.nodes.skip_all(Outcome.REFUSED, why)
+        return False
+    await transaction.search(schema, path)
+    attempt.effect = await change(transaction, script, attempt.copies)
+    if request.seen is None:
+        attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
+        return False
+    return bool(attempt.nodes.live)
+
+
+async def _write_entry(
+    transaction: Transaction, file: audit_log.File | None, attempt: Attempt, entry: AuditLogEntry
+) -> str:
+    """Write the entry and the images of its rows, to the table or to the local file.
+
+    Return its id, or "" if the server does not return it.
+    """
+    if file is None:
+        return await attempt.copies.log(transaction, entry, attempt.effect)
+    file.append(entry, intended=True, images=attempt.effect.images)
+    return entry.id
+
+
+async def _asked(
+    workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, proof: RowProof
+) -> tuple[str, str]:
+    """Return the status of a transaction without an answer, and the caveat."""
+    gone = commit_status.DEADLINE if attempt.request.fence is None else commit_status.GONE
+    table = workspace.audit_log_file is None
+    found = await commit_status.wait_for_status(workspace.database, mark, proof, entry, table=table, gone=gone)
+    return found.status, UNANSWERED.format(standbys=mark.synchronous) if found.synchronous else ""
+
+
+def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:
+    """Note what became of a transaction whose COMMIT was sent."""
+    request, nodes = attempt.request, attempt.nodes
+    if status == commit_status.ABORTED:
+        attempt.retry = request.of(nodes.live).versions
+        attempt.effect = msgspec.structs.replace(attempt.effect, copies=())
+        nodes.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
+    elif status == commit_status.UNKNOWN:
+        nodes.skip_all(Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid))
+    if request.fence is not None and status != commit_status.UNKNOWN:
+        request.fence.run.settled(mark, attempt.results() if status == commit_status.COMMITTED else ())
+    append_outcome(workspace.audit_log_file, attempt, entry)
+
+
+def append_outcome(file: audit_log.File | None, attempt: Attempt, intent: AuditLogEntry) -> None:
+    """Append the outcome to the local audit log.
+
+    If that fails, the entry has no outcome and is shown as unknown.
+    """
+    if file is not None:
+        with contextlib.suppress(DatabaseError):
+            file.append(_entry(attempt, intent.xid, intent.id), intended=False)
+
+
+def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
+    request, effect = attempt.request, attempt.effect
+    order, server = request.order, request.reader.database.server
+    changes = (copy.differing() for copy in effect.copies)
+    named = {} if request.fence is None else {RUN: request.fence.named()}
+    others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)
+    return AuditLogEntry(
+        id=entry_id or audit_log.entry_id(),
+        at=attempt.at,
+        role=server.role if server else "",
+        os_user=order.operator.os_user,
+        host=order.operator.host,
+        engine=request.reader.label,
+        schema=request.reader.found.schema,
+        action=order.action.name,
+        reason=order.reason,
+        arguments={**recorded(order.action, order.arguments), **named, **({OTHERS: others} if others else {})},
+        xid=xid,
+        results=attempt.results(),
+        changes=tuple(changes if request.kept.values else (each.without_values() for each in changes)),
+    )
+
+
+def outcome_of(request: Request, error: DatabaseError) -> Outcome:
+    """Return the outcome of nodes whose transaction failed with ``error``."""
+    if any(fnmatchcase(error.constraint, index) for index in request.reader.engine.spec.stale_by):
+        return Outcome.STALE
+    if isinstance(error, NO_CONNECTION):
+        return Outcome.UNSENT
+    if isinstance(error, LockedError):
+        return Outcome.LOCKED
+    if isinstance(error, DeniedError):
+        return Outcome.DENIED
+    return Outcome.CONFLICT if isinstance(error, ConflictError) else Outcome.REFUSED

@@ -1,0 +1,157 @@
+"""Attempts of a request, which find the nodes that make a transaction fail.
+
+These are skipped with the reason. The others go on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from queries.actions.attempt import Attempt, outcome_of, transact, unchanged
+from queries.db.errors import (
+    NO_CONNECTION,
+    ConflictError,
+    DatabaseError,
+    DeniedError,
+    LockedError,
+    OvertakenError,
+    ReadOnlyError,
+    SlowError,
+    TableLockedError,
+)
+from queries.records.action import Outcome
+from queries.workspace import Workspace
+from queries.write import gate, server_copies
+from queries.write.admit import POLICY
+from queries.write.request import Request
+from queries.write.script import GuardMissedError
+from queries.write.server_copies import IrregularError
+
+NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
+UNCHANGED = "Nothing was changed."
+_FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
+
+
+async def attempts(workspace: Workspace, request: Request, until: float | None = None) -> list[Attempt]:
+    """Run one transaction.
+
+    If some nodes make it fail, halve the nodes until only these are skipped.
+    ``until``: monotonic time after which nodes are not halved. Raises OvertakenError, and in a dry run DatabaseError.
+    """
+    limit = None if until is None else until - time.monotonic()
+    until = until or time.monotonic() + NARROWING
+    attempt = _attempt(workspace, request)
+    try:
+        await transact(workspace, attempt, limit)
+    except IrregularError:
+        assert request.fence is not None  # or the server does not compare
+        request.fence.run.irregular = True
+        return await attempts(workspace, request, until)
+    except GuardMissedError as error:
+        return [*_missed(attempt, error), *(await _rest(workspace, request, error.missed, until))]
+    except gate.UnshownError as error:
+        stopped = [i for i in request.versions if i in error.nodes or not error.nodes]
+        return [_stopped(request.of(stopped), error), *(await _rest(workspace, request, stopped, until))]
+    except TableLockedError as error:
+        return [unchanged(request, Outcome.LOCKED, error.line)]
+    except NO_CONNECTION as error:
+        return [_unsent(request, error)]
+    except DeniedError as error:
+        if attempt.nodes.policies and _can_halve(request, until):
+            return await _halved(workspace, request, error, until)
+        return [_denied(attempt, error)]
+    except OvertakenError:
+        raise
+    except DatabaseError as error:
+        if _narrows(error) and _can_halve(request, until):
+            return await _halved(workspace, request, error, until)
+        if request.seen is None and not (_narrows(error) or error.code.startswith(_FULL)):
+            raise
+        failed = unchanged(request, outcome_of(request, error), f"{error.line} {UNCHANGED}")
+        return [_again(failed) if isinstance(error, ReadOnlyError) else failed]
+    return [attempt]
+
+
+def _attempt(workspace: Workspace, request: Request) -> Attempt:
+    """Return the attempt.
+
+    The server compares the rows if it can, and writes the entry itself.
+    """
+    in_table = workspace.audit_log_file is None
+    return Attempt(request, on_server=in_table and server_copies.suits(request))
+
+
+def _can_halve(request: Request, until: float) -> bool:
+    return len(request.versions) > 1 and time.monotonic() < until
+
+
+def _unsent(request: Request, error: DatabaseError) -> Attempt:
+    """Return an attempt that was not sent, and may be later.
+
+    Raises ``error`` in a dry run.
+    """
+    if request.seen is None and not error.code.startswith(_FULL):
+        raise error
+    return _again(unchanged(request, Outcome.UNSENT, f"{error.line} {UNCHANGED}"))
+
+
+def _again(attempt: Attempt) -> Attempt:
+    """Return an attempt whose nodes may be tried again later."""
+    attempt.retry = attempt.request.versions
+    return attempt
+
+
+async def _rest(workspace: Workspace, request: Request, nodes: Iterable[str], until: float) -> list[Attempt]:
+    """Run the request without some of its nodes."""
+    skipped = set(nodes)
+    rest = request.of(i for i in request.versions if i not in skipped)
+    return await attempts(workspace, rest, until) if rest.versions else []
+
+
+async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
+    """Run both halves of the nodes whose transaction failed with ``error``."""
+    ids = sorted(request.versions)
+    done: list[Attempt] = []
+    for half in (request.of(ids[: len(ids) // 2]), request.of(ids[len(ids) // 2 :])):
+        if time.monotonic() < until:
+            done += await attempts(workspace, half, until)
+        else:
+            done.append(unchanged(half, outcome_of(request, error), f"{error.line} {UNCHANGED}"))
+    return done
+
+
+def _narrows(error: DatabaseError) -> bool:
+    """Return True if single nodes may have caused the error.
+
+    The others can then continue. Class 22: invalid value.
+    """
+    if isinstance(error, ReadOnlyError):
+        return False
+    return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
+
+
+def _denied(attempt: Attempt, error: DeniedError) -> Attempt:
+    """Return an attempt that a policy or a missing privilege stopped."""
+    needed = f"The action needs {', '.join(attempt.script.action.privileges)}, and INSERT on the audit log."
+    policies = f"row-level policy or missing privilege: {error.line}"
+    why = policies if attempt.nodes.policies else f"{error.line} {needed}"
+    return unchanged(attempt.request, Outcome.DENIED, why)
+
+
+def _missed(attempt: Attempt, error: GuardMissedError) -> Iterator[Attempt]:
+    """Yield an attempt for each reason why nodes were not reached."""
+    outcome, why = Outcome.STALE, "it changed during the statement"
+    if attempt.nodes.policies:  # another writer is unlikely: the row was locked at its version
+        outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
+    reasons = {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
+    for reason in dict.fromkeys(reasons.values()):
+        yield unchanged(attempt.request.of(i for i in error.missed if reasons[i] == reason), *reason)
+
+
+def _stopped(request: Request, error: gate.UnshownError) -> Attempt:
+    """Return an attempt that changed no node, because it did what was not shown."""
+    stopped = Attempt(request)
+    for node_id in request.versions:
+        stopped.nodes.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, f"{error.line} {UNCHANGED}"))
+    return stopped

@@ -1,0 +1,206 @@
+"""First step of a transaction: lock the nodes.
+
+Nodes that are gone, locked, hidden by a policy, stale or refused are skipped by name. So are those whose owner lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+
+import msgspec
+
+from queries.contract.spec import GONE
+from queries.db.database import Transaction
+from queries.db.errors import DatabaseError, LockedError, LostError
+from queries.db.shared_sql import statement
+from queries.read import blockers
+from queries.records.action import Outcome, Owner, Verdict
+from queries.write import witnesses
+from queries.write.nodes import Nodes
+from queries.write.request import Request
+
+# An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
+ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
+PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
+
+CHANGED_MEANWHILE = "it changed during the wait"
+HELD = "another transaction holds a lock on it, or on a part of it"
+LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
+POLICY = "row-level policy: this role can see it, but not change it"
+
+_locked_row = itemgetter("id", "version")
+
+
+async def admit(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Lock the nodes; skip those that are missing, stale or refused.
+
+    Raises DatabaseError.
+    """
+    await lock(transaction, request, nodes)
+    for refused in request.sections.get("refused", ()):
+        for row in await nodes.rows(transaction, refused, ":refused"):
+            node_id = nodes.full(row["id"])
+            if node_id in nodes.live:
+                nodes.skip(node_id, Outcome.REFUSED, row["why"])
+                nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
+    if "witnesses" in request.sections:
+        await _read_owners(transaction, request, nodes)
+
+
+async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Lock the rows; skip nodes that are missing, locked or stale.
+
+    Raises DatabaseError.
+    """
+    now, unchanged = await _locked(transaction, request, nodes)
+    until = time.monotonic() + ROW_LOCK_SECONDS
+    while any(i not in now for i in nodes.guarded) and time.monotonic() < until:
+        await asyncio.sleep(PAUSE_SECONDS)
+        more, also = await _locked(transaction, request, nodes)
+        now, unchanged = now | more, unchanged | also
+    await _skip_absent(transaction, request, nodes, [i for i in nodes.live if i not in now])
+    awaited = None if request.seen is None else request.seen.steady
+    for node_id in [i for i in nodes.live if now[i] != nodes.versions[i]]:
+        if node_id in unchanged or (awaited is not None and node_id not in nodes.guarded):
+            # The row is locked, so this version is current until the change.
+            nodes.expect({node_id: now[node_id]})
+        else:
+            nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
+    for node_id in [i for i in nodes.live if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
+        nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
+
+
+async def _locked(transaction: Transaction, request: Request, nodes: Nodes) -> tuple[dict[str, str], set[str]]:
+    """Lock rows that are free. Return their current versions, by node.
+
+    Return also the nodes that are unchanged.
+    A row's ``unchanged`` is true if the fields in the guard of a finding, or an edited text, are unchanged. A row
+    without a version locks nothing.
+    """
+    now: dict[str, str] = {}
+    unchanged: set[str] = set()
+    prefix = nodes.full("")
+    for part in request.sections["lock"]:
+        rows = await nodes.rows(transaction, part, ":lock")
+        now |= {prefix + id_: version for id_, version in map(_locked_row, rows) if version is not None}
+        if rows and "steady" in rows[0]:
+            nodes.steady |= {prefix + row["id"]: row["steady"] for row in rows}
+        if rows and "unchanged" in rows[0]:
+            unchanged |= {prefix + row["id"] for row in rows if row["unchanged"]} & nodes.guarded
+    return now, unchanged
+
+
+async def _skip_absent(transaction: Transaction, request: Request, nodes: Nodes, absent: Sequence[str]) -> None:
+    """Skip nodes that could not be locked, with the reason."""
+    if not absent:
+        return
+    existing = {node.id for node in await nodes.reader.existing(transaction, absent)}
+    hidden = await _hidden(transaction, request, nodes, sorted(existing)) if nodes.policies else set()
+    holders = await _holders(transaction, nodes, sorted(existing - hidden))
+    for node_id in absent:
+        if node_id in hidden:
+            nodes.skip(node_id, Outcome.DENIED, POLICY)
+        elif node_id in existing:
+            nodes.skip(node_id, Outcome.LOCKED, HELD + (f": {held}" if (held := holders.get(node_id)) else ""))
+        else:
+            hidden_too = ", or a row-level policy hides it" if nodes.policies else ""
+            nodes.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
+
+
+async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -> Mapping[str, str]:
+    """Return by node the sessions that lock its rows, as far as they can be read."""
+    if not ids:
+        return {}
+    await transaction.control("SAVEPOINT holders")
+    try:
+        return await blockers.holders_of(transaction, nodes.reader, ids)
+    except LostError:
+        raise
+    except DatabaseError:  # a missing privilege must not make the action fail
+        return {}
+    finally:
+        await transaction.control("ROLLBACK TO SAVEPOINT holders; RELEASE SAVEPOINT holders")
+
+
+async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
+    """Return visible nodes that a row-level policy prevents from being locked.
+
+    SKIP LOCKED skips a row that another transaction holds, and a row that a policy for UPDATE hides. NOWAIT fails only
+    for the former. Nodes beyond the limit of probes count as locked.
+    """
+    hidden: set[str] = set()
+    left = [ids] if ids else []
+    for _ in range(PROBES):
+        if not left:
+            break
+        probed = left.pop(0)
+        locked: set[str] = set()
+        await transaction.control("SAVEPOINT probe")
+        try:
+            with nodes.only(probed):
+                for part in request.sections["lock"]:
+                    waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
+                    rows = await nodes.rows(transaction, waiting)
+                    locked |= {nodes.full(row["id"]) for row in rows if row["version"] is not None}
+            hidden |= set(probed) - locked
+        except LockedError:
+            half = len(probed) // 2
+            left += [probed[:half], probed[half:]] if half else []
+        await transaction.control("ROLLBACK TO SAVEPOINT probe; RELEASE SAVEPOINT probe")
+    return hidden
+
+
+async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Read the witnesses about the owners of the nodes.
+
+    A failure does not stop the action. A dry run shows also those of nodes that are refused or locked. A node is stale
+    if its owner shows a sign of life that it did not show in the dry run. It is refused if its owner may live, unless
+    the operator has said in words that the owner is gone.
+    """
+    shown = (Outcome.REFUSED, Outcome.LOCKED) if request.seen is None else ()
+    asked = sorted((*nodes.live, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
+    if not asked:
+        return
+    nodes.owners = await _owners(transaction, request, nodes, asked)
+    verdicts = {} if request.seen is None else request.seen.verdicts
+    takes_from_living = request.action.overrules(request.order.arguments)
+    for node_id in list(nodes.live):
+        owner = nodes.owners.get(node_id)
+        if owner is None or owner.verdict is not Verdict.ALIVE:
+            continue
+        if verdicts.get(node_id, Verdict.ALIVE) is not Verdict.ALIVE:
+            why = f"its owner has shown a sign of life since the dry run: {owner.summary}"
+            nodes.skip(node_id, Outcome.STALE, why)
+        elif not takes_from_living:
+            nodes.skip(node_id, Outcome.REFUSED, LIVES.format(summary=owner.summary, gone=GONE))
+
+
+async def _owners(transaction: Transaction, request: Request, nodes: Nodes, asked: Sequence[str]) -> dict[str, Owner]:
+    """Return the owners of nodes, as far as they are known."""
+    parts = request.sections["witnesses"]
+    if len(asked) > witnesses.SHOWN:
+        parts = tuple(map(witnesses.counted, parts))
+    row_locks = _row_locks(nodes)
+    await transaction.control("SAVEPOINT witnesses")
+    try:
+        with nodes.only(asked):
+            rows = [row for part in parts for row in await nodes.rows(transaction, part)]
+        sessions = await transaction.rows(statement("witness_sessions"), {}) if rows else []
+        owners = witnesses.owners(rows, sessions[0] if sessions else {}, row_locks)
+    except LostError:
+        raise
+    except DatabaseError as error:
+        await transaction.control("ROLLBACK TO SAVEPOINT witnesses")
+        owners = dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line))
+    await transaction.control("RELEASE SAVEPOINT witnesses")  # or the changes would have another xid
+    return {nodes.full(local): owner for local, owner in owners.items()}
+
+
+def _row_locks(nodes: Nodes) -> dict[str, str]:
+    """Return by local id the other transaction that locks the node's rows, or ""."""
+    held = {r.id: r.why for r in nodes.skipped.values() if r.outcome is Outcome.LOCKED}
+    own: Iterable[tuple[str, str]] = ((i, "") for i in nodes.live)
+    return {nodes.reader.local(i): why for i, why in (*own, *held.items())}

@@ -1,0 +1,101 @@
+"""Copies of the rows that this console compares.
+
+It is the way of every dry run, and of every commit whose rows are compared with those of a dry run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from queries.db.database import Transaction
+from queries.records.action import OtherRows, RowChange
+from queries.records.audit import AuditLogEntry
+from queries.write import audit_log, gate, row_copies
+from queries.write.blast_radius import Measurement
+from queries.write.change import Effect
+from queries.write.images import Images, Place, RowText
+from queries.write.request import Request
+from queries.write.row_copies import Copy
+from queries.write.script import AFTER, BEFORE, Script
+
+
+class ConsoleCopies:
+    """Copies of the rows of one transaction, decoded as far as they are shown."""
+
+    def __init__(self, request: Request, script: Script) -> None:
+        self._request, self._script = request, script
+        self._measurement = Measurement(request.reader) if request.measures else None
+        self._before = Copy()
+        self._texts: Mapping[Place, RowText] = {}  # images of the rows before
+
+    async def before(self, transaction: Transaction) -> dict[str, str]:
+        """Copy the rows. Return their digests by node."""
+        self._before = await self._script.copy(transaction, BEFORE)
+        digests = self._script.digests(self._before)
+        live, reader = self._script.nodes.live, self._script.images
+        if live and self._measurement is not None:
+            await self._measurement.before(transaction, live)
+        if live and reader is not None:
+            self._texts = await reader.completed(transaction, self._before.places, self._before.texts)
+        return digests
+
+    async def after(self, transaction: Transaction, written: gate.Written) -> Effect:
+        """Copy the rows again, compare them, and pass the gate."""
+        after = await self._script.copy(transaction, AFTER)
+        copies = tuple(row_copies.differences(set(self._script.nodes.live), self._before, after))
+        others = await self._checked(transaction, copies, written)
+        measured = None if self._measurement is None else await self._measurement.after(transaction)
+        images = await self._images(transaction, copies, after, others)
+        return Effect(copies=copies, images=images, others=others, measured=measured)
+
+    async def log(self, transaction: Transaction, entry: AuditLogEntry, effect: Effect) -> str:
+        """Write the entry to the audit log table. Return its id, or "" without images."""
+        return await audit_log.append(transaction, entry, effect.images)
+
+    async def _checked(
+        self, transaction: Transaction, copies: tuple[RowChange, ...], written: gate.Written
+    ) -> tuple[OtherRows, ...]:
+        """Pass the gate. Return the rows that the copies do not have.
+
+        Raises MiscountedError, DeniedError, and in a commit UnshownError.
+        """
+        found, seen, nodes = self._request.reader.found, self._request.seen, self._script.nodes
+        if seen is not None:
+            known = (copy.read() for copy in copies if copy.id in seen.shown.nodes)
+            gate.compare_rows(known, seen.shown, nodes.live, self._request.order.operator.name)
+        if not written.counted:
+            return ()
+        server = (await gate.written(transaction, found.schema, found.relations)).since(written)
+        more = gate.uncopied(server, gate.copied(copies, found.schema))
+        others = await gate.others(transaction, more, server, found.schema, found.relations)
+        gate.hidden(others, written.policies, found.schema)
+        if seen is not None:
+            gate.compare(others, seen.shown, nodes.live)
+        return others
+
+    async def _images(
+        self,
+        transaction: Transaction,
+        copies: tuple[RowChange, ...],
+        after: Copy,
+        others: tuple[OtherRows, ...],
+    ) -> Images | None:
+        """Return the images of the changed rows."""
+        reader, nodes = self._script.images, self._script.nodes
+        if reader is None:
+            return None
+        # Inserted rows need their values.
+        known = {place: text for place, text in after.texts.items() if place in self._texts or text.texts}
+        texts = await reader.completed(transaction, after.places, known)
+        found = reader.collect(copies, self._texts, texts, nodes.reader.local)
+        return found.without(map(nodes.reader.local, nodes.live), _uncopied(copies, others))
+
+
+def _uncopied(copies: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> str:
+    """Return why an undo could not restore all rows of the engine, or ""."""
+    shown = {copy.table for copy in copies}
+    for other in others:
+        name = other.table.rpartition(".")[2]
+        if other.own and (other.deleted or (other.updated and name not in shown)):
+            return f"it has also {other.words} of {name} without a copy ({other.cause})"
+    return ""

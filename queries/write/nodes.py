@@ -1,0 +1,128 @@
+"""The nodes of one transaction, and the results of those that it skips."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from queries.contract.rows import SHAPES, verify
+from queries.db.database import Transaction
+from queries.files.statement import Statement
+from queries.read import guard_token
+from queries.records.action import Outcome, Owner, Result, titled
+from queries.write.request import Request
+
+Lists = Mapping[str, list[str]]  # ids and versions of the nodes, as parameters
+Send = Callable[[Transaction, Statement, Mapping[str, Any], Lists], Awaitable[Sequence[Mapping[str, Any]]]]
+
+
+async def send_lists(
+    transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
+) -> Sequence[Mapping[str, Any]]:
+    """Send a statement with its parameters."""
+    return await transaction.rows(part, {**values, **lists})
+
+
+class Nodes:
+    """The nodes of one transaction, and the parameters of its statements.
+
+    ``live``: those that it still changes. ``skipped``: the results of the others. ``versions``: what the change
+    compares. ``guarded``: nodes with a guard token instead of a version.
+    """
+
+    def __init__(self, request: Request, send: Send = send_lists) -> None:
+        """``send`` sends the statements of the action's sections."""
+        self.reader = request.reader
+        self.versions = dict(request.versions)  # a node that the operator waited for gets its current version
+        self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
+        self.live = sorted(self.versions)
+        self.skipped: dict[str, Result] = {}
+        self.owners: dict[str, Owner] = {}
+        self.for_now: list[str] = []  # nodes refused because an executor is running them
+        self.steady: dict[str, str | None] = {}  # by node: text that must not change during a wait
+        self.notes: dict[str, tuple[str, str]] = {}  # reason and detail by changed node
+        self.policies = request.reader.found.policies  # tables whose row-level security restricts this role
+        self.parameters = _parameters(request)
+        self._titles = request.titles
+        self._send = send
+        self._lists: Lists = {}  # {}: build again
+
+    def skip(self, node_id: str, outcome: Outcome, why: str, detail: str = "") -> None:
+        """Skip a node, with its result."""
+        self.skipped[node_id] = Result(id=node_id, outcome=outcome, why=why, detail=detail or msgspec.UNSET)
+        self.live.remove(node_id)
+        self._lists = {}
+
+    def skip_all(self, outcome: Outcome, why: str) -> None:
+        """Skip all remaining nodes, with the same result."""
+        for node_id in list(self.live):
+            self.skip(node_id, outcome, why)
+
+    def expect(self, versions: Mapping[str, str]) -> None:
+        """Set the versions that ``change`` compares."""
+        self.versions |= versions
+        self._lists = {}
+
+    @contextmanager
+    def only(self, ids: Iterable[str]) -> Iterator[None]:
+        """Ask statements about these nodes instead of the remaining ones."""
+        live, self.live, self._lists = self.live, list(ids), {}
+        try:
+            yield
+        finally:
+            self.live, self._lists = live, {}
+
+    def full(self, local: str) -> str:
+        """Return the id of a node with the label of its engine."""
+        return f"{self.reader.label}/{local}"
+
+    async def rows(
+        self, transaction: Transaction, part: Statement, shape: str = "", **more: Any
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of a section for the remaining nodes.
+
+        ``shape`` names the columns that they must have. ``more``: parameters of this statement alone. Raises
+        DatabaseError.
+        """
+        if not self.live or not part.needs <= self.reader.found.met_needs:
+            return []
+        self._lists = self._lists or {
+            "ids": [self.reader.local(i) for i in self.live],
+            "versions": [self.versions[i] for i in self.live],
+        }
+        rows = await self._send(transaction, part, {**self.parameters, **more}, self._lists)
+        if shape:
+            verify(rows, SHAPES[shape], part.source)
+        return rows
+
+    def results(self, why: str = "") -> tuple[Result, ...]:
+        """Return a result for each node, ordered by id.
+
+        Nodes that were not skipped count as changed. ``why``: what is noted with each of them, instead of ``notes``.
+        """
+        notes = {} if why else self.notes
+        done = (self.skipped.get(i) or _changed(i, *notes.get(i, (why, ""))) for i in sorted(self.versions))
+        if self.owners:
+            owners = self.owners
+            done = (msgspec.structs.replace(r, owner=owners[r.id]) if r.id in owners else r for r in done)
+        return titled(done, self._titles)
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    order, reader, seen = request.order, request.reader, request.seen
+    return {
+        "operator": order.operator.name,
+        "reason": order.reason,
+        "args": msgspec.json.encode(dict(order.arguments)).decode(),
+        "met_needs": sorted(reader.found.met_needs),
+        "settings": msgspec.json.encode(reader.engine.settings).decode(),
+        "copied": None,
+        "dry_run": None if seen is None or seen.at is None else str(seen.at),
+    }
+
+
+def _changed(node_id: str, why: str, detail: str) -> Result:
+    return Result(id=node_id, outcome=Outcome.CHANGED, why=why, detail=detail or msgspec.UNSET)

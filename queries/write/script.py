@@ -1,0 +1,145 @@
+"""Statements of a transaction: the sections of an action, or an undo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from queries.contract.rows import SHAPES, verify
+from queries.contract.spec import Action
+from queries.db.database import Transaction
+from queries.db.errors import DatabaseError
+from queries.records.action import Outcome
+from queries.write import audit_log, row_copies
+from queries.write.admit import admit
+from queries.write.images import ImageReader
+from queries.write.nodes import Nodes
+from queries.write.request import Request
+from queries.write.row_copies import Copy
+
+BEFORE, AFTER = "images_before", "images_after"  # statements of images, for a copy before or after the change
+
+
+class GuardMissedError(DatabaseError):
+    """The change did not reach every locked node; the transaction is rolled back.
+
+    ``whys``: the reason by node, as far as it is known.
+    """
+
+    def __init__(self, missed: Sequence[str], whys: Mapping[str, str] | None = None) -> None:
+        super().__init__("The change did not reach every node.")
+        self.missed, self.whys = missed, whys or {}
+
+
+class Script(Protocol):
+    """The statements of one transaction.
+
+    ``action``: with the privileges that it needs. ``images``: reads images of its rows; None: there are none.
+    """
+
+    action: Action
+    nodes: Nodes
+
+    @property
+    def images(self) -> ImageReader | None:
+        """Reader of the rows' images; None if none are kept."""
+
+    @property
+    def caveat(self) -> str:
+        """Text that is noted with every changed node, or ""."""
+
+    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+        """Read what it needs before the first statement. Raises DatabaseError."""
+
+    async def admit(self, transaction: Transaction) -> None:
+        """Lock the rows; skip nodes that it must not change. Raises DatabaseError."""
+
+    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
+        """Copy the rows of the remaining nodes.
+
+        ``images``: BEFORE or AFTER the change, or "" for a copy without images. Raises DatabaseError, and
+        GuardMissedError if rows are not as they must be after the change.
+        """
+
+    def digests(self, before: Copy) -> dict[str, str]:
+        """Return a digest by node.
+
+        Nodes whose rows differ from those of the dry run are skipped.
+        """
+
+    async def change(self, transaction: Transaction) -> set[str]:
+        """Change the nodes. Return those that were reached. Raises DatabaseError."""
+
+
+class ActionScript:
+    """The sections of an action in its engine's folder."""
+
+    def __init__(self, request: Request, nodes: Nodes) -> None:
+        self.action, self.nodes = request.action, nodes
+        self.images = None if request.kept.no_images else image_reader(request)
+        self._request = request
+
+    @property
+    def caveat(self) -> str:
+        """Warning that policies may have hidden rows; "" without policies.
+
+        The guard proves only that the node's own row changed. The server skips rows of a second table without an error
+        if a policy for UPDATE or DELETE hides them.
+        """
+        tables = dict.fromkeys(p.partition(" ")[2] for p in self.action.privileges)
+        policies = [name for name in tables if name in self.nodes.policies]
+        if len(tables) < 2 or not policies:
+            return ""
+        return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
+
+    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+        """Read nothing: the folder has the statements."""
+
+    async def admit(self, transaction: Transaction) -> None:
+        """Lock the nodes; skip those that are missing, stale or refused."""
+        await admit(transaction, self._request, self.nodes)
+
+    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
+        """Copy affected rows.
+
+        Later statements may take the keys of the first copy as ``copied``.
+        """
+        reader = self.images if images else None
+        sections = self._request.sections
+        copied = await row_copies.copy(transaction, self.nodes, sections["rows"], reader, images)
+        if images == BEFORE and any("copied" in part.parameters for parts in sections.values() for part in parts):
+            keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copied.rows]
+            self.nodes.parameters["copied"] = msgspec.json.encode(keys).decode()
+        return copied
+
+    def digests(self, before: Copy) -> dict[str, str]:
+        """Return digests of the nodes' rows.
+
+        If the rows are the guard, nodes with other rows than shown are skipped.
+        """
+        nodes = self.nodes
+        seen = None if self._request.seen is None else self._request.seen.row_digests
+        found = row_copies.digests([i for i in nodes.live if seen is None or i in seen], before.rows, nodes.guarded)
+        if self.action.guard == "rows" and seen is not None:
+            for node_id in [i for i, digest in found.items() if seen[i] != digest]:
+                nodes.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
+        return found
+
+    async def change(self, transaction: Transaction) -> set[str]:
+        """Run the section ``change``. Return the nodes that the last statement reports."""
+        rows: Sequence[Mapping[str, Any]] = ()
+        source = ""
+        for change in self._request.sections["change"]:
+            rows = await self.nodes.rows(transaction, change)
+            source = change.source
+        verify(rows, SHAPES[":change"], source)
+        return {self.nodes.full(row["id"]) for row in rows}
+
+
+def image_reader(request: Request) -> ImageReader:
+    """Return the reader of the images of the rows that an action changes."""
+    reader = request.reader
+    columns = {*request.action.overwrites, *reader.engine.spec.undo.counters}  # an undo increases all counters
+    return ImageReader(reader.database, reader.found.schema, sorted(columns))
