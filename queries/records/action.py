@@ -139,6 +139,17 @@ class RowChange(Record, gc=False):
         """Return the change with both rows decoded from the server's JSON."""
         return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns that differ: all of an inserted or deleted row.
+
+        A column differs if the server's text of it does. ``copies_row.sql`` says so too, of rows that stay on the
+        server.
+        """
+        was = {} if self.before is None else _columns(self.before)
+        now = {} if self.after is None else _columns(self.after)
+        return tuple(n for n in was | now if not _is_same(was.get(n, ...), now.get(n, ...)))
+
     def differing(self) -> RowChange:
         """Return the change with only the columns that differ.
 
@@ -147,8 +158,7 @@ class RowChange(Record, gc=False):
         """
         if self.before is None or self.after is None:
             return self
-        was, now = _columns(self.before), _columns(self.after)
-        names = [n for n in was | now if was.get(n, ...) != now.get(n, ...)]
+        was, now, names = _columns(self.before), _columns(self.after), self.columns
         before, after = {n: was[n] for n in names if n in was}, {n: now[n] for n in names if n in now}
         return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
 
@@ -168,6 +178,16 @@ def _read(row: Any) -> Any:
 
 def _columns(row: Any) -> dict[str, Any]:
     return _ROW.decode(row) if isinstance(row, msgspec.Raw) else row
+
+
+def _is_same(was: Any, now: Any) -> bool:
+    """Return True if two values have the same text in JSON.
+
+    These do not: 1 and true, and two objects with their keys in another order.
+    """
+    if was != now or type(was) is not type(now):
+        return False
+    return not isinstance(was, dict | list) or msgspec.json.encode(was) == msgspec.json.encode(now)
 
 
 class Reach(Record):

@@ -252,14 +252,13 @@ def _columns_differ(now: RowChange, was: RowChange, varying: re.Pattern[str]) ->
         return f"the commit {'deleted' if now.after is None else 'changed'} a row of {now.table}, unlike the dry run"
     if now.after is None or was.after is None or now.before is None or was.before is None:
         return ""
-    names = [n for n in now.after if now.after[n] != now.before.get(n)]
-    shown = {n for n in was.after if was.after[n] != was.before.get(n)}
-    for name in names:
+    shown = was.columns
+    for name in now.columns:
         if now.before.get(name) != was.before.get(name):
             continue  # another transaction has changed it since; the versions say whether that matters
         if name not in shown:
             return f"the commit changed {now.table}.{name}, which the dry run did not"
-        if not _alike(now.after[name], was.after.get(name), varying):
+        if not _alike(now.after.get(name), was.after.get(name), varying):
             return f"the commit set {now.table}.{name} to another value than the dry run"
     return ""
 

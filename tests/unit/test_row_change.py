@@ -39,6 +39,14 @@ def test_a_column_that_only_one_of_the_rows_has_is_kept() -> None:
     assert (found.before, found.after) == ({"gone": None}, {"new": None})
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [('{"a":1}', '{"a":true}'), ('[{"a":1,"b":2}]', '[{"b":2,"a":1}]'), ("1", "1.0"), ("1", '"1"')]
+)
+def test_a_decoded_row_differs_in_the_columns_that_the_log_keeps(before: str, after: str) -> None:
+    raw = change(ROW % (before, "1"), ROW % (after, "1"))
+    assert raw.read().columns == raw.columns == ("n",)
+
+
 @pytest.mark.parametrize("rows", [('{"a":1}', None), (None, '{"a":1}')])
 def test_an_inserted_or_deleted_row_is_kept_as_it_is(rows: tuple[str | None, str | None]) -> None:
     assert change(*rows).differing() == change(*rows)

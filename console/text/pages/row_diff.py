@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from console.text import formatting
 from console.text.pages.lines import command_lines, plain, wrapped
@@ -70,11 +69,11 @@ def _row(change: RowChange, cells: int) -> list[Spans]:
         word, style = "changed", "$accent"
     head: Spans = [("    ", ""), (word, style), (f" {safe_text(change.table)} ", "")]
     key = formatting.crop(safe_text(change.key), max(cells - width(head), 8))
-    return [[*head, (key, "$faint")], *_columns(change.before or {}, change.after or {}, cells)]
+    return [[*head, (key, "$faint")], *_columns(change, cells)]
 
 
-def _columns(before: dict[str, Any], after: dict[str, Any], cells: int) -> list[Spans]:
-    names = [name for name in before | after if before.get(name, ...) != after.get(name, ...)]
+def _columns(change: RowChange, cells: int) -> list[Spans]:
+    before, after, names = change.before or {}, change.after or {}, change.columns
     room = min(max(map(formatting.width, names), default=0), 24)
     lines: list[Spans] = []
     for name in names:
