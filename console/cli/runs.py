@@ -61,7 +61,7 @@ async def resume(target: Target, name: str, consent: Consent) -> int:
     async with opened(target) as workspace:
         run = await runs.load(workspace, name)
         with contextlib.closing(run.log):
-            if run.plan.settings is not None:
+            if run.plan.is_redrive:
                 asked = redrive.Asked(consent=consent, resume=True)
                 return await redrive.proceed(target, workspace, run, asked)
             return await _resume(target, workspace, run, consent)
@@ -95,7 +95,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
         {i: members[i].version for i in left},
         {i: members[i].title for i in left if members[i].title},
     )
-    dry_run = await perform.dry_run(workspace, again, plan.reason, plan.arguments)
+    dry_run = await perform.dry_run(workspace, again, plan.reason, plan.beginning.arguments)
     if consent.preview:
         output_for(target).page(dry_run, lambda cells: do.page(dry_run, variants, (), cells))
         return do.exit_code(dry_run.results)
@@ -108,7 +108,7 @@ async def stop(target: Target, name: str) -> int:
     async with opened(target) as workspace:
         run = await runs.load(workspace, name)
         with contextlib.closing(run.log):
-            if run.plan.settings is not None:
+            if run.plan.is_redrive:
                 return await redrive.proceed(target, workspace, run, redrive.Asked(stop=True))
             ending = await launch.stop(workspace, run)
             left = ending.unfinished()

@@ -76,7 +76,7 @@ class RunWork:
     @property
     def title(self) -> str:
         """Title of a redrive."""
-        return "" if self.run is None else f"Redrive {self.run_id}: {self.run.plan.selection}"
+        return "" if self.run is None else f"Redrive {self.run_id}: {self.run.plan.beginning.selection}"
 
     @property
     def watches(self) -> bool:

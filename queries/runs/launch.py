@@ -13,7 +13,7 @@ from queries.records.run import Member, RunDetail, RunSummary
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
 from queries.runs.cohorts import Redrive
-from queries.runs.run import Run, RunPlan
+from queries.runs.run import BULK, Beginning, Run, RunPlan
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Changed
 from queries.runs.total import Total
@@ -55,10 +55,9 @@ async def start(
         plan = RunPlan(
             label=dry_run.engine,
             schema=workspace.engines[dry_run.engine].found.schema,
-            action=dry_run.action,
-            members=tuple(Member(id=i, version=v, title=dry_run.titles.get(i, "")) for i, v in versions.items()),
             reason=dry_run.reason,
-            arguments=dry_run.arguments,
+            members=tuple(Member(id=i, version=v, title=dry_run.titles.get(i, "")) for i, v in versions.items()),
+            beginning=Beginning(kind=BULK, action=dry_run.action, nodes=len(versions), arguments=dry_run.arguments),
         )
         run = await runs.begin(workspace, plan, operator)
     return run, _runner(workspace, dry_run, operator, decisions, run, before)
@@ -88,7 +87,7 @@ async def stop(workspace: Workspace, run: Run) -> Runner:
     """
     decisions = Decisions()
     decisions.stop()
-    if run.plan.settings is not None:
+    if run.plan.is_redrive:
         ending = redrive(workspace, run, decisions)
     else:
         ending = proceed(workspace, run, unseen(workspace, run.plan), audit_log.operator(), decisions)
@@ -102,7 +101,7 @@ def unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
         engine=plan.label,
         action=plan.action,
         reason=plan.reason,
-        arguments=plan.arguments,
+        arguments=plan.beginning.arguments,
         results=(),
         changes=(),
         versions={member.id: member.version for member in plan.members},
@@ -128,10 +127,10 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
     return RunDetail(
         run=RunSummary(
             run=run.log.id,
-            kind=plan.kind,
+            kind=plan.beginning.kind,
             engine=plan.label,
             action=plan.action,
-            selection=plan.selection,
+            selection=plan.beginning.selection,
             reason=plan.reason,
             who=run.who,
             at=run.at,

@@ -17,7 +17,7 @@ from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
 from queries.records.run import CohortReport, RedrivePreview, RedriveReport, WatchedMember
 from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
-from queries.runs.run import Run, RunPlan
+from queries.runs.run import REDRIVE, Beginning, Run, RunPlan
 from queries.runs.steps import Ask, Ended, Step
 from queries.workspace import Workspace
 
@@ -97,16 +97,21 @@ async def plan_redrive(
                 marks=tuple(marks),
             )
         )
+    beginning = Beginning(
+        kind=REDRIVE,
+        action=action.name,
+        nodes=len(members),
+        arguments=dict(arguments),
+        selection=selection,
+        groups=tuple(sorted({digest(each.fingerprint) for each in oldest})),
+        settings=settings,
+    )
     return RunPlan(
         label=reader.label,
         schema=reader.found.schema,
-        action=action.name,
-        selection=selection,
-        groups=tuple(sorted({digest(each.fingerprint) for each in oldest})),
-        members=tuple(members),
-        settings=settings,
         reason=reason,
-        arguments=dict(arguments),
+        members=tuple(members),
+        beginning=beginning,
     )
 
 
@@ -156,11 +161,11 @@ async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> Red
     """Dry-run the first cohort. Raises DatabaseError."""
     cohorts = sizes(len(plan.members), plan.cohorts.cohorts)
     first = first_part(workspace, plan, plan.ids[: cohorts[0]])
-    dry_run = await perform.dry_run(workspace, first, plan.reason, plan.arguments, measures=measures)
+    dry_run = await perform.dry_run(workspace, first, plan.reason, plan.beginning.arguments, measures=measures)
     return RedrivePreview(
         engine=plan.label,
         action=plan.action,
-        selection=plan.selection,
+        selection=plan.beginning.selection,
         nodes=len(plan.members),
         cohorts=tuple(cohorts),
         budget=budget_text(plan.cohorts),
@@ -193,7 +198,7 @@ def report(run: Run, state: Redrive, step: Step | None, durability: Durability |
         run=run.log.id,
         engine=run.plan.label,
         action=run.plan.action,
-        selection=run.plan.selection,
+        selection=run.plan.beginning.selection,
         reason=run.plan.reason,
         who=run.who,
         at=run.at,

@@ -25,33 +25,46 @@ UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner 
 BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
 
 
-class RunPlan(Record):
-    """A change of many nodes, and how it is done.
+class Beginning(Record):
+    """Description of a run in its first entry, which is foreign input.
 
     ``settings``: of a redrive; None: all at once. ``selection``: the group or filter that selected the nodes of a
     redrive. ``groups``: short names of the fingerprints of its dead letters, of which no other redrive may be running.
     """
 
-    label: str
-    schema: str
+    kind: str
     action: str
-    members: tuple[Member, ...]
-    reason: str
+    nodes: int
     arguments: dict[str, Any] = {}
-    settings: Settings | None = None
     selection: str = ""
     groups: tuple[str, ...] = ()
+    settings: Settings | None = None
+
+
+class RunPlan(Record):
+    """A change of many nodes, and how it is done."""
+
+    label: str
+    schema: str
+    reason: str
+    members: tuple[Member, ...]
+    beginning: Beginning
 
     @property
-    def kind(self) -> str:
-        """Kind of the run."""
-        return BULK if self.settings is None else REDRIVE
+    def action(self) -> str:
+        """Name of the action."""
+        return self.beginning.action
 
     @property
     def cohorts(self) -> Settings:
         """Settings of a redrive."""
-        assert self.settings is not None
-        return self.settings
+        assert self.beginning.settings is not None
+        return self.beginning.settings
+
+    @property
+    def is_redrive(self) -> bool:
+        """Return True if it is done in cohorts."""
+        return self.beginning.settings is not None
 
     @property
     def watched(self) -> list[WatchedMember]:
@@ -62,18 +75,6 @@ class RunPlan(Record):
     def ids(self) -> list[str]:
         """Ids of the nodes, in order."""
         return [member.id for member in self.members]
-
-
-class Beginning(Record):
-    """Description of a run in its first entry, which is foreign input."""
-
-    kind: str
-    action: str
-    nodes: int
-    arguments: dict[str, Any] = {}
-    selection: str = ""
-    groups: tuple[str, ...] = ()
-    settings: Settings | None = None
 
 
 class Run(Record):
@@ -103,7 +104,7 @@ def event_entry(
         host=operator.host,
         engine=plan.label,
         schema=plan.schema,
-        action=plan.kind,
+        action=plan.beginning.kind,
         reason=plan.reason,
         results=results,
     )
@@ -115,22 +116,12 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     From then on another redrive of the same dead letters is refused. Raises DatabaseError.
     """
     entry = event_entry(workspace, plan, operator)
-    event = msgspec.to_builtins(
-        Beginning(
-            kind=plan.kind,
-            action=plan.action,
-            nodes=len(plan.members),
-            arguments=plan.arguments,
-            selection=plan.selection,
-            groups=plan.groups,
-            settings=plan.settings,
-        )
-    )
+    event = msgspec.to_builtins(plan.beginning)
     who = run_log.who(msgspec.structs.asdict(entry))
     if not workspace.no_runs:
         log: OpenRun
         log, at = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
-    elif plan.kind == REDRIVE:
+    elif plan.is_redrive:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
         file = run_file.begin(workspace.runs, workspace.server, entry, event, plan.members)
@@ -170,22 +161,14 @@ def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
         )
     try:
         kept = msgspec.convert(begun.run, Beginning)
+        if kept.kind != (BULK if kept.settings is None else REDRIVE):
+            raise ValueError(f"{kept.kind} is not the kind of its settings")
         form = Member if kept.settings is None else WatchedMember
         listed = msgspec.json.decode(begun.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
         members = tuple(_renamed(reader, member) for member in listed["members"])
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
-    plan = RunPlan(
-        label=reader.label,
-        schema=begun.schema,
-        action=kept.action,
-        selection=kept.selection,
-        groups=kept.groups,
-        members=members,
-        settings=kept.settings,
-        reason=begun.reason,
-        arguments=kept.arguments,
-    )
+    plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=kept)
     return Run(plan=plan, log=log, who=begun.who, at=begun.at, role=begun.role)
 
 

@@ -265,7 +265,7 @@ class RedriveWorld:
         available = self._reader.availability(part.action, bulk=True)
         if not available.ok:
             raise DatabaseError(f"{plan.action} is not possible now: {available.why}.")
-        dry_run = await perform.dry_run(self._workspace, part, plan.reason, plan.arguments)
+        dry_run = await perform.dry_run(self._workspace, part, plan.reason, plan.beginning.arguments)
         fence = Fence(run=self._log.open, cohort=step.part)
         done = await perform.commit_part(self._workspace, dry_run, audit_log.operator(), fence=fence)
         if not self._log.is_known(done):

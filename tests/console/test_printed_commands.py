@@ -19,7 +19,7 @@ from console.target import Target
 from queries.contract.builtin import builtin
 from queries.records.run import Member
 from queries.runs import run as runs
-from queries.runs.run import RunPlan
+from queries.runs.run import Beginning, RunPlan
 from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, reader
@@ -86,9 +86,9 @@ async def interrupted(dsn: str, home: Path) -> str:
     plan = RunPlan(
         label=dry_run.engine,
         schema="public",
-        action="wake",
-        members=tuple(Member(id=i, version=version) for i, version in dry_run.versions.items()),
         reason="test",
+        members=tuple(Member(id=i, version=version) for i, version in dry_run.versions.items()),
+        beginning=Beginning(kind=runs.BULK, action="wake", nodes=len(dry_run.versions)),
     )
     (await runs.begin(workspace, plan)).log.close()
     await workspace.close()

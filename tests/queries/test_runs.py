@@ -15,7 +15,7 @@ from queries.records.run import Member, WatchedMember
 from queries.runs import launch, unfinished
 from queries.runs import run as runs
 from queries.runs.cohorts import Budget, Settings
-from queries.runs.run import Run, RunPlan
+from queries.runs.run import Beginning, Run, RunPlan
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.command import ROOT
@@ -170,11 +170,9 @@ async def test_redrives_are_listed_however_many_bulks_came_after(
     redrive = RunPlan(
         label="eternaltwin",
         schema=anna.engines["eternaltwin"].found.schema,
-        action="wake",
-        members=members,
         reason="x",
-        settings=settings,
-        groups=("a",),
+        members=members,
+        beginning=Beginning(kind=runs.REDRIVE, action="wake", nodes=len(members), groups=("a",), settings=settings),
     )
     first = await runs.begin(anna, redrive)
     for _ in range(3):
@@ -195,8 +193,9 @@ async def test_a_run_is_of_the_engine_that_it_was_begun_for(
     workspace = await opened(eternaltwin, tmp_path)
     assert list(workspace.engines) == ["eternaltwin", "uni2work"]
     members = (Member(id="uni2work/job:1", version="1"),)
-    plan = RunPlan(label="uni2work", schema="public", action="cancel", members=members, reason="x")
+    beginning = Beginning(kind=runs.BULK, action="cancel", nodes=len(members))
+    plan = RunPlan(label="uni2work", schema="public", reason="x", members=members, beginning=beginning)
     begun = await runs.begin(workspace, plan)
     again = (await runs.load(workspace, begun.log.id)).plan
-    assert (again.label, again.ids, again.kind) == ("uni2work", ["uni2work/job:1"], "bulk")
+    assert (again.label, again.ids, again.beginning.kind) == ("uni2work", ["uni2work/job:1"], "bulk")
     await workspace.close()
