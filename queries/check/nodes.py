@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
 from queries.contract.id_forms import why_malformed
 from queries.contract.phases import ENDED, phases_of
-from queries.contract.references import evidence_names
+from queries.contract.rules import evidence_names
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
@@ -306,8 +307,8 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
         at, spec = _of(reader, f"findings/{finding.code}"), reader.finding_specs[finding.code]
         local = reader.local(finding.node_id)
         notes.number += 1
-        for _, name in evidence_names(spec):
-            if name not in finding.evidence and name != "node":
+        for name in itertools.chain(*evidence_names(spec).values()):
+            if name not in finding.evidence and name not in ("", "node"):
                 notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
         if not (await reader.nodes([finding.node_id])).nodes:
             notes.fault(at, f"{local} is no node")

@@ -43,7 +43,7 @@ _CONDITIONS = {  # column of a node that a filter compares -> form of its condit
     "changed_at": "between",
 }
 _NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
-_IDS = {  # type of a key -> pattern of its text
+KEY_TEXTS = {  # type of a key -> pattern of its text
     **dict.fromkeys(("int8", "int4", "int2"), "-?[0-9]{1,18}"),
     "uuid": "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
     "macaddr8": "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}",
@@ -85,10 +85,6 @@ class _Writer:
 
     def write(self) -> None:
         """Derive each file that is not there."""
-        for n, kind in self.tables:
-            self._check(n, kind)
-        if self.faults:
-            return
         for n, kind in self.tables:
             self._of_kind(n, kind)
         leaves = [kind for kind in self.kinds if kind not in self.spec.parents and not self._written("children", kind)]
@@ -134,27 +130,6 @@ class _Writer:
 
     def _fault(self, path: Setting, message: str) -> None:
         self.faults.append(self.toml.fault(path, message))
-
-    def _check(self, n: int, kind: Kind) -> None:
-        relation = self.spec.recognise.relations.get(kind.table)
-        if relation is None:
-            near = did_you_mean(kind.table, self.spec.recognise.relations)
-            self._fault(("kinds", n, "table"), f"kind {kind.name}: there is no table {kind.table!r}{near}")
-            return
-        for field, column in (("key", kind.key), ("parent", kind.parent)):
-            if column and column not in relation:
-                near = did_you_mean(column, relation)
-                message = f"kind {kind.name}: {kind.table} has no column {column!r} in recognise.relations{near}"
-                self._fault(("kinds", n, field), message)
-        if kind.key in relation and _first(relation[kind.key]) not in _IDS:
-            types = ", ".join(_IDS)
-            message = f"kind {kind.name}: its key is {relation[kind.key]}; statements are derived for {types}"
-            self._fault(("kinds", n, "key"), message)
-        if kind.below and kind.below not in self.kinds:
-            self._fault(("kinds", n, "below"), f"kind {kind.name}: there is no node kind {kind.below!r}")
-        if kind.dead and kind.dead.since and kind.dead.since not in relation:
-            message = f"kind {kind.name}: {kind.table} has no column {kind.dead.since!r} in recognise.relations"
-            self._fault(("kinds", n, "dead"), message)
 
     # Files
 
@@ -300,7 +275,7 @@ class _Writer:
         parts: list[Lines] = []
         for n, kind in self.tables:
             type_ = _first(self._relation(kind)[kind.key])
-            values: Values = {**self._of(n, kind), "digits": _IDS[type_], "type": _cast(type_)}
+            values: Values = {**self._of(n, kind), "digits": KEY_TEXTS[type_], "type": _cast(type_)}
             parts.append(repeated(f"find_{_FIND[type_]}", ("kinds", n), {}, [(("kinds", n), values)]))
         self._add("find.sql", ("kinds",), [filled("find", ("kinds",), {"parts": joined(parts)})])
 
@@ -616,7 +591,7 @@ class _Writer:
     def _of(self, n: int, kind: Kind) -> Filled:
         """Return what every template of a kind's nodes may contain."""
         type_ = _first(self._relation(kind)[kind.key])
-        start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{_IDS[type_]}$"
+        start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{KEY_TEXTS[type_]}$"
         return {
             "id": f"'{kind.name}:' || {_of(kind.key)}",
             "table": f':"{kind.table}"' if kind.table in self.spec.recognise.roles else sql_name(kind.table),

@@ -13,12 +13,13 @@ from queries.contract.actions import actions_of, with_effects
 from queries.contract.derive import Derived, derived
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
+from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
 from queries.contract.folder import CATALOG, TOML, Folder, read
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import needs_of, with_needs
 from queries.contract.references import names_in_sql, reference_faults
+from queries.contract.rules import KIND_RULES, RULES, Context, setting_faults, threshold
 from queries.contract.spec import Action, EngineSpec, Own
-from queries.contract.spec_faults import SHARED, ParsedFiles, key_of, setting, spec_faults
 from queries.files.statement import EngineFileError, Statement, parse_sections, parse_statement
 from queries.files.strict_toml import TomlError, TomlFile
 from queries.records.fault import Fault
@@ -45,12 +46,12 @@ def derived_files(folder: Folder, name: str) -> dict[str, str]:
 def parsed(folder: Folder, name: str) -> Engine:
     """Return the engine of a folder that was read. Raises BrokenEngineError."""
     spec, files, _ = _parse(folder, name)
-    settings: dict[str, Any] = {key: setting(value) for key, value in spec.thresholds.items()}
+    settings: dict[str, Any] = {key: threshold(value) for key, value in spec.thresholds.items()}
     settings |= {key: option.default for key, option in spec.options.items()}
     statements: dict[str, list[Statement]] = {}
     for file, statement in files.statements.items():
         statements.setdefault(key_of(file), []).append(statement)
-    scripts = {action.script for action in spec.actions if action.writes}
+    scripts = dict.fromkeys(action.script for action in spec.actions if action.writes)
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
     actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.undo.append_only}
     return Engine(
@@ -71,16 +72,24 @@ def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]
     toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
     written = _spec(folder, toml, faults)
     spec = msgspec.structs.replace(written, needs=needs_of(written)) if written is not None else None
-    more = derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
+    more = _derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
     faults += more.faults
     files = _parsed_files(folder, more, spec, faults)
     if spec is not None:
         spec = msgspec.structs.replace(spec, actions=with_effects(spec, files.sections))
-        faults += spec_faults(folder, toml, spec, files, derived=not more.faults)
-        faults += reference_faults(toml, spec, files)
+        present = None if more.faults else names_of(folder, files)
+        faults += setting_faults(toml, Context(spec, files, present), RULES)
+        faults += file_faults(folder, spec, files, present)
+        faults += reference_faults(spec, files)
     if faults or spec is None or written is None:
         raise BrokenEngineError(name, *sorted(set(faults)))
     return _used(spec, written.needs, files.statements), files, more
+
+
+def _derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> Derived:
+    """Return the statements that follow, or the faults because of which none do."""
+    faults = tuple(setting_faults(toml, Context(spec), KIND_RULES))
+    return Derived(files={}, faults=faults) if faults else derived(folder, spec, toml)
 
 
 def _used(spec: EngineSpec, written: Collection[str], statements: Mapping[str, Statement]) -> EngineSpec:

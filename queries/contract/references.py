@@ -8,17 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from queries.contract.spec import EngineSpec, FindingSpec
-from queries.contract.spec_faults import ParsedFiles, key_of
+from queries.contract.file_faults import ParsedFiles, key_of
+from queries.contract.spec import EngineSpec
 from queries.files.statement import Statement, locate
-from queries.files.strict_toml import TomlFile
 from queries.records.fault import Fault
 from queries.text.suggest import did_you_mean
 
-OF_SAMPLES = frozenset(
-    {"changes", "first", "grown", "per_minute", "span", "timeline"}
-)  # evidence made of several samples
-_FIELD = re.compile(r"\{(\w+)\}")
 _FIRST = r"\s*->>?\s*(?:'(?P<name>[^']*)'|[\w.]+(?:\([^()]*\))?(?:::\w+)?\s*->>?\s*'(?P<inner>[^']*)')"
 
 
@@ -42,7 +37,7 @@ def _argument(text: str, type_: str) -> str:
     return f"{text}::int8" if type_ == "int" else f"coalesce({text}::bool, false)" if type_ == "flag" else text
 
 
-def reference_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+def reference_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     """Yield names that are not defined."""
     settings = {*spec.thresholds, *spec.options}
     every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
@@ -58,7 +53,6 @@ def reference_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> It
                 yield from _statement_faults(part, settings, spec.needs)
                 yield from _role_faults(part, spec.recognise.roles)
                 yield from _unknown(part, "args", arguments, "an argument of the action", every)
-    yield from _evidence_faults(toml, spec, files)
 
 
 def _role_faults(statement: Statement, roles: Collection[str]) -> Iterator[Fault]:
@@ -105,30 +99,3 @@ def keys_of(statement: Statement, parameter: str) -> Iterator[tuple[str, int]]:
 
 def _numbers(statement: Statement, parameter: str) -> Iterator[int]:
     yield from (n for n, name in enumerate(statement.parameters, 1) if name == parameter)
-
-
-def _evidence_faults(toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
-    """Yield fields of evidence that the statement of a finding does not have."""
-    for n, finding in enumerate(spec.findings):
-        key = f"samples/{finding.sample}" if finding.sample else f"findings/{finding.code}"
-        texts = [statement.text for file, statement in files.statements.items() if key_of(file) == key]
-        known = {word for text in texts for word in re.findall(r"\w+", text)}
-        known |= {"node", *(OF_SAMPLES if finding.sample else ())}
-        for field, name in evidence_names(finding) if texts else ():
-            if name not in known:
-                message = f"finding {finding.code}: {key}.sql has no evidence {name!r}{did_you_mean(name, known)}"
-                yield toml.fault(("findings", n, field), message)
-
-
-def evidence_names(finding: FindingSpec) -> Iterator[tuple[str, str]]:
-    """Yield the fields of evidence that a finding names, each with its setting."""
-    for field in ("sentence", "incident"):
-        yield from ((field, name) for name in _FIELD.findall(getattr(finding, field)) if name != "n")
-    for field in ("cause", "cause_text", "constant", "changes"):
-        yield from ((field, name) for name in getattr(finding, field))
-    for field in ("counter", "min_increase", "grows"):
-        yield from ((field, name) for name in [getattr(finding, field)] if name)
-    for text in finding.arguments.values():
-        yield from (("arguments", name) for name in _FIELD.findall(text))
-    for rule in finding.explains:
-        yield from (("explains", name) for name in rule.matching)

@@ -183,6 +183,11 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
 
+    @property
+    def statement(self) -> str:
+        """Name of the statement that detects it, or of its samples."""
+        return f"samples/{self.sample}" if self.sample else f"findings/{self.code}"
+
 
 class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.

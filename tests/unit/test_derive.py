@@ -352,7 +352,7 @@ BROKEN = [
     ('"5m"', '"5m"\narguments.stale = { title = "a" }', "arguments.stale: a threshold or an option has this name"),
     ('"5m"', '"5m"\nkeys = "K"', "keys must be a table, not text"),
     ('"5m"', '"5m"\nkeys = { k = "retry" }', "keys.k is not an upper-case letter"),
-    ('"5m"', '"5m"\nkeys = { K = "rety" }', "keys.K names 'rety', which is not an action; did you mean"),
+    ('"5m"', '"5m"\nkeys = { K = "rety" }', "keys.K names an action that does not exist: 'rety'; did you mean"),
     ('"5m"', '"5m"\nkeys = { T = "retry" }', "keys.T is the key of retry without this setting"),
     ('"5m"', '"5m"\nkeys = { A = "retry", B = "retry" }', "keys.A is a second key of retry; the other one is B"),
     ('"5m"', '"5m"\nundo.notes."work_items.eror" = "a"', "no action overwrites 'work_items.eror'; did you mean"),

@@ -12,11 +12,11 @@ import pytest
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine, with_settings
+from queries.contract.file_faults import REQUIRED, SHARED
 from queries.contract.folder import is_script
 from queries.contract.kinds import with_kinds
 from queries.contract.needs import with_needs
 from queries.contract.spec import Need
-from queries.contract.spec_faults import REQUIRED, SHARED
 from queries.db import shared_sql
 from queries.files.statement import EngineFileError, Statement, sql_text
 
@@ -59,7 +59,7 @@ BROKEN = [
     (change(TOML, 'kinds = ["task"]\nproof', 'kinds = ["step"]\nproof'), TOML, '["step"]',
      "action wake: there is no node kind 'step'"),
     (change(TOML, 'needs = ["timer_by_task"]', 'needs = ["timers"]'), TOML, '["timers"]',
-     "action wake: needs 'timers', which is not defined"),
+     "action wake: there is no need 'timers'; did you mean"),
     (change(TOML, 'INSERT, DELETE task_timer"]', 'INSERT, REMOVE task_timer"]'), TOML, "REMOVE",
      "worker runner: 'REMOVE task_timer' is not a privilege"),
     (change(TOML, "idx ON task (polled_at)", "idx ON tasks (polled_at)"), TOML, "ON tasks",

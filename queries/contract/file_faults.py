@@ -1,0 +1,129 @@
+"""Faults of an engine's SQL files: their names, sections and headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from queries.contract.folder import Folder
+from queries.contract.spec import EngineSpec
+from queries.files.statement import Statement
+from queries.records.detail import DRAWN
+from queries.records.fault import Fault
+from queries.records.record import Record
+
+REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
+OPTIONAL = ("matching", "dead", "changed", "options", "progress", "search", "related", "rows")
+SECTIONS = ("lock", "refused", "witnesses", "rows", "change", "document", "successes")
+DOCUMENT = ("id", "digest", "stored", "document", "size", "why")  # columns of the section ``document``
+SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
+UNDO_SECTIONS = ("refused", "change", "added")
+WITNESS = ("id", "witness", "verdict", "detail")  # columns of the section ``witnesses``
+
+Sections = Mapping[str, tuple[Statement, ...]]
+
+
+class ParsedFiles(Record):
+    """The SQL files of a folder, by their names."""
+
+    statements: dict[str, Statement]
+    sections: dict[str, dict[str, tuple[Statement, ...]]]
+
+
+NO_FILES = ParsedFiles(statements={}, sections={})
+
+
+def key_of(file: str) -> str:
+    """Return the name of a file's statement without its variant.
+
+    ``children.leaf.sql`` and ``children@16.sql`` are variants of ``children``.
+    """
+    subfolder, slash, name = file.rpartition("/")
+    return subfolder + slash + re.split(r"[.@]", name, maxsplit=1)[0]
+
+
+def names_of(folder: Folder, files: ParsedFiles) -> frozenset[str]:
+    """Return the names of all statements, such as ``findings/overdue``.
+
+    Those that could not be parsed are among them.
+    """
+    return frozenset(map(key_of, (*files.statements, *folder.files)))
+
+
+def file_faults(
+    folder: Folder, spec: EngineSpec, files: ParsedFiles, present: Collection[str] | None
+) -> Iterator[Fault]:
+    """Yield the faults of files: missing and unused ones, their sections and headers.
+
+    ``present``: names of the statements; None if those that follow from ``engine.toml`` could not be derived.
+    """
+    if present is not None:
+        yield from _missing_files(folder, spec, files, present)
+    yield from _unused_files(folder, spec)
+    for file, statement in files.statements.items():
+        yield from _header_faults(folder, spec, file, statement)
+    for file, sections in files.sections.items():
+        yield from _section_faults(folder, file, sections)
+
+
+def _missing_files(folder: Folder, spec: EngineSpec, files: ParsedFiles, present: Collection[str]) -> Iterator[Fault]:
+    for name in REQUIRED:
+        if name not in present and (name != "children" or spec.parents):
+            yield folder.fault(f"{name}.sql", "the file is missing")
+    scripts = {action.script for action in spec.actions if action.writes}
+    for file in (*(f"actions/{s}.sql" for s in sorted(scripts)), *(f"undo/{t}.sql" for t in spec.undo.append_only)):
+        if file not in folder.files and file not in files.sections:
+            yield folder.fault(file, "the file is missing")
+
+
+def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
+    """Yield files that nothing uses, which are usually misspelt."""
+    used = {
+        *(f"findings/{finding.code}" for finding in spec.findings if not finding.sample),
+        *(f"samples/{finding.sample}" for finding in spec.findings if finding.sample),
+        *(f"samples/{finding.renewed.sample}" for finding in spec.findings if finding.renewed),
+        *(f"actions/{action.script}" for action in spec.actions),
+        *(f"undo/{table}" for table in spec.undo.append_only if table in spec.recognise.relations),
+        *REQUIRED,
+        *OPTIONAL,
+        key_of(SHARED),
+    }
+    for file in folder.statements("", "findings", "samples", "actions", "undo"):
+        if key_of(file) not in used:
+            message = "its name is not one of the tables in recognise.relations" if file.startswith("undo/") else ""
+            yield folder.fault(file, message or "nothing uses this file")
+
+
+def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
+    of_undo = file.startswith("undo/")
+    known, required = (UNDO_SECTIONS, ("change", "added")) if of_undo else (SECTIONS, ("lock", "rows", "change"))
+    for section in sections:
+        if section not in known:
+            message = f"section {section!r} is not one of {', '.join(known)}"
+            yield folder.fault(file, message, f"-- :{section}")
+    for section in required:
+        if section not in sections:
+            yield folder.fault(file, f"the section :{section} is missing")
+    for part in () if of_undo else sections.get("rows", ()):
+        if not re.search(r"\bplace\b", part.text):
+            message = "the section 'rows' has no column `place`: the row's ctid as text, or NULL"
+            yield folder.fault(file, message, "-- :rows")
+    for name, columns in (("witnesses", WITNESS), ("document", DOCUMENT)):
+        for part in sections.get(name, ()):
+            for column in columns:
+                if not re.search(rf"\bAS {column}\b", part.text):
+                    yield folder.fault(file, f"the section {name!r} has no column `{column}`", f"-- :{name}")
+
+
+def _header_faults(folder: Folder, spec: EngineSpec, file: str, statement: Statement) -> Iterator[Fault]:
+    """Yield names in the header of a statement that are not defined."""
+    for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
+        yield folder.fault(file, f"needs {need!r}, which engine.toml does not define", "-- needs")
+    if file.startswith("detail/"):
+        if not statement.title or not statement.kinds:
+            yield folder.fault(file, "a detail section needs the lines -- title: and -- kinds:")
+        if statement.drawn and statement.drawn not in DRAWN:
+            known = " or ".join(DRAWN)
+            yield folder.fault(file, f"there is no drawing {statement.drawn!r}; use {known}", "-- drawn:")
+    for kind in sorted(set(statement.kinds) - {k.name for k in spec.kinds}):
+        yield folder.fault(file, f"there is no node kind {kind!r}", "-- kinds:")
