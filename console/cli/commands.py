@@ -18,7 +18,6 @@ from queries.text.suggest import suggest
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from console.cli.consent import Consent
     from console.target import Target
 
 EXAMPLES = """\b
@@ -231,10 +230,7 @@ def _consent(
     preview: str = "Run the real SQL and roll it back; change nothing.",
     yes: str = "Do not ask. Required without a terminal.",
 ) -> Callable[[Any], Any]:
-    """Add the options with which an operator agrees to a change.
-
-    The command gets them as ``consent``.
-    """
+    """Add the options of a `Consent`."""
     options = (
         click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required."),
         click.option("-n", "--dry-run", "preview", is_flag=True, help=preview),
@@ -246,19 +242,7 @@ def _consent(
         ),
     )
 
-    def added(command: Callable[..., Any]) -> Any:
-        @functools.wraps(command)
-        def called(
-            *given: Any, reason: str | None, preview: bool, yes: bool, confirm: str | None, **settings: Any
-        ) -> Any:
-            from console.cli.consent import Consent
-
-            consent = Consent(reason=reason, preview=preview, yes=yes, confirm=confirm)
-            return command(*given, consent=consent, **settings)
-
-        return functools.reduce(lambda inner, option: option(inner), reversed(options), called)
-
-    return added
+    return lambda command: functools.reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
 def _sample() -> Callable[[Any], Any]:
@@ -480,7 +464,6 @@ def do(
     id: tuple[str, ...],
     resume: str | None,
     discard: str | None,
-    consent: Consent,
     arguments: tuple[str, ...],
     guards: tuple[str, ...],
     filters: tuple[str, ...],
@@ -490,8 +473,10 @@ def do(
 
     The ID - reads ids from stdin, one per line.
     """
-    chosen = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
+    from console.cli.consent import Consent
 
+    chosen = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
+    consent = Consent.taken(settings)
     if resume is not None or discard is not None:
         words = [word for word in (action, *id) if word is not None]
         given = (
@@ -531,7 +516,7 @@ def do(
 @_words("entry", required=True)
 @_consent()
 @click.pass_obj
-def undo(options: CliOptions, /, entry: tuple[str, ...], consent: Consent) -> int:
+def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int:
     """Undo an ENTRY of the audit log, for all of its nodes or only for the nodes ID...
 
     ENTRY may also be the id of a run: then all of its entries are undone, at most 500 nodes in a transaction.
@@ -539,11 +524,12 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], consent: Consent) -> in
     entry too, so it can be undone.
     """
     from console.cli import undo as command
+    from console.cli.consent import Consent
 
     words = options.without_target(entry)
     if not words:
         raise click.UsageError("The id of an entry is required. `unstick audit` lists the entries.")
-    return _run(options, lambda target: command.undo(target, words[0], words[1:], consent))
+    return _run(options, lambda target: command.undo(target, words[0], words[1:], Consent(**settings)))
 
 
 @unstick.command()
@@ -581,9 +567,11 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     allows die of the same error. It asks if a cohort does not answer.
     """
     from console.cli import redrive as command
+    from console.cli.consent import Consent
 
     words = options.exactly(None, "ENGINE or RUN", name)
     settings |= {"name": next(iter(words), None), "filter": " ".join(filters) or None}
+    settings["consent"] = Consent.taken(settings)
     return _run(options, lambda target: command.redrive(target, command.Asked(**settings)))
 
 

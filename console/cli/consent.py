@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from queries.records.record import Record
@@ -17,6 +19,11 @@ class Consent(Record):
     preview: bool = False
     yes: bool = False
     confirm: str | None = None
+
+    @classmethod
+    def taken(cls, settings: dict[str, Any]) -> Consent:
+        """Return the consent among the options of a command, without which they remain."""
+        return cls(**{name: settings.pop(name) for name in cls.__struct_fields__})
 
     @property
     def given(self) -> bool:
