@@ -68,7 +68,8 @@ def _alternatives(term: Term) -> Iterator[str | None]:
             yield "."
         else:
             escaped = re.sub(r"([^A-Za-z0-9_])", r"\\\1", text)
-            yield f"{'' if term.field == 'owner' and not value.op else '^'}{escaped}{'$' if value.op else ''}"
+            part = COMPARED[term.field].form is Form.PART and not value.op
+            yield f"{'' if part else '^'}{escaped}{'$' if value.op else ''}"
 
 
 def _low(value: Value) -> float:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Seque
 
 import msgspec
 
-from console.model.conditions import compares_more, conditions
+from console.model.conditions import COMPARED, compares_more, conditions
 from console.model.filter import ANY, Filter, Term, Value, allows, matches
 from console.model.walk import Walk, dead_letters, unfinished
 from queries.read.reader import Reader
@@ -70,7 +70,8 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
 def _around(wanted: Filter, by_conditions: bool) -> str:
     """Return the way around the limit of compared nodes."""
     if by_conditions and compares_more(wanted):
-        return "a term such as phase:, status:, owner:, attempts: or age: is compared by the server, without that limit"
+        names = ", ".join(f"{name}:" for name in ("phase", *COMPARED))
+        return f"a term such as {names} is compared by the server, without that limit"
     return "a filter that names a finding reads its nodes alone, and `do --incident` acts on those of one cause"
 
 

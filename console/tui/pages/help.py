@@ -28,7 +28,7 @@ OPENING = (
     "you confirm it."
 )
 FILTER = (
-    ("failed mail", "both words, anywhere in title, id, status, error or owner"),
+    ("failed mail", f"both words, in any of {', '.join(field.name for field in node.FIELDS if field.searched)}"),
     ("status:blocked", "prefix; status:=blocked matches the whole word; phase:failed,held matches either"),
     ("age:>2h  idle:<30s", "durations: us ms s m h d w, also 1h30m"),
     ("revision:>100", "numbers: > >= < <= ="),
