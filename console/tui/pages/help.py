@@ -37,7 +37,6 @@ FILTER = (
 )
 
 FILTERS: Mapping[str, Iterable[Field[Any]]] = {
-    "Filter of nodes": node.FIELDS,
     "Filter of incidents": incident.FIELDS,
     "Filter of dead letters": dead_letter.FIELDS,
     "Filter of the audit log": audit_entry.FIELDS,
@@ -75,10 +74,7 @@ def help_page(
         lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
-    lines += [heading("Filter"), *pairs(FILTER, width), BLANK]
-    for title, fields in FILTERS.items():
-        about = [(f"{field.name}:", field.about) for field in fields if field.form is not None]
-        lines += [heading(title), *pairs(about, width), BLANK]
+    lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK]
     header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
@@ -93,7 +89,13 @@ def help_page(
     for folder in broken:
         lines += [heading(folder.name, "not used")]
         lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]
+    for title, fields in FILTERS.items():
+        lines += [heading(title), *pairs(_filtered(fields), width), BLANK]
     return lines
+
+
+def _filtered(fields: Iterable[Field[Any]]) -> list[tuple[str, str]]:
+    return [(f"{field.name}:", field.about) for field in fields if field.form is not None]
 
 
 def _phase(phase: Phase, ascii: bool) -> Spans:
