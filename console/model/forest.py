@@ -1,21 +1,24 @@
-"""Loaded tree of nodes, its visible rows, the cursor and the marks.
+"""Model of every list: loaded records, visible rows, cursor, marks and folds.
 
 Pure data: no database, no Textual.
 
 The visible rows are one flat sequence that is spliced where something changes, so a key press costs only the rows that
-it shows or hides. Nothing recurses, so depth has no limit. The cursor and the marks are node ids. Edge rows ("more…")
-have ids that no node can have: they contain a NUL, which PostgreSQL cannot store in text.
+it shows or hides. Nothing recurses, so depth has no limit. The cursor and the marks are ids. Edge rows ("more…") have
+ids that no record can have: they contain a NUL, which PostgreSQL cannot store in text.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Generic
 
 from console.model.order import Order
 from console.model.tree_entry import (
     EdgeRow,
+    Listed,
     Row,
+    T,
     TreeEntry,
     append,
     common,
@@ -28,65 +31,72 @@ from console.model.tree_entry import (
     tail_id,
 )
 from console.model.visible_rows import VisibleRows
-from queries.records.node import Node
 from queries.records.record import Record
 
 __all__ = ["Change", "EdgeRow", "Forest", "Row", "tail_id"]
 
-FIELDS = Node.__struct_fields__
 
-Predicate = Callable[[Node], bool]
-
-
-class Change(Record):
+class Change(Record, Generic[T]):
     """Result of one operation on a forest."""
 
-    cells: dict[str, frozenset[str]] = {}  # changed fields, by node id
+    cells: dict[str, frozenset[str]] = {}  # changed fields, by id
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    vanished: Node | None = None  # the node that was under the cursor and has no row any more
+    vanished: T | None = None  # the record that was under the cursor and has no row any more
 
 
-class Forest:
-    """Loaded nodes, their order and the visible rows.
+def _own(record: Listed) -> Collection[str]:
+    return (record.id,)
+
+
+class Forest(Generic[T]):
+    """Loaded records, their order and the visible rows.
 
     Methods ignore ids that are not loaded.
+
+    Args:
+        own: returns the ids that a mark of a record is about, if not its own: those of a group's records.
+        leaf: returns True for a record that never has children.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, own: Callable[[T], Collection[str]] = _own, leaf: Callable[[T], bool] = lambda record: False
+    ) -> None:
         self.marks: set[str] = set()
-        self.matched = 0  # number of loaded nodes that match the filter, without ancestors shown for them
-        self._evicted_marks: dict[str, Node] = {}  # marked nodes that were evicted, as last read
+        self.matched = 0  # number of loaded records that match the filter, without ancestors shown for them
+        self.order: Order[T] | None = None  # of siblings; None for the order of their pages
+        self._own = own
+        self._leaf = leaf
+        self._evicted_marks: dict[str, T] = {}  # marked records that were evicted, as last read
         self._evicting = False
-        self._entries: dict[str, TreeEntry] = {}
-        self._predicate: Predicate | None = None
-        self.order: Order[Node] | None = None  # of siblings; None for the order of their pages
+        self._entries: dict[str, TreeEntry[T]] = {}
+        self._predicate: Callable[[T], bool] | None = None
         self._reset_rows()
 
     def _reset_rows(self) -> None:
-        self._root = TreeEntry("", None, None)
+        self._root = TreeEntry[T]("", None, None)
         self._root.expanded = True
         self._visible = VisibleRows(self._root)
         self._rows = self._visible.rows
 
-    # nodes and rows
+    # records and rows
 
     def __len__(self) -> int:
         """Return the number of visible rows."""
         return len(self._rows)
 
-    def __contains__(self, node_id: object) -> bool:
-        """Return True if the node is loaded."""
-        return node_id in self._entries
+    def __contains__(self, id_: object) -> bool:
+        """Return True if the record is loaded."""
+        return id_ in self._entries
 
     @property
     def loaded(self) -> int:
-        """Number of loaded nodes."""
+        """Number of loaded records."""
         return len(self._entries)
 
     @property
     def cursor(self) -> str | None:
-        """Id of the row under the cursor, a node's or an edge row's.
+        """Id of the row under the cursor, a record's or an edge row's.
 
         None only while there are no rows.
         """
@@ -98,10 +108,22 @@ class Forest:
         """True if a filter is set."""
         return self._predicate is not None
 
-    def node(self, node_id: str) -> Node | None:
-        """Return the node as last read; None for edge rows and unloaded ids."""
-        entry = self._entries.get(node_id)
-        return None if entry is None else entry.node
+    @property
+    def cursor_row(self) -> int:
+        """Index of the row under the cursor; 0 if there are no rows."""
+        at = self._visible.cursor
+        return 0 if at is None else self._rows.index(at)
+
+    @property
+    def current(self) -> T | None:
+        """The record under the cursor; None without one, as on an edge row."""
+        at = self._visible.cursor
+        return None if at is None else at.record
+
+    def record(self, id_: str) -> T | None:
+        """Return the record as last read; None for edge rows and unloaded ids."""
+        entry = self._entries.get(id_)
+        return None if entry is None else entry.record
 
     def parent(self, row_id: str) -> str | None:
         """Return the id of a row's parent; None for roots."""
@@ -121,12 +143,12 @@ class Forest:
         entry = self._find(parent_id or "")
         return None if entry is None or entry.children is None else tuple(child.id for child in entry.as_read())
 
-    def is_expanded(self, node_id: str) -> bool:
-        """Return True if the node is unfolded.
+    def is_expanded(self, id_: str) -> bool:
+        """Return True if the record is unfolded.
 
         Its children are visible only if its ancestors are unfolded too.
         """
-        entry = self._find(node_id)
+        entry = self._find(id_)
         return entry is not None and entry.expanded
 
     def index(self, row_id: str) -> int | None:
@@ -134,46 +156,47 @@ class Forest:
         entry = self._find(row_id)
         return None if entry is None or entry.chunk is None else self._rows.index(entry)
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> Row[T]:
         """Return the row at ``index``. Raise IndexError beyond the end."""
-        return self._rows[index].row(self.marks)
+        return self._row(self._rows[index])
+
+    def _row(self, entry: TreeEntry[T]) -> Row[T]:
+        own = () if entry.record is None or not self.marks else self._own(entry.record)
+        return entry.row(marked=bool(own) and self.marks.issuperset(own))
 
     def id_at(self, index: int) -> str:
         """Return the id of the row at ``index``. Raise IndexError beyond the end."""
         return self._rows[index].id
 
-    def rows(self, start: int, stop: int) -> list[Row]:
+    def rows(self, start: int, stop: int) -> list[Row[T]]:
         """Return the rows from ``start`` to ``stop`` (exclusive), cut to the visible rows."""
-        return [entry.row(self.marks) for entry in self._rows.between(start, stop)]
+        return [self._row(entry) for entry in self._rows.between(start, stop)]
 
-    def ids(self, start: int, stop: int) -> list[str]:
-        """Return the node ids of the rows from ``start`` to ``stop``, without edge rows.
+    def shown(self, start: int, stop: int) -> list[T]:
+        """Return the records of the rows from ``start`` to ``stop``, without edge rows."""
+        return [entry.record for entry in self._rows.between(start, stop) if entry.record is not None]
 
-        A refresh reads these ids.
-        """
-        return [entry.id for entry in self._rows.between(start, stop) if entry.node is not None]
-
-    def edge_rows(self, start: int, stop: int) -> list[Row]:
+    def edge_rows(self, start: int, stop: int) -> list[Row[T]]:
         """Return the edge rows between ``start`` and ``stop``."""
-        return [entry.row(self.marks) for entry in self._rows.between(start, stop) if entry.node is None]
+        return [self._row(entry) for entry in self._rows.between(start, stop) if entry.record is None]
 
-    def nodes(self) -> list[Node]:
-        """Return all loaded nodes, in no order."""
-        return [entry.node for entry in self._entries.values() if entry.node is not None]
+    def records(self) -> list[T]:
+        """Return all loaded records, in no order."""
+        return [entry.record for entry in self._entries.values() if entry.record is not None]
 
-    def marked(self) -> list[Node]:
-        """Return the marked nodes as last read, in id order.
+    def marked(self) -> list[T]:
+        """Return the marked records as last read, in id order.
 
-        Evicted nodes are included.
+        Evicted records are included.
         """
-        found = (self.node(node_id) or self._evicted_marks.get(node_id) for node_id in sorted(self.marks))
-        return [node for node in found if node is not None]
+        found = (self.record(id_) or self._evicted_marks.get(id_) for id_ in sorted(self.marks))
+        return [record for record in found if record is not None]
 
     def matching(self) -> list[str]:
         """Return the ids of visible rows that match the filter themselves, in order."""
-        return [entry.id for entry in self._rows.since(0) if entry.node is not None and entry.matched]
+        return [entry.id for entry in self._rows.since(0) if entry.record is not None and entry.matched]
 
-    def _find(self, row_id: str) -> TreeEntry | None:
+    def _find(self, row_id: str) -> TreeEntry[T] | None:
         if not row_id:
             return self._root
         edge = edge_of(row_id)
@@ -204,32 +227,37 @@ class Forest:
         self._visible.cursor = entry
         return True
 
-    def reveal(self, node_id: str) -> bool:
-        """Unfold the ancestors of a loaded node and move the cursor to it.
+    def reveal(self, id_: str) -> bool:
+        """Unfold the ancestors of a loaded record and move the cursor to it.
 
-        Return False if the node is not loaded or the filter hides it.
+        Return False if the record is not loaded or the filter hides it.
         """
-        entry = self._entries.get(node_id)
+        entry = self._entries.get(id_)
         if entry is None or not entry.shown:
             return False
         for ancestor in list(entry.ancestors()):
             self.expand(ancestor.id)
-        return self.move_to(node_id)
+        return self.move_to(id_)
 
-    def mark(self, node_ids: Iterable[str], on: bool = True) -> None:
-        """Mark loaded nodes, or unmark nodes."""
-        ids = set(node_ids)
-        self.marks = self.marks | (ids & self._entries.keys()) if on else self.marks - ids
-        self._evicted_marks = {id_: node for id_, node in self._evicted_marks.items() if id_ in self.marks}
+    def mark(self, row_ids: Iterable[str], on: bool | None = True) -> None:
+        """Mark what loaded rows are about, or unmark it; None unmarks it if all is marked."""
+        records = filter(None, map(self.record, row_ids))
+        own = {id_ for record in records for id_ in self._own(record)}
+        self.marks = self.marks - own if on is False or (on is None and own <= self.marks) else self.marks | own
+        self._evicted_marks = {id_: record for id_, record in self._evicted_marks.items() if id_ in self.marks}
+
+    def unmark(self) -> None:
+        """Clear all marks."""
+        self.marks, self._evicted_marks = set(), {}
 
     # folding
 
-    def expand(self, node_id: str) -> bool:
-        """Show a node's children.
+    def expand(self, id_: str) -> bool:
+        """Show a record's children.
 
         Return True if the caller has to read them; a "loading" row is shown meanwhile.
         """
-        entry = self._entries.get(node_id)
+        entry = self._entries.get(id_)
         if entry is None or entry.expanded or not entry.expandable:
             return False
         unread = entry.children is None
@@ -240,12 +268,12 @@ class Forest:
             self._visible.unfold(entry)
         return unread
 
-    def collapse(self, node_id: str) -> bool:
-        """Hide a node's children and move a cursor among them to the node.
+    def collapse(self, id_: str) -> bool:
+        """Hide a record's children and move a cursor among them to it.
 
         Return False if they were not shown.
         """
-        entry = self._entries.get(node_id)
+        entry = self._entries.get(id_)
         if entry is None or not entry.expanded:
             return False
         entry.expanded = False
@@ -254,12 +282,12 @@ class Forest:
             self._visible.fold(entry)
         return True
 
-    def expand_loaded(self, node_id: str | None = None) -> bool:
-        """Show all loaded descendants of a node, without reading more.
+    def expand_loaded(self, id_: str | None = None) -> bool:
+        """Show all loaded descendants of a record, without reading more.
 
         None means all roots. Return False if all of them were shown.
         """
-        entry = self._find(node_id or "")
+        entry = self._find(id_ or "")
         if entry is None or entry.children is None:
             return False
         folded = [below for below in entry.loaded() if not below.expanded and below.children and below.expandable]
@@ -290,42 +318,42 @@ class Forest:
 
     @contextlib.contextmanager
     def evicting(self) -> Iterator[None]:
-        """Treat nodes removed inside this block as evicted: their marks are kept."""
+        """Treat records removed inside this block as evicted: their marks are kept."""
         self._evicting = True
         try:
             yield
         finally:
             self._evicting = False
 
-    def set_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+    def set_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
         """Replace the children (the roots, for None).
 
         If not ``complete``, add a "more" row for the next page.
         """
         self.set_head(parent_id, None)
-        return self._children(parent_id, nodes, lambda old, read, new: read, complete)
+        return self._children(parent_id, records, lambda old, read, new: read, complete)
 
-    def append_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+    def append_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
         """Add the next page of children. Known children keep their position."""
-        return self._children(parent_id, nodes, append, complete)
+        return self._children(parent_id, records, append, complete)
 
-    def prepend_children(self, parent_id: str | None, nodes: Iterable[Node], complete: bool) -> Change:
+    def prepend_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
         """Add the page before the loaded children.
 
         If not ``complete``, show an edge row for the pages before it.
         """
-        change = self._children(parent_id, nodes, prepend, None)
+        change = self._children(parent_id, records, prepend, None)
         self.set_head(parent_id, None if complete else EdgeRow.BEFORE)
         return change
 
-    def merge_children(self, parent_id: str | None, nodes: Iterable[Node]) -> Change:
-        """Insert the new nodes of a page at their positions (see ``tree_entry.merge``).
+    def merge_children(self, parent_id: str | None, records: Iterable[T]) -> Change[T]:
+        """Insert the new records of a page at their positions (see ``tree_entry.merge``).
 
         Remove and move nothing.
         """
-        return self._children(parent_id, nodes, merge, None)
+        return self._children(parent_id, records, merge, None)
 
-    def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change:
+    def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
         """Set the edge row after a parent's loaded children; None removes it."""
         parent = self._find(parent_id or "")
         self._visible.begin()
@@ -333,7 +361,7 @@ class Forest:
             self._set_tail(parent, edge, note)
         return self._finish()
 
-    def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change:
+    def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
         """Set the edge row before a parent's loaded children; None removes it."""
         parent = self._find(parent_id or "")
         self._visible.begin()
@@ -346,41 +374,41 @@ class Forest:
                 self._visible.show(0 if parent is self._root else self._rows.index(parent) + 1, [parent.head])
         return self._finish()
 
-    def forget_children(self, node_id: str) -> None:
-        """Unload the descendants of a folded node, as if they were never read."""
-        entry = self._entries.get(node_id)
+    def forget_children(self, id_: str) -> None:
+        """Unload the descendants of a folded record, as if they were never read."""
+        entry = self._entries.get(id_)
         if entry is not None and not entry.expanded and entry.children:
             self._visible.begin()
             self._replace(entry, [], [])
             entry.children = entry.unsorted = entry.tail = entry.head = None
             self._finish()
 
-    def update(self, nodes: Iterable[Node]) -> Change:
-        """Replace loaded nodes by newer versions.
+    def update(self, records: Iterable[T]) -> Change[T]:
+        """Replace loaded records by newer versions.
 
         No row moves unless the siblings are sorted; with a filter, rows appear and disappear.
         """
         self._visible.begin()
         cells: dict[str, frozenset[str]] = {}
-        for node in nodes:
-            entry = self._entries.get(node.id)
+        for record in records:
+            entry = self._entries.get(record.id)
             if entry is not None:
-                self._update_entry(entry, node, cells)
+                self._update_entry(entry, record, cells)
         if self.order is not None:
-            parents = (self._entries[node_id].parent for node_id in cells)
+            parents = (self._entries[id_].parent for id_ in cells)
             for parent in dict.fromkeys(parents):
                 if parent is not None:
                     self._replace(parent, parent.as_read(), [])
         return self._finish(cells)
 
-    def remove(self, node_ids: Collection[str]) -> Change:
-        """Remove nodes and their loaded descendants.
+    def remove(self, ids: Collection[str]) -> Change[T]:
+        """Remove records and their loaded descendants.
 
         A cursor among them moves to the next row, else the previous.
         """
         self._visible.begin()
         removed: list[str] = []
-        self._drop((self._entries[node_id] for node_id in node_ids if node_id in self._entries), removed)
+        self._drop((self._entries[id_] for id_ in ids if id_ in self._entries), removed)
         return self._finish(removed=removed)
 
     def clear(self) -> None:
@@ -388,10 +416,10 @@ class Forest:
         self.marks, self._evicted_marks, self.matched, self._entries = set(), {}, 0, {}
         self._reset_rows()
 
-    def set_filter(self, predicate: Predicate | None) -> Change:
-        """Show only matching nodes and their ancestors; None shows all.
+    def set_filter(self, predicate: Callable[[T], bool] | None) -> Change[T]:
+        """Show only matching records and their ancestors; None shows all.
 
-        Every node is tested again.
+        Every record is tested again.
         """
         self._visible.begin()
         self._visible.fold(self._root)
@@ -401,14 +429,14 @@ class Forest:
         for entry in self._entries.values():
             entry.matched, entry.shown_children, entry.last_shown = False, 0, False
         for entry in self._entries.values():
-            entry.matched = predicate is None or (entry.node is not None and predicate(entry.node))
+            entry.matched = predicate is None or (entry.record is not None and predicate(entry.record))
             self.matched += entry.matched
             if entry.matched and not entry.shown_children:
                 count_shown(entry, 1)
         self._visible.unfold(self._root)
         return self._finish()
 
-    def set_order(self, order: Order[Node] | None) -> Change:
+    def set_order(self, order: Order[T] | None) -> Change[T]:
         """Sort the loaded siblings of each level; None restores the order of their pages."""
         self._visible.begin()
         self._visible.fold(self._root)
@@ -424,10 +452,10 @@ class Forest:
     def _children(
         self,
         parent_id: str | None,
-        nodes: Iterable[Node],
-        arrange: Callable[[list[TreeEntry], list[TreeEntry], set[TreeEntry]], list[TreeEntry]],
+        records: Iterable[T],
+        arrange: Callable[[list[TreeEntry[T]], list[TreeEntry[T]], set[TreeEntry[T]]], list[TreeEntry[T]]],
         complete: bool | None,
-    ) -> Change:
+    ) -> Change[T]:
         """Change the children of a parent.
 
         ``arrange`` takes the old children, those read and the new ones among them, and returns the new order.
@@ -440,15 +468,15 @@ class Forest:
         cells: dict[str, frozenset[str]] = {}
         removed: list[str] = []
         marks, unread = set(self.marks), parent.children is None
-        read = self._entries_for(parent, nodes, cells, removed)
+        read = self._entries_for(parent, records, cells, removed)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
         at, first = self._visible.cursor, next(iter(parent.children or ()), None)
         on_tail, on_head = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
         self._replace(parent, arrange(parent.as_read(), read, set(new)), removed)
         self.marks |= marks & set(new.values())
-        for node_id in self._evicted_marks.keys() & new.values():
-            del self._evicted_marks[node_id]
+        for id_ in self._evicted_marks.keys() & new.values():
+            del self._evicted_marks[id_]
         if on_tail:
             shown = (entry for entry in parent.children or () if entry in new and entry.chunk is not None)
             self._visible.cursor = next(shown, at)
@@ -459,38 +487,40 @@ class Forest:
         return self._finish(cells, new.values(), removed)
 
     def _entries_for(
-        self, parent: TreeEntry, nodes: Iterable[Node], cells: dict[str, frozenset[str]], removed: list[str]
-    ) -> list[TreeEntry]:
-        """Return the entries of the nodes read: updated or new, each once.
+        self, parent: TreeEntry[T], records: Iterable[T], cells: dict[str, frozenset[str]], removed: list[str]
+    ) -> list[TreeEntry[T]]:
+        """Return the entries of the records read: updated or new, each once.
 
-        Skip ancestors of the parent: they are a loop in the data. Remove a node that was below another parent, so that
-        it gets a new entry here.
+        Skip ancestors of the parent: they are a loop in the data. Remove a record that was below another parent, so
+        that it gets a new entry here.
         """
-        latest = {node.id: node for node in nodes}
-        known = {self._entries[node_id] for node_id in latest if node_id in self._entries}
+        latest = {record.id: record for record in records}
+        known = {self._entries[id_] for id_ in latest if id_ in self._entries}
         for ancestor in (parent, *parent.ancestors()) if known else ():
             if ancestor in known:
                 known.remove(ancestor)
                 del latest[ancestor.id]
         self._drop((entry for entry in known if entry.parent is not parent), removed)
-        found: list[TreeEntry] = []
-        for node in latest.values():
-            entry = self._entries.get(node.id)
+        found: list[TreeEntry[T]] = []
+        for record in latest.values():
+            entry = self._entries.get(record.id)
             if entry is None:
-                entry = TreeEntry(node.id, node, parent)
-                entry.matched = self._predicate is None or self._predicate(node)
+                entry = TreeEntry(record.id, record, parent)
+                entry.children = [] if self._leaf(record) else None
+                entry.matched = self._predicate is None or self._predicate(record)
                 self.matched += entry.matched
             else:
-                self._update_entry(entry, node, cells)
+                self._update_entry(entry, record, cells)
             found.append(entry)
         return found
 
-    def _update_entry(self, entry: TreeEntry, node: Node, cells: dict[str, frozenset[str]]) -> None:
-        old = entry.node
-        if old != node:
-            cells[node.id] = frozenset(name for name in FIELDS if getattr(old, name) != getattr(node, name))
-            entry.node = node
-        matched = self._predicate is None or self._predicate(node)
+    def _update_entry(self, entry: TreeEntry[T], record: T, cells: dict[str, frozenset[str]]) -> None:
+        old = entry.record
+        if old != record:
+            names = record.__struct_fields__
+            cells[record.id] = frozenset(name for name in names if getattr(old, name) != getattr(record, name))
+            entry.record = record
+        matched = self._predicate is None or self._predicate(record)
         if matched != entry.matched:
             shown = entry.shown
             entry.matched = matched
@@ -498,8 +528,8 @@ class Forest:
             if entry.shown != shown:
                 self._toggle_shown(entry)
 
-    def _drop(self, entries: Iterable[TreeEntry], removed: list[str]) -> None:
-        groups: dict[TreeEntry, set[TreeEntry]] = {}
+    def _drop(self, entries: Iterable[TreeEntry[T]], removed: list[str]) -> None:
+        groups: dict[TreeEntry[T], set[TreeEntry[T]]] = {}
         for entry in entries:
             if entry.parent is not None:
                 groups.setdefault(entry.parent, set()).add(entry)
@@ -507,14 +537,14 @@ class Forest:
             if parent is self._root or parent.id in self._entries:
                 self._replace(parent, [child for child in parent.as_read() if child not in gone], removed)
 
-    def _arrange(self, parent: TreeEntry, as_read: list[TreeEntry]) -> None:
+    def _arrange(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]]) -> None:
         """Set the children of a parent, and the order in which they are shown."""
         order = self.order
         parent.last_shown = False
-        parent.children = as_read if order is None else order.sorted(as_read, _node_of)
+        parent.children = as_read if order is None else order.sorted(as_read, _record_of)
         parent.unsorted = None if order is None else as_read
 
-    def _replace(self, parent: TreeEntry, as_read: list[TreeEntry], removed: list[str]) -> None:
+    def _replace(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]], removed: list[str]) -> None:
         """Replace the children, splicing only the rows that differ."""
         old = parent.children or []
         self._arrange(parent, as_read)
@@ -535,7 +565,7 @@ class Forest:
         elif self._visible.is_open(parent):
             self._visible.show(self._visible.slot(parent, head), into)
 
-    def _toggle_shown(self, entry: TreeEntry) -> None:
+    def _toggle_shown(self, entry: TreeEntry[T]) -> None:
         """Update the ancestors' counts and the rows.
 
         The filter has begun or ceased to show ``entry``.
@@ -546,7 +576,7 @@ class Forest:
         elif self._visible.is_open(parent):
             self._visible.show(self._visible.slot(parent, position_of(parent.children or [], top)), [top])
 
-    def _set_tail(self, parent: TreeEntry, edge: EdgeRow | None, note: str) -> None:
+    def _set_tail(self, parent: TreeEntry[T], edge: EdgeRow | None, note: str) -> None:
         if parent.tail is not None and edge is not None:
             parent.tail.edge, parent.tail.note = edge, note
             return
@@ -559,13 +589,13 @@ class Forest:
             if end is not None:
                 self._visible.show(end, [parent.tail])
 
-    def _forget(self, entry: TreeEntry, removed: list[str]) -> None:
+    def _forget(self, entry: TreeEntry[T], removed: list[str]) -> None:
         for below in entry.loaded():
             removed.append(below.id)
             del self._entries[below.id]
             self.matched -= below.matched
-            if below.id in self.marks and self._evicting and below.node is not None:
-                self._evicted_marks[below.id] = below.node
+            if below.id in self.marks and self._evicting and below.record is not None:
+                self._evicted_marks[below.id] = below.record
             else:
                 self.marks.discard(below.id)
 
@@ -574,13 +604,13 @@ class Forest:
         cells: dict[str, frozenset[str]] | None = None,
         added: Collection[str] = (),
         removed: Collection[str] = (),
-    ) -> Change:
+    ) -> Change[T]:
         vanished = self._visible.settle(self._entries)
-        gone = tuple(node_id for node_id in removed if node_id not in self._entries)
+        gone = tuple(id_ for id_ in removed if id_ not in self._entries)
         return Change(cells=cells or {}, added=tuple(added), removed=gone, vanished=vanished)
 
 
-def _node_of(entry: TreeEntry) -> Node:
-    if entry.node is None:
+def _record_of(entry: TreeEntry[T]) -> T:
+    if entry.record is None:
         raise ValueError("an edge row is not among the children")
-    return entry.node
+    return entry.record

@@ -16,7 +16,6 @@ from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, ScanRequired
-from queries.records.record import Record
 
 FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
@@ -29,15 +28,6 @@ class ListKind(StrEnum):
     LIVE = "live"
 
 
-class RefreshResult(Record):
-    """Changes made by a refresh."""
-
-    cells: dict[str, frozenset[str]] = {}  # changed fields, by node id
-    added: int = 0
-    removed: int = 0
-    vanished: Node | None = None  # the node that was under the cursor and has no row any more
-
-
 class NodeList:
     """One list of one engine's nodes.
 
@@ -45,7 +35,7 @@ class NodeList:
     """
 
     def __init__(self, reader: Callable[[], Reader | None], kind: ListKind) -> None:
-        self.forest = Forest()
+        self.forest = Forest(leaf=self._is_leaf)
         self.kind = kind
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
@@ -60,7 +50,7 @@ class NodeList:
         """Return the window of loaded pages below a parent (of the roots, for None)."""
         return self._windows.get(parent_id)
 
-    async def first(self) -> Change | None:
+    async def first(self) -> Change[Node] | None:
         """Read the first page again. Nodes that are not in it are unloaded."""
         page = await self._roots(None)
         if page is None:
@@ -68,7 +58,7 @@ class NodeList:
         self.read = True
         return self._start_window(None, page)
 
-    async def more(self, parent_id: str | None) -> Change | None:
+    async def more(self, parent_id: str | None) -> Change[Node] | None:
         """Read the next page below a parent (of the roots, for None)."""
         if parent_id is not None and self.forest.children(parent_id) is None:
             return await self.below(parent_id)
@@ -84,7 +74,6 @@ class NodeList:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
-        self._set_leaves(page.nodes)
         gone = window.evict_before(self.forest.children(parent_id) or (), self._max_pages)
         with self.forest.evicting():
             self.forest.remove(gone)
@@ -93,7 +82,7 @@ class NodeList:
         self._shrink()
         return change
 
-    async def before(self, parent_id: str | None) -> Change | None:
+    async def before(self, parent_id: str | None) -> Change[Node] | None:
         """Read the page before the loaded ones again."""
         window = self._windows.get(parent_id)
         if window is None or not window.low:
@@ -114,7 +103,6 @@ class NodeList:
         nodes = list(takewhile(lambda node: node.id not in loaded, nodes))
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
-        self._set_leaves(nodes)
         gone = window.evict_after(self.forest.children(parent_id) or (), self._max_pages)
         with self.forest.evicting():
             self.forest.remove(gone)
@@ -135,7 +123,7 @@ class NodeList:
         """
         return MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
 
-    async def below(self, parent_id: str, *, allow_scan: bool = False) -> Change | None:
+    async def below(self, parent_id: str, *, allow_scan: bool = False) -> Change[Node] | None:
         """Read the first page of a node's children.
 
         ``allow_scan`` reads them even if this needs a scan.
@@ -145,7 +133,7 @@ class NodeList:
         page = await self._children(parent_id, None, allow_scan=allow_scan)
         return None if page is None else self._start_window(parent_id, page)
 
-    async def _siblings(self, parent_id: str) -> Change | None:
+    async def _siblings(self, parent_id: str) -> Change[Node] | None:
         """Read the first page of a node's children if only one child is loaded.
 
         See ``reveal``.
@@ -157,20 +145,19 @@ class NodeList:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
         self.forest.set_tail(parent_id, EdgeRow.MORE if page.cursor is not None else None)
-        return self._merge(parent_id, page.nodes)
+        return self.forest.merge_children(parent_id, page.nodes)
 
-    async def refresh(self, ids: Sequence[str]) -> RefreshResult:
+    async def refresh(self, ids: Sequence[str]) -> Change[Node]:
         """Read the nodes on the screen again, and look for new nodes.
 
         New nodes come from one page of the roots and one page of one parent.
         """
         reader = self._reader()
         if reader is None:
-            return RefreshResult()
+            return Change[Node]()
         if not self.read:
-            change = await self.first()
-            return RefreshResult() if change is None else _summed([change])
-        changes: list[Change] = []
+            return await self.first() or Change[Node]()
+        changes: list[Change[Node]] = []
         fresh: set[str] = set()
         try:
             await self._read_new(ids, changes, fresh)
@@ -182,7 +169,7 @@ class NodeList:
         await self._read_again(reader, [node_id for node_id in ids if node_id not in fresh], changes)
         return _summed(changes)
 
-    async def _read_again(self, reader: Reader, ids: Sequence[str], changes: list[Change]) -> None:
+    async def _read_again(self, reader: Reader, ids: Sequence[str], changes: list[Change[Node]]) -> None:
         """Read these nodes by id. Remove the nodes that no longer exist."""
         if not ids:
             return
@@ -192,6 +179,13 @@ class NodeList:
         gone = set(ids) - {node.id for node in page.nodes}
         if gone:
             changes.append(self.forest.remove(gone))
+
+    def chosen(self) -> list[Node]:
+        """Return the marked nodes, the cursor's first; without marks the cursor's."""
+        cursor = self.forest.current
+        if not self.forest.marks:
+            return [] if cursor is None else [cursor]
+        return sorted(self.forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
 
     def reached(self, parent_id: str | None) -> int:
         """Return about how many nodes precede the end of the loaded pages."""
@@ -238,7 +232,7 @@ class NodeList:
             beside = parent_id is not None and self.forest.children(parent_id) is None
             if parent_id is not None and beside and left < FAR:
                 await self.below(parent_id)
-            self._merge(parent_id, [below])
+            self.forest.merge_children(parent_id, [below])
             if beside and left >= FAR:
                 self.forest.set_tail(parent_id, EdgeRow.MORE, "enter loads the siblings")
         return node.id in self.forest
@@ -246,7 +240,7 @@ class NodeList:
     def _needs_scan(self, parent_id: str) -> bool:
         return parent_id in self.scan_required or parent_id in self._scan_allowed
 
-    async def _read_new(self, ids: Sequence[str], changes: list[Change], fresh: set[str]) -> None:
+    async def _read_new(self, ids: Sequence[str], changes: list[Change[Node]], fresh: set[str]) -> None:
         """Read the pages on the screen that may have new nodes.
 
         These are pages of the roots, and of the parents in turn. Add the ids of loaded nodes that these pages contain
@@ -265,12 +259,12 @@ class NodeList:
             if page is not None and page.scan_required is None:
                 self._merge_page(parent, page, changes, fresh)
 
-    def _merge_page(self, parent_id: str | None, page: Page, changes: list[Change], fresh: set[str]) -> None:
+    def _merge_page(self, parent_id: str | None, page: Page, changes: list[Change[Node]], fresh: set[str]) -> None:
         fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
         changes.append(self._merge_loaded(parent_id, page.nodes))
         self.at = page.at
 
-    def _merge_loaded(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
+    def _merge_loaded(self, parent_id: str | None, nodes: Sequence[Node]) -> Change[Node]:
         """Merge nodes into the loaded pages.
 
         If there is a next page, nodes after the last loaded one belong to it.
@@ -279,7 +273,7 @@ class NodeList:
         known = [place for place, node in enumerate(nodes) if node.id in loaded]
         if loaded and self.has_after(parent_id):
             nodes = nodes[: known[-1] + 1] if known else ()
-        return self._merge(parent_id, nodes)
+        return self.forest.merge_children(parent_id, nodes)
 
     def _start(self, parent_id: str | None, ids: Sequence[str]) -> str | None:
         """Return the key of the page that is on the screen."""
@@ -305,14 +299,13 @@ class NodeList:
         reader = self._reader()
         return None if reader is None else await reader.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
 
-    def _start_window(self, parent_id: str | None, page: Page) -> Change:
+    def _start_window(self, parent_id: str | None, page: Page) -> Change[Node]:
         """Replace the children by a first page."""
         if self._scan_required(parent_id, page) and page.scan_required is not None:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
         with self.forest.evicting():
             change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
-        self._set_leaves(page.nodes)
         self._shrink()
         return change
 
@@ -336,27 +329,16 @@ class NodeList:
                     forest.forget_children(parent_id)
                     del self._windows[parent_id]
 
-    def _merge(self, parent_id: str | None, nodes: Sequence[Node]) -> Change:
-        change = self.forest.merge_children(parent_id, nodes)
-        self._set_leaves(nodes)
-        return change
-
-    def _set_leaves(self, nodes: Sequence[Node]) -> None:
-        """Mark nodes as not expandable if their kind has no children."""
+    def _is_leaf(self, node: Node) -> bool:
+        """Return True if nodes of this kind have no children."""
         reader = self._reader()
-        parents = reader.engine.spec.parents if reader else frozenset()
-        for node in nodes:
-            if node.kind not in parents and self.forest.children(node.id) is None:
-                self.forest.set_children(node.id, (), complete=True)
+        return reader is None or node.kind not in reader.engine.spec.parents
 
 
-def _summed(changes: Sequence[Change]) -> RefreshResult:
-    cells: dict[str, frozenset[str]] = {}
-    for change in changes:
-        cells |= change.cells
-    return RefreshResult(
-        cells=cells,
-        added=sum(len(change.added) for change in changes),
-        removed=sum(len(change.removed) for change in changes),
+def _summed(changes: Sequence[Change[Node]]) -> Change[Node]:
+    return Change(
+        cells={id_: names for change in changes for id_, names in change.cells.items()},
+        added=tuple(id_ for change in changes for id_ in change.added),
+        removed=tuple(id_ for change in changes for id_ in change.removed),
         vanished=next((change.vanished for change in changes if change.vanished is not None), None),
     )

@@ -1,36 +1,34 @@
-"""Rows of a list: filtered, sorted, grouped, folded, marked. UI-free."""
+"""Records of a list: filtered and grouped into the rows of a ``Forest``. UI-free."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
 from console.model.fields.field import Context, Grouping
 from console.model.filter import Fields, Filter
+from console.model.forest import Forest
 from console.model.order import Order
+from queries.records.record import Record
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Row(Generic[T]):
+class Row(Record, Generic[T]):
     """A record, or a group of records.
 
     Args:
-        key: id of the row, independent of the rows around it.
+        id: id of the row, independent of the rows around it.
         records: the records of the row that match the filter.
         group: what the records have in common, as the grouping returned it; None for a row below a group or without.
         heading: True for a row above groups, which are always shown.
-        above: key of the group below which a record is shown; "" for other rows.
+        above: id of the group below which a record is shown; "" for other rows.
     """
 
-    key: str
+    id: str
     records: tuple[T, ...]
     group: object = None
     above: str = ""
-    open: bool = False
-    marked: bool = False
     heading: bool = False
 
     @property
@@ -44,14 +42,26 @@ class Row(Generic[T]):
         return self.group is not None and len(self.records) > 1 and not self.heading
 
 
+def heading(id: str, group: object, below: Sequence[Row[T]]) -> Row[T]:
+    """Return a row above these rows for all their records."""
+    return Row(id=id, records=tuple(record for row in below for record in row.records), group=group, heading=True)
+
+
+def _as_they_are(rows: list[Row[T]]) -> list[Row[T]]:
+    return rows
+
+
 class RowList(Generic[T]):
     """A list of records in their natural order, and how the operator wants to see it.
+
+    ``forest`` has the rows, the cursor and the marks, which are keys of records.
 
     Args:
         key: returns the id of a record.
         fields: what the list can be filtered by.
         groupings: the ways to group the list; the first is used until the operator chooses another.
         acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out.
+        headed: adds headings to the groups or records in their natural order.
     """
 
     def __init__(
@@ -60,28 +70,33 @@ class RowList(Generic[T]):
         fields: Fields[T],
         groupings: Sequence[Grouping[T]],
         acted_on: Callable[[T], bool] = lambda record: True,
+        headed: Callable[[list[Row[T]]], list[Row[T]]] = _as_they_are,
     ) -> None:
+        self.forest: Forest[Row[T]] = Forest(self._keys, leaf=lambda row: not row.foldable)
         self.key = key
         self.fields = fields
         self.filter: Filter | None = None
         self.order: Order[Row[T]] | None = None
-        self.marks: set[str] = set()
         self._groupings = groupings
         self._acted_on = acted_on
+        self._headed = headed
         self._grouping = 0
-        self._open: set[str] = set()
+        self._open: set[str] = set()  # groups to unfold when they have rows again
         self._records: Sequence[T] = ()
         self._matching: Sequence[T] = ()
 
     # what there is
 
-    def put(self, records: Sequence[T], context: Context) -> None:
-        """Take the records as last read, in their natural order."""
+    def put(self, records: Sequence[T], context: Context, *, filling: bool = False) -> None:
+        """Take the records as last read, in their natural order.
+
+        While the list is still ``filling``, a cursor on the first row stays there.
+        """
         self._records = records
         chosen = self.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
-        if self.marks:
-            self.marks &= {self.key(record) for record in records}
+        self.forest.marks &= {self.key(record) for record in records} if self.forest.marks else set()
+        self._put_rows(first=filling and self.forest.cursor_row == 0)
 
     @property
     def records(self) -> Sequence[T]:
@@ -103,20 +118,22 @@ class RowList(Generic[T]):
         """The grouping in use."""
         return self._groupings[self._grouping]
 
-    def rows(self) -> list[Row[T]]:
-        """Return the rows: groups or records, with the records of unfolded groups."""
-        rows: list[Row[T]] = []
-        for row in self._sorted(self._tops()):
-            rows.append(row)
-            if row.open:
-                rows += self._sorted([self._leaf(record, above=row.key) for record in row.records])
-        return rows
-
-    def heading(self, key: str, group: object, below: Sequence[Row[T]]) -> Row[T]:
-        """Return a row above these rows for all their records."""
-        records = tuple(record for row in below if not row.above for record in row.records)
-        row = Row(key=key, records=records, group=group, heading=True)
-        return replace(row, marked=bool(records) and self._keys(row) <= self.marks)
+    def _put_rows(self, *, first: bool = False) -> None:
+        """Give the forest the groups or records, and the records of groups."""
+        forest, rows = self.forest, self._tops()
+        rows = self._headed(rows) if self.order is None else rows
+        for id_ in forest.children(None) or ():
+            (self._open.add if forest.is_expanded(id_) else self._open.discard)(id_)
+        with forest.evicting():
+            forest.set_children(None, rows, complete=True)
+            for row in rows:
+                if row.foldable or forest.children(row.id):
+                    below = [self._leaf(record, row.id) for record in row.records] if row.foldable else []
+                    forest.set_children(row.id, below, complete=True)
+                if row.id in self._open:
+                    forest.expand(row.id)
+        if first and rows:
+            forest.move_to(forest.row(0).id)
 
     def _tops(self) -> list[Row[T]]:
         group_of = self.grouping.group_of
@@ -126,58 +143,49 @@ class RowList(Generic[T]):
         for record in self._matching:
             key, group = group_of(record)
             groups.setdefault(key, (group, []))[1].append(record)
-        return [self._group(key, group, tuple(records)) for key, (group, records) in groups.items()]
-
-    def _group(self, key: str, group: object, records: tuple[T, ...]) -> Row[T]:
-        row = Row(key=key, records=records, group=group)
-        marked = self._keys(row) <= self.marks
-        return replace(row, open=row.foldable and key in self._open, marked=marked)
+        return [Row(id=key, records=tuple(records), group=group) for key, (group, records) in groups.items()]
 
     def _leaf(self, record: T, above: str = "") -> Row[T]:
         key = self.key(record)
-        return Row(key=f"{above} {key}" if above else key, records=(record,), above=above, marked=key in self.marks)
-
-    def _sorted(self, rows: list[Row[T]]) -> list[Row[T]]:
-        return rows if self.order is None else self.order.sorted(rows, lambda row: row)
+        return Row(id=f"{above} {key}" if above else key, records=(record,), above=above)
 
     # what the operator does
 
+    def set_order(self, order: Order[Row[T]] | None) -> None:
+        """Sort the groups, and the records in them."""
+        self.order = order
+        self.forest.set_order(None)
+        self._put_rows()
+        self.forest.set_order(order)
+
     def next_grouping(self) -> Grouping[T]:
-        """Use the next grouping, and return it."""
+        """Use the next grouping, and return it. The cursor stays on its line."""
+        at = self.forest.cursor_row
         self._grouping = (self._grouping + 1) % len(self._groupings)
+        self._put_rows()
+        self.forest.move(at - self.forest.cursor_row)
         return self.grouping
 
-    def fold(self, row: Row[T], *, open: bool) -> None:
-        """Unfold or fold a group."""
-        (self._open.add if open else self._open.discard)(row.key)
+    def all(self) -> list[str]:
+        """Return the ids of the rows that are marked in order to mark all that match."""
+        return [row.id for row in self._tops()]
 
-    def fold_all(self) -> None:
-        """Unfold all groups; fold them if all are unfolded."""
-        keys = {row.key for row in self._tops() if row.foldable}
-        self._open = self._open - keys if keys <= self._open else self._open | keys
+    def chosen(self) -> list[T]:
+        """Return the marked records, those of the cursor's row first.
 
-    def mark(self, row: Row[T], *, on: bool | None = None) -> None:
-        """Mark the records of a row; None unmarks them if all are marked."""
-        keys = self._keys(row)
-        add = not keys <= self.marks if on is None else on
-        self.marks = self.marks | keys if add else self.marks - keys
-
-    def mark_all(self) -> None:
-        """Mark all records that match the filter; clear the marks if there are any."""
-        self.marks = set() if self.marks else {key for row in self._tops() for key in self._keys(row)}
-
-    def chosen(self, row: Row[T] | None) -> list[T]:
-        """Return the marked records, those of ``row`` first; without marks the row's."""
+        Without marks return those of the row.
+        """
+        row, marks = self.forest.current, self.forest.marks
         own = self._own(row) if row is not None else []
-        if not self.marks:
+        if not marks:
             return own
         here = {self.key(record) for record in own}
-        marked = [record for record in self._records if self.key(record) in self.marks]
+        marked = [record for record in self._records if self.key(record) in marks]
         return sorted(marked, key=lambda record: self.key(record) not in here)
 
     def _own(self, row: Row[T]) -> list[T]:
         """Return the records that an action on a row is about."""
         return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
-    def _keys(self, row: Row[T]) -> set[str]:
+    def _keys(self, row: Row[T]) -> Collection[str]:
         return {self.key(record) for record in self._own(row)}

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from console.model.chunked_list import ListChunk
-from queries.records.node import Node
 from queries.records.record import Record
 
 NEARBY = 64  # siblings compared at once
 MAX_GUIDES = 24  # levels for which a row lists its guides
+
+
+class Listed(Protocol):
+    """A record that can have a row: a node, or a group of records."""
+
+    __struct_fields__: ClassVar[tuple[str, ...]]
+
+    @property
+    def id(self) -> str:
+        """Id of the row, independent of the rows around it."""
+
+
+T = TypeVar("T", bound=Listed)
 
 
 class EdgeRow(StrEnum):
@@ -27,14 +40,14 @@ class EdgeRow(StrEnum):
     COSTLY = "costly"
 
 
-class Row(Record):
+class Row(Record, Generic[T]):
     """Visible row.
 
-    A row for children that are not loaded has no ``node``; its ``edge`` gives the kind.
+    A row for children that are not loaded has no ``record``; its ``edge`` gives the kind.
     """
 
     id: str
-    node: Node | None
+    record: T | None
     parent_id: str | None
     depth: int
     expandable: bool
@@ -47,8 +60,8 @@ class Row(Record):
     note: str = ""
 
 
-class TreeEntry:
-    """Node, or row for children that are not loaded, with its tree position.
+class TreeEntry(Generic[T]):
+    """Record, or row for children that are not loaded, with its tree position.
 
     ``chunk`` is None while the entry has no visible row.
     """
@@ -63,30 +76,30 @@ class TreeEntry:
         "id",
         "last_shown",
         "matched",
-        "node",
         "note",
         "parent",
         "position",
+        "record",
         "shown_children",
         "tail",
         "unsorted",
     )
 
-    def __init__(self, id_: str, node: Node | None, parent: TreeEntry | None) -> None:
+    def __init__(self, id_: str, record: T | None, parent: TreeEntry[T] | None) -> None:
         self.id = id_
-        self.node = node
+        self.record = record
         self.parent = parent
         self.depth: int = -1 if parent is None else parent.depth + 1
-        self.children: list[TreeEntry] | None = None  # as shown; None: never read
-        self.unsorted: list[TreeEntry] | None = None  # the children as read, while they are shown in another order
-        self.head: TreeEntry | None = None  # the edge row before the loaded children
-        self.tail: TreeEntry | None = None  # the edge row after the loaded children
+        self.children: list[TreeEntry[T]] | None = None  # as shown; None: never read
+        self.unsorted: list[TreeEntry[T]] | None = None  # the children as read, while they are shown in another order
+        self.head: TreeEntry[T] | None = None  # the edge row before the loaded children
+        self.tail: TreeEntry[T] | None = None  # the edge row after the loaded children
         self.edge: EdgeRow | None = None
         self.note = ""
         self.expanded = False
         self.matched = True
         self.shown_children = 0  # number of children that the filter shows
-        self.last_shown: TreeEntry | bool | None = None  # the last child shown; False: has to be searched
+        self.last_shown: TreeEntry[T] | bool | None = None  # the last child shown; False: has to be searched
         self.position = 0  # index among the siblings at the last lookup
         self.chunk: ListChunk | None = None
 
@@ -100,11 +113,11 @@ class TreeEntry:
         """True if there are, or may be, rows below the entry."""
         return self.edge is None and (self.children is None or bool(self.children or self.tail or self.head))
 
-    def as_read(self) -> list[TreeEntry]:
+    def as_read(self) -> list[TreeEntry[T]]:
         """Return the loaded children in the order of their pages."""
         return self.children or [] if self.unsorted is None else self.unsorted
 
-    def last_child(self) -> TreeEntry | None:
+    def last_child(self) -> TreeEntry[T] | None:
         """Return the last child that the filter shows."""
         if isinstance(self.last_shown, bool):
             self.last_shown = next((child for child in reversed(self.children or ()) if child.shown), None)
@@ -117,11 +130,11 @@ class TreeEntry:
             return parent is None or parent.tail is self
         return parent.last_child() is self
 
-    def row(self, marks: Collection[str]) -> Row:
-        """Return the record from which a screen paints the entry."""
+    def row(self, *, marked: bool) -> Row[T]:
+        """Return what a screen paints of the entry."""
         return Row(
             id=self.id,
-            node=self.node,
+            record=self.record,
             parent_id=None if self.parent is None else self.parent.id or None,
             depth=self.depth,
             expandable=self.expandable,
@@ -129,7 +142,7 @@ class TreeEntry:
             last=self.is_last(),
             guides=self._guides() if self.depth <= MAX_GUIDES else (),
             dimmed=not self.matched,
-            marked=self.id in marks,
+            marked=marked,
             edge=self.edge,
             note=self.note,
         )
@@ -138,14 +151,14 @@ class TreeEntry:
         found = [not entry.is_last() for entry in self.ancestors() if entry.depth > 0]
         return tuple(reversed(found))
 
-    def ancestors(self) -> Iterator[TreeEntry]:
+    def ancestors(self) -> Iterator[TreeEntry[T]]:
         """Iterate from the parent upwards, without the invisible root."""
         entry = self.parent
         while entry is not None and entry.parent is not None:
             yield entry
             entry = entry.parent
 
-    def loaded(self) -> Iterator[TreeEntry]:
+    def loaded(self) -> Iterator[TreeEntry[T]]:
         """Iterate over the entry and its loaded descendants, in no particular order."""
         stack = [self]
         while stack:
@@ -153,14 +166,14 @@ class TreeEntry:
             yield entry
             stack.extend(entry.children or ())
 
-    def below(self) -> list[TreeEntry]:
+    def below(self) -> list[TreeEntry[T]]:
         """Return the children that the filter shows, with the edge rows around them."""
         head = () if self.head is None else (self.head,)
         tail = () if self.tail is None else (self.tail,)
         return [*head, *(child for child in self.children or () if child.shown), *tail]
 
 
-def position_of(siblings: list[TreeEntry], entry: TreeEntry) -> int:
+def position_of(siblings: list[TreeEntry[T]], entry: TreeEntry[T]) -> int:
     """Return the index of ``entry`` among its siblings.
 
     The search starts near its last position.
@@ -173,7 +186,7 @@ def position_of(siblings: list[TreeEntry], entry: TreeEntry) -> int:
     return entry.position
 
 
-def common(old: list[TreeEntry], new: list[TreeEntry]) -> tuple[int, int]:
+def common(old: list[TreeEntry[T]], new: list[TreeEntry[T]]) -> tuple[int, int]:
     """Return how many entries two lists share at their start, and then at their end."""
     limit = min(len(old), len(new))
     head = 0
@@ -201,7 +214,7 @@ def tail_id(parent_id: str | None) -> str:
     return f"{parent_id or ''}\0more"
 
 
-def edge_entry(parent: TreeEntry, edge: EdgeRow, note: str) -> TreeEntry:
+def edge_entry(parent: TreeEntry[T], edge: EdgeRow, note: str) -> TreeEntry[T]:
     """Return a new entry for an edge row."""
     ending = "\0before" if edge is EdgeRow.BEFORE else "\0more"
     entry = TreeEntry(parent.id + ending, None, parent)
@@ -212,13 +225,13 @@ def edge_entry(parent: TreeEntry, edge: EdgeRow, note: str) -> TreeEntry:
 def edge_of(row_id: str) -> tuple[str, bool] | None:
     """Return the parent of an edge row and True for its first row.
 
-    Return None for the row of a node.
+    Return None for the row of a record.
     """
     parent_id, separator, ending = row_id.rpartition("\0")
     return (parent_id, ending == "before") if separator else None
 
 
-def count_shown(entry: TreeEntry, step: int) -> tuple[TreeEntry, TreeEntry]:
+def count_shown(entry: TreeEntry[T], step: int) -> tuple[TreeEntry[T], TreeEntry[T]]:
     """Add ``step`` (1 or -1) to the shown children of the parent.
 
     Go on with the parent as long as this changes whether the parent is shown. Return the uppermost entry that changed,
@@ -234,9 +247,9 @@ def count_shown(entry: TreeEntry, step: int) -> tuple[TreeEntry, TreeEntry]:
     raise ValueError("the root is always shown")
 
 
-def rows_of(entries: Iterable[TreeEntry]) -> list[TreeEntry]:
+def rows_of(entries: Iterable[TreeEntry[T]]) -> list[TreeEntry[T]]:
     """Return the rows of siblings and of their expanded descendants, in screen order."""
-    rows: list[TreeEntry] = []
+    rows: list[TreeEntry[T]] = []
     stack = [entry for entry in entries if entry.shown]
     stack.reverse()
     while stack:
@@ -247,24 +260,24 @@ def rows_of(entries: Iterable[TreeEntry]) -> list[TreeEntry]:
     return rows
 
 
-def append(old: list[TreeEntry], read: list[TreeEntry], new: set[TreeEntry]) -> list[TreeEntry]:
+def append(old: list[TreeEntry[T]], read: list[TreeEntry[T]], new: set[TreeEntry[T]]) -> list[TreeEntry[T]]:
     """Return the old children with the new ones after them."""
     return [*old, *(entry for entry in read if entry in new)]
 
 
-def prepend(old: list[TreeEntry], read: list[TreeEntry], new: set[TreeEntry]) -> list[TreeEntry]:
+def prepend(old: list[TreeEntry[T]], read: list[TreeEntry[T]], new: set[TreeEntry[T]]) -> list[TreeEntry[T]]:
     """Return the old children with the new ones before them."""
     return [*(entry for entry in read if entry in new), *old]
 
 
-def merge(old: list[TreeEntry], read: list[TreeEntry], new: set[TreeEntry]) -> list[TreeEntry]:
+def merge(old: list[TreeEntry[T]], read: list[TreeEntry[T]], new: set[TreeEntry[T]]) -> list[TreeEntry[T]]:
     """Merge the new children into the old ones, in the order of the page ``read``.
 
     A new entry follows its predecessor in the page. New entries at the start of the page go before the first known
     entry of the page, or to the top.
     """
-    groups: dict[TreeEntry | None, list[TreeEntry]] = {}
-    previous: TreeEntry | None = None
+    groups: dict[TreeEntry[T] | None, list[TreeEntry[T]]] = {}
+    previous: TreeEntry[T] | None = None
     for entry in read:
         if entry not in new:
             previous = entry

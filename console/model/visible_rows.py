@@ -6,32 +6,32 @@ Rows are spliced in place; the list is never rebuilt.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Generic
 
 from console.model.chunked_list import ChunkedList
-from console.model.tree_entry import TreeEntry, rows_of
-from queries.records.node import Node
+from console.model.tree_entry import T, TreeEntry, rows_of
 
 
-class VisibleRows:
+class VisibleRows(Generic[T]):
     """Rows in screen order, with a cursor.
 
     Between ``begin`` and ``settle`` the cursor's entry may have no row. ``settle`` then moves the cursor to the next
     row that remained, else to the previous one.
     """
 
-    def __init__(self, root: TreeEntry) -> None:
+    def __init__(self, root: TreeEntry[T]) -> None:
         self.root = root
-        self.rows: ChunkedList[TreeEntry] = ChunkedList()
-        self.cursor: TreeEntry | None = None
-        self._anchor: TreeEntry | None = None  # the entry around which removed rows are recorded
-        self._following: list[TreeEntry] = []  # candidates for the cursor, nearest first
-        self._preceding: list[TreeEntry] = []
+        self.rows: ChunkedList[TreeEntry[T]] = ChunkedList()
+        self.cursor: TreeEntry[T] | None = None
+        self._anchor: TreeEntry[T] | None = None  # the entry around which removed rows are recorded
+        self._following: list[TreeEntry[T]] = []  # candidates for the cursor, nearest first
+        self._preceding: list[TreeEntry[T]] = []
 
-    def is_open(self, parent: TreeEntry) -> bool:
+    def is_open(self, parent: TreeEntry[T]) -> bool:
         """Return True if rows of the parent's children would be visible."""
         return parent is self.root or (parent.expanded and parent.chunk is not None)
 
-    def slot(self, parent: TreeEntry, position: int) -> int:
+    def slot(self, parent: TreeEntry[T], position: int) -> int:
         """Return the row at which the child at ``position`` begins, or would begin."""
         siblings = parent.children or []
         before = next((siblings[i] for i in range(position - 1, -1, -1) if siblings[i].shown), None)
@@ -40,7 +40,7 @@ class VisibleRows:
             return (0 if parent is self.root else self.rows.index(parent) + 1) + head
         return self.end(before)
 
-    def end(self, entry: TreeEntry) -> int:
+    def end(self, entry: TreeEntry[T]) -> int:
         """Return the row after the last row below ``entry``."""
         while entry.expanded:
             last = entry.tail or entry.last_child() or entry.head
@@ -49,7 +49,7 @@ class VisibleRows:
             entry = last
         return 0 if entry is self.root else self.rows.index(entry) + 1
 
-    def span(self, entry: TreeEntry) -> tuple[int, int]:
+    def span(self, entry: TreeEntry[T]) -> tuple[int, int]:
         """Return the range of rows of an entry and its descendants.
 
         Count the rows themselves: the entries' flags may already describe a later state.
@@ -61,28 +61,28 @@ class VisibleRows:
             stop += 1
         return start, stop + 1
 
-    def show(self, start: int, entries: Iterable[TreeEntry]) -> None:
+    def show(self, start: int, entries: Iterable[TreeEntry[T]]) -> None:
         """Insert the rows of entries and of their expanded descendants at row ``start``."""
         self.rows.splice(start, start, rows_of(entries))
         if self.cursor is None and len(self.rows):
             self.cursor = self.rows[0]
 
-    def unfold(self, entry: TreeEntry) -> None:
+    def unfold(self, entry: TreeEntry[T]) -> None:
         """Insert the rows below a visible, expanded entry that has no rows below it yet."""
         self.show(0 if entry is self.root else self.rows.index(entry) + 1, entry.below())
 
-    def fold(self, entry: TreeEntry) -> None:
+    def fold(self, entry: TreeEntry[T]) -> None:
         """Remove the rows below a visible entry."""
         start, stop = (-1, len(self.rows)) if entry is self.root else self.span(entry)
         self._cut(start + 1, stop)
 
-    def hide(self, siblings: list[TreeEntry]) -> None:
+    def hide(self, siblings: list[TreeEntry[T]]) -> None:
         """Remove the rows of neighbouring siblings and of their descendants."""
         visible = [entry for entry in siblings if entry.chunk is not None]
         if visible:
             self._cut(self.rows.index(visible[0]), self.span(visible[-1])[1])
 
-    def rise(self, entry: TreeEntry) -> None:
+    def rise(self, entry: TreeEntry[T]) -> None:
         """Move the cursor to ``entry`` if it is on a descendant."""
         at = self.cursor
         while at is not None and at.depth > entry.depth:
@@ -94,10 +94,10 @@ class VisibleRows:
         """Start an update: from now on, remember the rows around the cursor."""
         self._anchor, self._following, self._preceding = self.cursor, [], []
 
-    def settle(self, entries: dict[str, TreeEntry]) -> Node | None:
+    def settle(self, entries: dict[str, TreeEntry[T]]) -> T | None:
         """End an update: give the cursor a row.
 
-        Return the cursor's node if it has no row any more.
+        Return the cursor's record if it has no row any more.
         """
         at, candidates = self.cursor, (*self._following, *self._preceding)
         self._anchor, self._following, self._preceding = None, [], []
@@ -106,7 +106,7 @@ class VisibleRows:
         again = entries.get(at.id, at)
         first = self.rows[0] if len(self.rows) else None
         self.cursor = next((entry for entry in (again, *candidates) if entry.chunk is not None), first)
-        return at.node if again.chunk is None else None
+        return at.record if again.chunk is None else None
 
     def _cut(self, start: int, stop: int) -> None:
         anchor = self._anchor

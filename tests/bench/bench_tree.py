@@ -27,7 +27,8 @@ from textual.widgets import DataTable, Tree
 
 from console.model.forest import Forest
 from console.tui import theme
-from console.tui.widgets.tree_table import TreeTable
+from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.tree_look import TreeLook
 from queries.records.node import Node, Phase
 
 SIZE = (140, 50)
@@ -75,8 +76,8 @@ class BenchApp(App[None]):
         super()._display(screen, renderable)
 
 
-def make_forest(nodes: list[Node]) -> Forest:
-    forest = Forest()
+def make_forest(nodes: list[Node]) -> Forest[Node]:
+    forest = Forest[Node]()
     forest.set_children(None, nodes, complete=True)
     middle = nodes[len(nodes) // 2].id
     forest.set_children(middle, [node(i, "child-") for i in range(CHILDREN)], complete=True)
@@ -84,16 +85,16 @@ def make_forest(nodes: list[Node]) -> Forest:
     return forest
 
 
-def tree_table(nodes: list[Node]) -> TreeTable:
-    return TreeTable(make_forest(nodes))
+def tree_table(nodes: list[Node]) -> ListTable[Node]:
+    return ListTable(make_forest(nodes), TreeLook())
 
 
-def tree_table_keys(table: TreeTable, nodes: list[Node]) -> dict[str, Key]:
+def tree_table_keys(table: ListTable[Node], nodes: list[Node]) -> dict[str, Key]:
     forests = [table.forest, make_forest(nodes)]
     revisions = iter(range(100, 10**9))
 
     def tick() -> None:
-        seen = [table.forest.node(node_id) for node_id in table.visible_ids[:3]]
+        seen = [table.forest.record(node_id) for node_id in table.visible_ids[:3]]
         fresh = [msgspec.structs.replace(old, revision=next(revisions)) for old in seen if old is not None]
         table.sync(table.forest.update(fresh).cells, now=NOW + next(revisions))
 
@@ -168,7 +169,7 @@ async def contend(contender: Contender, nodes: list[Node], rounds: int) -> dict[
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause()
         times = {"fill and show": [time.thread_time() - began]}
-        widget = app.query("Tree, DataTable, TreeTable").first()
+        widget = app.query("Tree, DataTable, ListTable").first()
         widget.focus()
         keys = contender.keys(widget, nodes)
         await back(widget, nodes, pilot)
@@ -197,7 +198,7 @@ async def cost(pilot: Pilot[None], key: Key) -> float:
 async def back(widget: Widget, nodes: list[Node], pilot: Pilot[None]) -> None:
     """Put the cursor on the node that unfolds, some lines below the top of the screen."""
     middle = len(nodes) // 2
-    if isinstance(widget, TreeTable):
+    if isinstance(widget, ListTable):
         widget.go_to(nodes[middle].id)
     elif isinstance(widget, Tree):
         widget.move_cursor(widget.root.children[middle])

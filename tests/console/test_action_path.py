@@ -363,7 +363,7 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
         await tui.press("r", "2")
         await tui.wait_for("spinning", "RefreshForumThread")
         await tui.press("right", "down")  # one of the incident's tasks
-        finding = tui.app.front.table.current.record  # type: ignore[attr-defined]
+        finding = tui.app.front.row.record  # type: ignore[attr-defined]
         await tui.action("C", "it spins")
         await tui.wait_for("Will change 1")
         before = runner.polls

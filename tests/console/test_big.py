@@ -104,14 +104,14 @@ async def test_a_job_of_a_hundred_thousand_tasks(
         assert forest.loaded <= MAX_LOADED + 1
         children = forest.children(node_id)
         assert children is not None
-        first = forest.node(children[0])
+        first = forest.record(children[0])
         assert first is not None
         assert first.title == f"Shard{100 * window.low + 1:06} v1", "the pages far above were evicted"
         assert forest.cursor in forest
         await walk(tui, "pageup", lambda: window.low == 0)
         children = forest.children(node_id)
         assert children is not None
-        first = forest.node(children[0])
+        first = forest.record(children[0])
         assert first is not None
         assert first.title == "Shard000001 v1", "and is there again"
         assert forest.loaded <= MAX_LOADED + 1

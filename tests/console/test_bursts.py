@@ -31,7 +31,7 @@ from console.tui.screens.ask import AskScreen
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.confirm_scan import ConfirmScanScreen, confirm_scan
 from console.tui.screens.dry_run import DryRunScreen
-from console.tui.screens.list_screen import FilterScreen
+from console.tui.screens.list_page import ListPage
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.result import ResultScreen
@@ -122,10 +122,10 @@ class Console:
         return next(page for page in self.lists if isinstance(page, TreeScreen))
 
     @property
-    def lists(self) -> list[FilterScreen]:
+    def lists(self) -> list[ListPage]:
         """The first pages of the modes that can be filtered, as far as they were opened."""
         pages = [stack[0] for stack in self.app._screen_stacks.values() if stack]
-        return [page for page in pages if isinstance(page, FilterScreen)]
+        return [page for page in pages if isinstance(page, ListPage)]
 
     @property
     def state(self) -> State:

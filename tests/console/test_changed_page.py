@@ -32,9 +32,10 @@ async def to(tui: TuiDriver, what: str) -> None:
     """Put the cursor on the first change of that name."""
     page = tui.app.screen
     assert isinstance(page, ChangedScreen)
-    row = next(row for row in page.rows() if row.record is not None and row.record.what == what)
-    page.table.select(row.key)
-    await tui.wait_for(lambda: page.row is not None and page.row.key == row.key)
+    rows = page.forest.shown(0, len(page.forest))
+    row = next(row for row in rows if row.record is not None and row.record.what == what)
+    page.table.go_to(row.id)
+    await tui.wait_for(lambda: page.row is not None and page.row.id == row.id)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 40)])
@@ -46,7 +47,8 @@ async def test_rows_open_the_node_or_the_entry(
         await tui.press("2", "5")
         await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
         assert isinstance(tui.app.screen, ChangedScreen)
-        assert [row.record.what for row in tui.app.screen.rows() if row.record][:2] == ["polled", "wake"]
+        rows = tui.app.screen.forest.shown(0, 2)
+        assert [row.record.what for row in rows if row.record] == ["polled", "wake"]
         await to(tui, "wake")
         await tui.press("enter")
         await tui.wait_for(lambda: isinstance(tui.app.screen, AuditEntryScreen))

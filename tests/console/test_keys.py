@@ -19,7 +19,7 @@ from console.tui.run import run
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
-from console.tui.widgets.row_view import RowView
+from console.tui.widgets.list_table import ListTable
 from queries.contract.builtin import builtin
 
 pytestmark = pytest.mark.fast
@@ -52,7 +52,7 @@ def test_the_widgets_bind_what_the_tables_say() -> None:
         FilterLine: keymap.FILTER_LINE,
         Checkbox: keymap.CHECKBOX,
     }
-    lists: dict[type[Widget], tuple[Key, ...]] = {RowView: keymap.LIST}
+    lists: dict[type[Widget], tuple[Key, ...]] = {ListTable: keymap.LIST}
     for widget, table in (lists | bound).items():
         assert [b.id for b in widget.BINDINGS if isinstance(b, Binding)] == [key.id for key in table]
         assert all(hasattr(widget, f"action_{key.handler.partition('(')[0]}") for key in table)

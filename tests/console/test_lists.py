@@ -10,11 +10,11 @@ import pytest
 
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
-from console.tui.screens.list_screen import FilterScreen, ListScreen
+from console.tui.screens.list_page import ListPage
+from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.tree import TreeScreen
-from console.tui.widgets.tree_table import TreeTable
+from console.tui.widgets.list_table import ListTable
 from queries.read.reader import PAGE_NODES
-from queries.records.node import Node
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -56,6 +56,18 @@ async def database(tasker_db: TaskerDb, tasker: str) -> str:
     return tasker
 
 
+class ShownRow(NamedTuple):
+    """Row of a list, with its records."""
+
+    key: str
+    records: tuple[Any, ...]
+    record: Any
+    foldable: bool
+    open: bool
+    above: str | None
+    marked: bool
+
+
 class ListDriver:
     """The list in front, as its model has it."""
 
@@ -70,11 +82,17 @@ class ListDriver:
 
     @property
     def rows(self) -> list[Any]:
-        return self.page.rows()
+        forest = self.page.forest
+        rows = forest.rows(0, len(forest))
+        return [
+            ShownRow(r.id, r.record.records, r.record.record, r.expandable, r.expanded, r.parent_id, r.marked)
+            for r in rows
+            if r.record
+        ]
 
     @property
     def row(self) -> Any:
-        return self.page.row
+        return next((row for row in self.rows if row.key == self.page.table.cursor), None)
 
     @property
     def loaded(self) -> int:
@@ -86,7 +104,7 @@ class ListDriver:
 
     @property
     def marks(self) -> set[str]:
-        return self.page.list.marks
+        return self.page.forest.marks
 
     @property
     def grouping(self) -> str:
@@ -96,7 +114,7 @@ class ListDriver:
         return {self.page.list.key(record) for record in row.records}
 
     def select(self, key: str) -> None:
-        self.page.table.select(key)
+        self.page.table.go_to(key)
 
     async def fold(self) -> None:
         await self.tui.press("left")
@@ -132,21 +150,6 @@ class ListDriver:
         return await self.to(lambda row: row.foldable)
 
 
-class TreeRow(NamedTuple):
-    """Row of the tree as one of the other lists."""
-
-    key: str
-    record: Node
-    foldable: bool
-    open: bool
-    above: str | None
-    marked: bool
-
-    @property
-    def records(self) -> tuple[Node]:
-        return (self.record,)
-
-
 class TreeDriver(ListDriver):
     """The tree, with its nodes down to steps loaded."""
 
@@ -159,11 +162,11 @@ class TreeDriver(ListDriver):
     def rows(self) -> list[Any]:
         forest = self.page.node_list.forest
         rows = forest.rows(0, len(forest))
-        return [TreeRow(r.id, r.node, r.expandable, r.expanded, r.parent_id, r.marked) for r in rows if r.node]
-
-    @property
-    def row(self) -> Any:
-        return next((row for row in self.rows if row.key == self.page.table.cursor), None)
+        return [
+            ShownRow(r.id, (r.record,), r.record, r.expandable, r.expanded, r.parent_id, r.marked)
+            for r in rows
+            if r.record
+        ]
 
     @property
     def loaded(self) -> int:
@@ -174,18 +177,11 @@ class TreeDriver(ListDriver):
         return set(self.page.node_list.forest.matching())
 
     @property
-    def marks(self) -> set[str]:
-        return set(self.page.node_list.forest.marks)
-
-    @property
     def grouping(self) -> str:
         return ""
 
     def keys(self, row: Any) -> set[str]:
         return {row.key}
-
-    def select(self, key: str) -> None:
-        self.page.table.go_to(key)
 
     async def open(self) -> None:
         await self.tui.press(self.target.key)
@@ -193,21 +189,21 @@ class TreeDriver(ListDriver):
         forest = self.page.node_list.forest
 
         def unread() -> list[str]:
-            return [node.id for node in forest.nodes() if forest.children(node.id) is None]
+            return [node.id for node in forest.records() if forest.children(node.id) is None]
 
-        while (ids := unread()) and not any(node.kind == "step" for node in forest.nodes()):
+        while (ids := unread()) and not any(node.kind == "step" for node in forest.records()):
             for id_ in ids:
                 forest.expand(id_)
-                self.page.table.post_message(TreeTable.Expand(self.page.table, id_))
+                self.page.table.post_message(ListTable.Expand(id_))
             await self.until(lambda ids=ids: not set(ids) & set(unread()))  # type: ignore[misc]
+
+    async def fold(self) -> None:
+        await self.tui.press("left", "left")  # to the parent, and then fold it
 
     async def grouped(self) -> Any:
         self.page.node_list.forest.collapse_all()
         self.page.table.sync()
         return await self.to(lambda row: row.foldable)
-
-    async def fold(self) -> None:
-        await self.tui.press("left", "left")  # to the parent, and then fold it
 
     async def unfold_all(self) -> None:
         forest = self.page.node_list.forest
@@ -231,9 +227,9 @@ async def opens(at: ListDriver) -> None:
         await at.to(lambda row: row.above)
         break
     await at.tui.press("enter")
-    await at.until(lambda: not isinstance(at.tui.app.screen, FilterScreen))
+    await at.until(lambda: not isinstance(at.tui.app.screen, ListPage))
     await at.tui.press("escape")
-    await at.until(lambda: isinstance(at.tui.app.screen, FilterScreen))
+    await at.until(lambda: isinstance(at.tui.app.screen, ListPage))
 
 
 async def filters(at: ListDriver) -> None:

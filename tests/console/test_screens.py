@@ -71,7 +71,7 @@ async def test_a_node_that_vanishes_is_reported(
     await eternaltwin_db.task(kind="Stays")
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Doomed", "Stays")
-        table = tui.app.screen.query_one("TreeTable")
+        table = tui.app.screen.query_one("ListTable")
         assert table.go_to(eternaltwin_db.id(job, "job"))  # type: ignore[attr-defined]
         await eternaltwin_db.sql("DELETE FROM job WHERE job_id = $1", job)
         text = await tui.wait_for("job Doomed v1 - 0/1 no longer exists.")

@@ -159,11 +159,11 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     assert all("revision" in news.cells[node_id] for node_id in seen)
     assert asked == []
     monkeypatch.setattr(reader, "roots", broken_off)
-    before = node_list.forest.node(eternaltwin_db.id(task))
+    before = node_list.forest.record(eternaltwin_db.id(task))
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     with pytest.raises(SlowError):
         await node_list.refresh(seen)
-    after = node_list.forest.node(eternaltwin_db.id(task))
+    after = node_list.forest.record(eternaltwin_db.id(task))
     assert asked == [seen]
     assert before is not None
     assert after is not None
@@ -175,7 +175,7 @@ async def test_a_list_without_an_engine_reads_nothing() -> None:
     node_list = NodeList(lambda: None, ListKind.LIVE)
     assert await node_list.first() is None
     assert await node_list.more(None) is None
-    assert (await node_list.refresh([])).added == 0
+    assert (await node_list.refresh([])).added == ()
 
 
 async def test_children_that_cost_a_scan_are_asked_for(

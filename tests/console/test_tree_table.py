@@ -18,17 +18,19 @@ from textual.theme import Theme
 
 from console.model.fields.field import Field
 from console.model.fields.node import COLUMNS
-from console.model.forest import EdgeRow
+from console.model.forest import EdgeRow, Forest
 from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
+from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.columns import layout, recorded
-from console.tui.widgets.table import Table
-from console.tui.widgets.tree_table import TreeTable
+from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.tree_look import TreeLook
 from queries.records.node import Node, Phase
+from queries.records.record import Record
 
 NOW = 1_000_000_000.0
-MESSAGES = (TreeTable.Cursor, TreeTable.Open, TreeTable.Expand, TreeTable.More, TreeTable.Marked)
+MESSAGES = (ListTable.Cursor, ListTable.Open, ListTable.Expand, ListTable.More, ListTable.Marked)
 
 
 def node(key: object, phase: Phase = Phase.RUNNING, **fields: object) -> Node:
@@ -41,7 +43,7 @@ def nodes(keys: Iterable[object]) -> list[Node]:
     return [node(key) for key in keys]
 
 
-class RecordingTable(TreeTable):
+class RecordingTable(ListTable[Node]):
     """Remembers which lines were to be sent to the terminal again."""
 
     lines: list[int]
@@ -58,14 +60,14 @@ class TableScreen(Screen[None]):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("action_"):
-            return getattr(self.query_one(TreeTable), name)
+            return getattr(self.query_one(ListTable), name)
         raise AttributeError(name)
 
 
 class TreeTableApp(App[None]):
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__()
-        self.table = RecordingTable(ascii=ascii, id="table")
+        self.table = RecordingTable(Forest(), TreeLook(), ascii=ascii, id="table")
         self.table.lines = []
         self.heard: list[tuple[object, ...]] = []
 
@@ -84,23 +86,22 @@ class TreeTableApp(App[None]):
     def _note(self, message: Message, *what: object) -> None:
         self.heard.append((type(message).__name__, *what))
 
-    def on_tree_table_cursor(self, message: TreeTable.Cursor) -> None:
-        assert message.control is self.table
+    def on_list_table_cursor(self, message: ListTable.Cursor) -> None:
         self._note(message, message.id)
 
-    def on_tree_table_open(self, message: TreeTable.Open) -> None:
+    def on_list_table_open(self, message: ListTable.Open) -> None:
         self._note(message, message.id)
 
-    def on_tree_table_expand(self, message: TreeTable.Expand) -> None:
+    def on_list_table_expand(self, message: ListTable.Expand) -> None:
         self._note(message, message.id)
 
-    def on_tree_table_more(self, message: TreeTable.More) -> None:
+    def on_list_table_more(self, message: ListTable.More) -> None:
         self._note(message, message.parent_id, message.asked, message.scan_required)
 
-    def on_tree_table_marked(self, message: TreeTable.Marked) -> None:
+    def on_list_table_marked(self, message: ListTable.Marked) -> None:
         self._note(message, message.ids)
 
-    def on_row_view_heading(self, message: TreeTable.Heading) -> None:
+    def on_list_table_heading(self, message: ListTable.Heading) -> None:
         self._note(message, message.title)
 
     def text(self) -> list[str]:
@@ -491,19 +492,29 @@ async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> N
         assert app.table.cursor == "e/task:0"
 
 
+class Item(Record):
+    """A record without children."""
+
+    id: str
+
+
 class ListApp(App[None]):
     """A list of texts."""
 
     def __init__(self) -> None:
         super().__init__()
-        column = Field[str]("text", lambda item, _: item, title="text")
-        self.table: Table[str] = Table([column], key=str, cell=lambda column, item: [(item, "")])
+        column = Field[Item]("text", "id", title="text")
+        forest = Forest[Item](leaf=lambda item: True)
+        forest.set_children(None, [Item(id=f"item {n}") for n in range(100)], complete=True)
+        self.table = ListTable(forest, ColumnLook(lambda field, item: [(item.id, "")], [column]))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return theme.defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield self.table
 
     def on_mount(self) -> None:
-        self.table.put([f"item {n}" for n in range(100)])
         self.table.focus()
 
 
@@ -674,7 +685,9 @@ async def test_another_forest_and_other_columns_can_be_shown() -> None:
         other = type(app.table.forest)()
         other.set_children(None, nodes(["x"]), complete=True)
         only = Field("title", lambda item, _: item.title.upper(), title="entry", width=20, flex=1)
-        app.table.show(other, [only])
+        assert isinstance(app.table.look, TreeLook)
+        app.table.look.columns = [only]
+        app.table.show(other)
         await pilot.pause()
         assert app.text() == ["  entry", "▌ ▸ TASK X"]
 

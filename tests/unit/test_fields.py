@@ -75,7 +75,7 @@ def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
     rows = RowList(lambda thing: f"{thing.color} {thing.size}", fields, groupings(FIELDS))
     rows.filter = parse("size:>1", fields)
     rows.put(THINGS, Context())
-    (row,) = rows.rows()
+    (row,) = rows.forest.shown(0, 9)
     assert (row.group, row.records) == ("red", (THINGS[0], THINGS[2]))
     (size,) = fields.columns
     assert size.title == "how large"

@@ -34,7 +34,7 @@ def shown(forest: Forest) -> list[str]:
     Two spaces per level, the key, and the kind of an edge row in brackets.
     """
     return [
-        "  " * row.depth + (f"[{row.edge}]" if row.node is None else row.node.title + ("~" if row.dimmed else ""))
+        "  " * row.depth + (f"[{row.edge}]" if row.record is None else row.record.title + ("~" if row.dimmed else ""))
         for row in forest.rows(0, len(forest))
     ]
 
@@ -184,7 +184,7 @@ def test_an_update_names_the_cells_that_changed() -> None:
     forest = family()
     change = forest.update([node("a"), node("b", Phase.FAILED, attempts=2), node("stranger")])
     assert change.cells == {"s/t:b": frozenset({"phase", "attempts"})}
-    assert forest.node("s/t:b") == node("b", Phase.FAILED, attempts=2)
+    assert forest.record("s/t:b") == node("b", Phase.FAILED, attempts=2)
 
 
 def test_the_filter_keeps_ancestors_dimmed_and_follows_updates() -> None:
@@ -273,15 +273,15 @@ def test_moving_stops_at_the_ends() -> None:
     assert not forest.move(1)
     forest.clear()
     assert (len(forest), forest.loaded) == (0, 0)
-    assert not forest.ids(0, 1)
+    assert not forest.shown(0, 1)
     assert forest.children(None) is None
     assert not forest.move(1)
 
 
-def test_ids_of_the_screen_exclude_tails() -> None:
+def test_what_is_shown_excludes_tails() -> None:
     forest = Forest()
     forest.set_children(None, nodes(range(5)), complete=False)
-    assert forest.ids(3, 99) == ids([3, 4])
+    assert [node.id for node in forest.shown(3, 99)] == ids([3, 4])
 
 
 def test_a_node_whose_key_looks_like_a_tail_is_a_node() -> None:
@@ -614,7 +614,7 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         rows = self.forest.rows(0, len(self.forest))
         assert [(row.id, row.depth, row.last, row.dimmed) for row in rows] == self.oracle.rows()
         assert [self.forest.index(row.id) for row in rows] == list(range(len(rows)))
-        assert [row.node for row in rows] == [self.oracle.nodes.get(row.id) for row in rows]
+        assert [row.record for row in rows] == [self.oracle.nodes.get(row.id) for row in rows]
 
     @invariant()
     def cursor_has_a_row(self) -> None:

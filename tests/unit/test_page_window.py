@@ -112,7 +112,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 
     @rule()
     def tick(self) -> None:
-        asyncio.run(self.node_list.refresh(self.forest.ids(0, 1000)))
+        asyncio.run(self.node_list.refresh([node.id for node in self.forest.shown(0, 1000)]))
 
     @invariant()
     def a_run_in_order_and_no_more_than_may_be(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from console.model.fields.field import NOTHING, Field, Form, Grouping
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.order import Order
-from console.model.row_list import RowList
+from console.model.row_list import Row, RowList, heading
 
 
 @dataclass(frozen=True)
@@ -37,108 +38,171 @@ THINGS = [
 ]
 
 
-def things(*records: Thing) -> RowList[Thing]:
+def things(*records: Thing, **how: Any) -> RowList[Thing]:
     found = RowList(
         lambda thing: thing.name,
         FIELDS,
         (Grouping("color", lambda thing: (thing.color, thing.color.upper())), Grouping("thing")),
         lambda thing: not thing.symptom,
+        **how,
     )
     found.put(records or THINGS, NOTHING)
     return found
 
 
+def items(rows: RowList[Thing]) -> list[Row[Thing]]:
+    return rows.forest.shown(0, len(rows.forest))
+
+
 def shown(rows: RowList[Thing]) -> list[str]:
-    return [row.key for row in rows.rows()]
+    return [row.id for row in items(rows)]
+
+
+def marked(rows: RowList[Thing]) -> list[str]:
+    return [row.id for row in rows.forest.rows(0, len(rows.forest)) if row.marked]
+
+
+def unfold(rows: RowList[Thing], row_id: str) -> None:
+    assert not rows.forest.expand(row_id)
 
 
 def test_groups_are_in_the_order_of_their_first_records() -> None:
     rows = things()
     assert shown(rows) == ["red", "blue", "green"]
-    red, blue, _ = rows.rows()
+    red, blue, _ = items(rows)
     assert (red.group, red.foldable, len(red.records), red.record) == ("RED", True, 3, None)
     assert (blue.foldable, blue.record) == (False, THINGS[1])
 
 
 def test_an_unfolded_group_shows_its_records() -> None:
     rows = things()
-    rows.fold(rows.rows()[0], open=True)
+    unfold(rows, "red")
     assert shown(rows) == ["red", "red a", "red c", "red e", "blue", "green"]
-    assert [row.above for row in rows.rows()][1:5] == ["red", "red", "red", ""]
-    rows.fold_all()
+    assert [row.above for row in items(rows)][1:5] == ["red", "red", "red", ""]
+    rows.forest.collapse_all()
     assert shown(rows) == ["red", "blue", "green"]
+
+
+def test_a_group_that_the_filter_hides_comes_back_as_it_was() -> None:
+    rows = things()
+    unfold(rows, "red")
+    for text, keys in (("b", ["blue"]), ("size:>2", ["red", "red a", "red e"]), ("e size:>3", ["red"])):
+        rows.filter = parse(text, FIELDS)
+        rows.put(THINGS, NOTHING)
+        assert shown(rows) == keys
+    rows.filter = None
+    rows.put(THINGS, NOTHING)
+    assert shown(rows) == ["red", "red a", "red c", "red e", "blue", "green"]
 
 
 def test_a_filter_leaves_groups_with_what_matches() -> None:
     rows = things()
     rows.filter = parse("size:>2 !a", FIELDS)
     rows.put(THINGS, NOTHING)
-    (row,) = rows.rows()
-    assert (row.key, row.record, row.foldable) == ("red", THINGS[4], False)
+    (row,) = items(rows)
+    assert (row.id, row.record, row.foldable) == ("red", THINGS[4], False)
     assert len(rows.records) == 5
 
 
 def test_records_without_a_value_are_last_in_either_order() -> None:
     rows = things()
     rows.next_grouping()
-    rows.order = Order("size", lambda row: row.records[0].size)
+    rows.set_order(Order("size", lambda row: row.records[0].size))
     assert shown(rows) == ["c", "d", "a", "e", "b"]
-    rows.order = replace(rows.order, reverse=True)
+    rows.set_order(replace(rows.order, reverse=True))
     assert shown(rows) == ["e", "a", "d", "c", "b"]
 
 
 def test_an_order_sorts_groups_and_the_records_in_them() -> None:
     rows = things()
-    rows.fold(rows.rows()[0], open=True)
-    rows.order = Order("size", lambda row: sum(record.size or 0 for record in row.records) or None)
+    unfold(rows, "red")
+    rows.set_order(Order("size", lambda row: sum(record.size or 0 for record in row.records) or None))
     assert shown(rows) == ["green", "red", "red c", "red a", "red e", "blue"]
 
 
 def test_a_mark_of_a_group_omits_what_is_only_shown() -> None:
     rows = things()
-    rows.mark(rows.rows()[0])
-    assert rows.marks == {"a", "c"}
-    assert rows.rows()[0].marked
-    rows.mark(rows.rows()[0])
-    assert not rows.marks
+    rows.forest.mark(["red"])
+    assert rows.forest.marks == {"a", "c"}
+    assert marked(rows) == ["red"]
+    unfold(rows, "red")
+    assert marked(rows) == ["red", "red a", "red c"]
+    rows.forest.mark(["red"], None)
+    assert not rows.forest.marks
 
 
 def test_marks_stay_on_records_that_the_filter_hides_and_leave_with_them() -> None:
     rows = things()
-    rows.mark(rows.rows()[0])
+    rows.forest.mark(["red"])
     rows.filter = parse("b", FIELDS)
     rows.put(THINGS, NOTHING)
-    assert {thing.name for thing in rows.chosen(rows.rows()[0])} == {"a", "c"}
+    assert [thing.name for thing in rows.chosen()] == ["a", "c"]
     rows.put(THINGS[1:], NOTHING)
-    assert rows.marks == {"c"}
+    assert rows.forest.marks == {"c"}
 
 
 def test_without_marks_the_row_is_chosen() -> None:
     rows = things()
-    red, blue, _ = rows.rows()
-    assert [thing.name for thing in rows.chosen(red)] == ["a", "c"]
-    assert rows.chosen(blue) == [THINGS[1]]
-    assert rows.chosen(None) == []
+    assert [thing.name for thing in rows.chosen()] == ["a", "c"]
+    rows.forest.move_to("blue")
+    assert rows.chosen() == [THINGS[1]]
+    rows.put([], NOTHING)
+    assert rows.chosen() == []
 
 
-def test_mark_all_marks_what_matches() -> None:
+def test_of_marked_records_those_of_the_row_are_first() -> None:
+    rows = things()
+    rows.forest.mark(["red", "blue", "green"])
+    rows.forest.move_to("green")
+    assert [thing.name for thing in rows.chosen()] == ["d", "a", "b", "c"]
+
+
+def test_all_that_match_can_be_marked() -> None:
     rows = things()
     rows.filter = parse("color:red", FIELDS)
     rows.put(THINGS, NOTHING)
-    rows.mark_all()
-    assert rows.marks == {"a", "c"}
-    rows.mark_all()
-    assert not rows.marks
+    rows.forest.mark(rows.all())
+    assert rows.forest.marks == {"a", "c"}
 
 
-def test_a_heading_is_about_all_rows_below_it() -> None:
+def test_a_heading_is_about_all_rows_below_it_and_an_order_has_none() -> None:
+    listed = things(headed=lambda rows: [heading("all", "ALL", rows), *rows])
+    assert shown(listed) == ["all", "red", "blue", "green"]
+    first = items(listed)[0]
+    assert (first.foldable, len(first.records)) == (False, 5)
+    listed.forest.mark(["all"])
+    assert listed.forest.marks == {"a", "b", "c", "d"}
+    assert marked(listed) == ["all", "red", "blue", "green"]
+    listed.set_order(Order("size", lambda row: -len(row.records)))
+    assert shown(listed) == ["red", "blue", "green"]
+    listed.set_order(None)
+    assert shown(listed) == ["all", "red", "blue", "green"]
+
+
+def test_the_cursor_follows_its_record_and_goes_next_if_that_is_gone() -> None:
     rows = things()
-    rows.fold(rows.rows()[0], open=True)
-    heading = rows.heading("all", "ALL", rows.rows())
-    assert (heading.foldable, len(heading.records), heading.marked) == (False, 5, False)
-    rows.mark(heading)
-    assert rows.marks == {"a", "b", "c", "d"}
-    assert rows.heading("all", "ALL", rows.rows()).marked
+    rows.next_grouping()
+    rows.forest.move_to("c")
+    rows.put([*THINGS[3:], *THINGS[:3]], NOTHING)
+    assert (rows.forest.cursor, rows.forest.cursor_row) == ("c", 4)
+    rows.put(THINGS[3:] + THINGS[:2], NOTHING)
+    assert rows.forest.cursor == "b"
+
+
+def test_while_a_list_fills_the_cursor_stays_on_the_first_row() -> None:
+    rows = things(THINGS[1])
+    rows.put(THINGS, NOTHING, filling=True)
+    assert rows.forest.cursor == "red"
+    rows.forest.move_to("blue")
+    rows.put(THINGS[::-1], NOTHING, filling=True)
+    assert rows.forest.cursor == "blue"
+
+
+def test_another_grouping_leaves_the_cursor_on_its_line() -> None:
+    rows = things()
+    rows.forest.move_to("green")
+    rows.next_grouping()
+    assert rows.forest.cursor_row == 2
 
 
 RECORDS = st.lists(
@@ -155,9 +219,9 @@ def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str,
     rows.put(records, NOTHING)
     if flat:
         rows.next_grouping()
-    rows.order = Order("size", lambda row: row.records[0].size, reverse)
-    rows.fold_all()
-    tops = [row for row in rows.rows() if not row.above]
+    rows.set_order(Order("size", lambda row: row.records[0].size, reverse))
+    rows.forest.expand_loaded()
+    tops = [row for row in items(rows) if not row.above]
     assert sorted(record.name for row in tops for record in row.records) == sorted(
         record.name for record in records if FIELDS.matches(rows.filter, record, 0)
     )

@@ -92,7 +92,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def action_undo(self) -> None:
         """Undo the chosen entry. If it is a part of a run, undo the run."""
-        entries = self.list.chosen(self.row)
+        entries = self.list.chosen()
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
             self.run_worker(undo_run(self, run), group="undo")
@@ -104,5 +104,5 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     def copies(self) -> list[CopyChoice]:
         from console.tui.screens.copy import entry_choices
 
-        entries = self.list.chosen(self.row)
+        entries = self.list.chosen()
         return entry_choices(entries) if entries else []

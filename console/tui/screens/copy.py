@@ -10,13 +10,15 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from console.model.fields.field import NOTHING, Field
+from console.model.forest import Forest
 from console.model.session import Session
 from console.text import export
 from console.text.spans import Spans
 from console.tui import clipboard, keymap
 from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.widgets.table import Table
+from console.tui.widgets.column_look import ColumnLook
+from console.tui.widgets.list_table import ListTable
 from queries.actions.plan import statements
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
@@ -29,6 +31,11 @@ class CopyChoice(Record):
 
     title: str
     text: str
+
+    @property
+    def id(self) -> str:
+        """Id of its row."""
+        return self.title
 
 
 FIELDS: tuple[Field[CopyChoice], ...] = (
@@ -94,29 +101,26 @@ class CopyScreen(Dialog[str]):
 
     def __init__(self, choices: Iterable[CopyChoice], title: str = "Copy") -> None:
         super().__init__()
-        self._choices = list(choices)
+        self._forest = Forest[CopyChoice](leaf=lambda choice: True)
+        self._forest.set_children(None, choices, complete=True)
         self._title = title
-
-    @property
-    def table(self) -> Table[CopyChoice]:
-        return self.query_one("#choices", Table)
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="small"):
             yield Title(self._title, self.host.context)
-            yield Table[CopyChoice](FIELDS, lambda choice: choice.title, _cell, id="choices", ascii=self.host.ascii)
+            look = ColumnLook(_cell, FIELDS, marks=False)
+            yield ListTable(self._forest, look, id="choices", ascii=self.host.ascii)
             yield text(self.hints(*keymap.COPY, *keymap.DIALOG), classes="keys")
 
     def on_mount(self) -> None:
-        self.table.put(self._choices)
-        self.table.focus()
+        self.query_one(ListTable).focus()
 
-    @on(Table.Chosen)
-    def _chosen(self) -> None:
+    @on(ListTable.Open)
+    def _open(self) -> None:
         self.action_copy()
 
     def action_copy(self) -> None:
-        choice = self.table.current
+        choice = self._forest.current
         if choice is None:
             return
         if clipboard.supported(choice.text):
@@ -126,7 +130,7 @@ class CopyScreen(Dialog[str]):
             self.action_save()
 
     def action_save(self) -> None:
-        choice = self.table.current
+        choice = self._forest.current
         if choice is None:
             return
         try:

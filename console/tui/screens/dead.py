@@ -8,7 +8,7 @@ from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, 
 from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
 from console.model.fields.field import Field
 from console.model.filter import Fields
-from console.model.row_list import Row, RowList
+from console.model.row_list import Row, RowList, heading
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -49,7 +49,7 @@ class DeadScreen(ListScreen[Item]):
         self._filled = False
 
     def make_list(self) -> RowList[Item]:
-        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS)
+        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, headed=self._headed)
 
     # description of the page
 
@@ -78,16 +78,16 @@ class DeadScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         return self._board.items()
 
-    def rows(self) -> list[Row[Item]]:
-        """Return the rows; in their natural order each engine has one above its groups."""
-        rows, chosen = super().rows(), self.list
-        if not chosen.is_natural or chosen.order is not None:
+    def _headed(self, rows: list[Row[Item]]) -> list[Row[Item]]:
+        """Add a row for each engine above its groups."""
+        chosen = self.list
+        if not chosen.is_natural:
             return rows
         found: list[Row[Item]] = []
         for label in self._board.labels():
             below = [row for row in rows if _engine(row) == label]
             if below or not chosen.filter:
-                found += [chosen.heading(label, Section(engine=label), below), *below]
+                found += [heading(label, Section(engine=label), below), *below]
         return found
 
     def cursor(self) -> Node | None:
@@ -105,7 +105,7 @@ class DeadScreen(ListScreen[Item]):
     # reading
 
     async def load(self) -> None:
-        near = [row.records[0].key for row in self.table.around() if row.records and row.group is None]
+        near = [row.records[0].key for row in self.table.around if row.records and row.group is None]
         at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.read(at)
@@ -188,8 +188,8 @@ class DeadScreen(ListScreen[Item]):
 
     def action_redrive(self) -> None:
         """Revive the marked dead letters, or those of the row, in cohorts."""
-        chosen = [item.dead_letter for item in self.list.chosen(self.row)]
-        groups = {item.group.key for item in self.list.chosen(self.row)}
+        chosen = [item.dead_letter for item in self.list.chosen()]
+        groups = {item.group.key for item in self.list.chosen()}
         if not chosen:
             self.host.refuse("A redrive revives dead letters. Move the cursor to a group first.")
             return

@@ -131,13 +131,6 @@ class FindScreen(ListScreen[Hit]):
 
     # keys
 
-    def action_back(self) -> None:
-        """Clear the filter, or else the marks, or else leave the page."""
-        if self.filtering or self.list.marks:
-            super().action_back()
-        else:
-            self.action_leave()
-
     def offers(self, key: Key) -> bool:
         return super().offers(key) and (key.id != "found.large" or self.finder.partial)
 
@@ -151,5 +144,8 @@ class FindScreen(ListScreen[Hit]):
             self.finder.large, self._begun = True, False
             self.show_body()
 
-    def action_leave(self) -> None:
+    def leave(self) -> None:
         self.dismiss()
+
+    def action_leave(self) -> None:
+        self.leave()

@@ -34,7 +34,7 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.table import Table
+from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.text_bar import TextBar
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
@@ -139,7 +139,7 @@ class StuckScreen(ListScreen[Item]):
 
     def _wanted(self) -> list[str]:
         """Return the nodes of an action and those of the rows near the cursor."""
-        records = self.list.chosen(self.row)[:INCIDENT_NODES] + [row.records[0] for row in self.table.around()]
+        records = self.list.chosen()[:INCIDENT_NODES] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
@@ -151,7 +151,7 @@ class StuckScreen(ListScreen[Item]):
         await self._read(dict.fromkeys([*self._wanted(), *more]))
 
     async def read_targets(self) -> None:
-        ids = dict.fromkeys(id_ for record in self.list.chosen(self.row) if (id_ := record.node_id))
+        ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._known]
         for start in range(0, len(unread), INCIDENT_NODES):
             await self._read(unread[start : start + INCIDENT_NODES])
@@ -203,7 +203,7 @@ class StuckScreen(ListScreen[Item]):
         This happens once per row and filter, because the read may fail.
         """
         row = self.row
-        request = f"{row.key if row else ''} {self.filter}"
+        request = f"{row.id if row else ''} {self.filter}"
         if request == self._requested:
             return
         wanted = self._unread() if self.filter else self._wanted()[:INCIDENT_NODES]
@@ -211,7 +211,8 @@ class StuckScreen(ListScreen[Item]):
             self._requested = request
             self.session.run_now()
 
-    @on(Table.Highlighted)
+    @on(ListTable.Cursor)
+    @on(ListTable.Renewed)
     def _looked_at(self) -> None:
         self._read_unknown()
 

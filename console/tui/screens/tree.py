@@ -10,8 +10,8 @@ from textual import on
 
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS
-from console.model.forest import EdgeRow
-from console.model.node_list import FAR, ListKind, NodeList, RefreshResult
+from console.model.forest import Change, EdgeRow, Forest
+from console.model.node_list import FAR, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
@@ -19,10 +19,11 @@ from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.list_screen import FilterScreen
+from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import recorded
+from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.tree_table import TreeTable
+from console.tui.widgets.tree_look import TreeLook
 from queries.contract import engine_options
 from queries.db.errors import DatabaseError
 from queries.records.node import Node
@@ -37,7 +38,7 @@ FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need
 NOT_READ = "not read; Enter tries again"
 
 
-class TreeScreen(FilterScreen):
+class TreeScreen(ListPage):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
 
     MODE = "tree"
@@ -48,7 +49,9 @@ class TreeScreen(FilterScreen):
         super().__init__()
         self._label: str | None = None
         self._kind = ListKind.TREE
-        self._lists: dict[tuple[str, ListKind], NodeList] = {}
+        self._lists: dict[tuple[str | None, ListKind], NodeList] = {}
+        self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
+        self._look = TreeLook()
         self._filter: Filter | None = None
         self._order: Order[Node] | None = None
         self._filter_pages = 0  # pages that the filter has loaded on its own
@@ -59,17 +62,13 @@ class TreeScreen(FilterScreen):
         self._codes: dict[str, tuple[str, ...]] | None = None
 
     @property
-    def table(self) -> TreeTable:
-        return self.query_one(TreeTable)
-
-    @property
-    def view(self) -> TreeTable:
-        return self.table
-
-    @property
-    def node_list(self) -> NodeList | None:
+    def node_list(self) -> NodeList:
         """The list in the foreground."""
-        return None if self._label is None else self._lists.get((self._label, self._kind))
+        return self._lists.get((self._label, self._kind), self._nothing)
+
+    @property
+    def forest(self) -> Forest[Node]:
+        return self.node_list.forest
 
     @property
     def reading(self) -> bool:
@@ -78,7 +77,7 @@ class TreeScreen(FilterScreen):
 
     def body(self) -> Iterable[object]:
         yield Placeholder(id="notice")
-        table = TreeTable(ascii=self.host.ascii, id="tree")
+        table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
         table.display = False
         yield table
 
@@ -92,55 +91,48 @@ class TreeScreen(FilterScreen):
             return []
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
-        live = formatting.scope_note(node_list.scope) if node_list and node_list.scope else "most urgent first"
+        live = formatting.scope_note(node_list.scope) if node_list.scope else "most urgent first"
         kind = all_jobs if self._kind is ListKind.TREE else f"unfinished, {live}"
-        part = ": loaded rows" if node_list is None or node_list.partial else ""
-        order = node_list.forest.order if node_list else None
-        ordered = [f"sorted by {order.title}{part}"] if order else []
-        filtered = [f"filter: {self._filter}"] if self._filter else []
-        return [self._label, kind, *ordered, *filtered]
+        return [self._label, kind, *self.arrangement()]
 
     def offers(self, key: Key) -> bool:
         useless = {"rows.group": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
         return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
-        node_list = self.node_list
-        if node_list is None or not node_list.read:
+        if not self.node_list.read:
             return ""
-        forest = node_list.forest
-        marked = f"{len(forest.marks)} marked  " if forest.marks else ""
-        more = "+" if node_list.has_more(None) or node_list.scope else ""
-        if self._filter:
-            return f"{marked}{forest.matched} of {forest.loaded}{more}"
-        return f"{marked}{forest.loaded}{more}"
+        loaded = [] if self._filter else [f"{self.forest.loaded}{'+' if self.more() else ''}"]
+        return "  ".join([*self.count(), *loaded])
+
+    def more(self) -> bool:
+        return self.node_list.has_more(None) or bool(self.node_list.scope)
+
+    @property
+    def partial(self) -> bool:
+        return self.node_list.partial
+
+    def numbers(self) -> tuple[int, int]:
+        return self.forest.matched, self.forest.loaded
 
     def cursor(self) -> Node | None:
-        node_list = self.node_list
-        at = self.table.cursor
-        return node_list.forest.node(at) if node_list is not None and at is not None else None
+        return self.forest.current
 
     def targets(self) -> list[Node]:
-        node_list = self.node_list
-        if node_list is None:
-            return []
-        forest, cursor = node_list.forest, self.cursor()
-        if not forest.marks:
-            return [] if cursor is None else [cursor]
-        return sorted(forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
+        return self.node_list.chosen()
 
     # refresh
 
     async def read(self) -> None:
-        node_list = self._current()
-        if node_list is None:
+        node_list = self._choose()
+        if node_list is self._nothing:
             return
-        result = await node_list.refresh(self.table.visible_ids)
+        change = await node_list.refresh(self.table.visible_ids)
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
-            self._paint(node_list, result)
+            self._paint(node_list, change)
 
-    def _current(self) -> NodeList | None:
+    def _choose(self) -> NodeList:
         """Return the list to show.
 
         As long as no engine is chosen, choose the context's engine, or that of the worst incident.
@@ -148,34 +140,29 @@ class TreeScreen(FilterScreen):
         engines = self.session.engines
         if self._label not in engines:
             self._label = in_front(engines, self.host.context, self.session.incidents)
-        if self._label is None:
-            return None
-        key = (self._label, self._kind)
-        if key not in self._lists:
-            self._put(key)
-        return self._lists[key]
+        if self._label is not None and (self._label, self._kind) not in self._lists:
+            self._put((self._label, self._kind))
+        return self.node_list
 
     def _put(self, key: tuple[str, ListKind]) -> None:
         label = key[0]
         self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1])
 
-    def _paint(self, node_list: NodeList, result: RefreshResult) -> None:
+    def _paint(self, node_list: NodeList, change: Change[Node]) -> None:
         """Paint what a refresh of the list has changed."""
         self._show(node_list)
         if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
             self._apply_filter()
         self._sync_codes()
-        self.table.sync(result.cells, now=node_list.at)
-        if result.vanished is not None:
-            self.say(f"{result.vanished.kind} {result.vanished.title} no longer exists.", "warn")
-        self._notice(node_list)
+        self.table.sync(change.cells, now=node_list.at)
+        if change.vanished is not None:
+            self.say(f"{change.vanished.kind} {change.vanished.title} no longer exists.", "warn")
+        self.show_rows()
 
     def show_body(self) -> None:
-        node_list = self._current()
-        if node_list is not None:
-            self._show(node_list)
+        self._show(self._choose())
         self._sync_codes()
-        self._notice(node_list)
+        self.show_rows()
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
@@ -188,67 +175,52 @@ class TreeScreen(FilterScreen):
 
     def _show(self, node_list: NodeList) -> None:
         if self.table.forest is not node_list.forest:
-            self.table.show(node_list.forest, self._columns())
+            self._look.columns = self._columns()
+            self.table.show(node_list.forest)
             self._apply_filter()
             self._apply_order()
             self._codes = None
 
     def times_changed(self) -> None:
-        if self.node_list is not None:
-            self.table.show(self.node_list.forest, self._columns())
+        self._look.columns = self._columns()
+        self.table.show(self.forest)
 
     def _columns(self) -> Sequence[Field[Node]]:
         engine = self.engine
         return recorded(COLUMNS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else COLUMNS
 
-    def _notice(self, node_list: NodeList | None) -> None:
-        notice = self.query_one(Placeholder)
-        session = self.session
-        shown = node_list is not None and node_list.read and len(node_list.forest) > 0
-        if shown != self.table.display:
-            self.table.display = shown
-            if shown and not self.typing:
-                self.table.focus()
-        if shown:
-            notice.hide()
-        else:
-            notice.show(*empty_state.why(session, node_list, filtered=bool(self._filter)))
+    def notice(self) -> tuple[str, str]:
+        node_list = None if self._label is None else self.node_list
+        return empty_state.why(self.session, node_list, filtered=bool(self._filter))
 
     def renew_header(self) -> None:
         super().renew_header()
         if self.alive and self.session.workspace is None:
-            self._notice(None)
+            self.show_rows()
 
-    # requests of the tree table
+    # requests of the table
 
-    @on(TreeTable.Cursor)
+    @on(ListTable.Cursor)
     def _cursor(self) -> None:
         self._seeking = self._to_end = False
         self.say("")
         self.renew_place()
 
-    @on(TreeTable.Marked)
-    def _marked(self) -> None:
-        self.renew_place()
-
-    @on(TreeTable.Open)
-    def _open(self, message: TreeTable.Open) -> None:
+    def open_row(self, id_: str) -> None:
         from console.tui.screens.detail import DetailScreen
 
-        node = message.table.forest.node(message.id)
+        node = self.forest.record(id_)
         if node is not None:
             self.app.push_screen(DetailScreen(node, self.MODE))
 
-    @on(TreeTable.Expand)
-    def _expand(self, message: TreeTable.Expand) -> None:
-        node_list = self.node_list
-        if node_list is not None:
-            self._fetch(node_list, message.id, node_list.below(message.id))
+    @on(ListTable.Expand)
+    def _expand(self, message: ListTable.Expand) -> None:
+        self._fetch(self.node_list, message.id, self.node_list.below(message.id))
 
-    @on(TreeTable.More)
-    def _more(self, message: TreeTable.More) -> None:
+    @on(ListTable.More)
+    def _more(self, message: ListTable.More) -> None:
         node_list, parent_id = self.node_list, message.parent_id
-        if node_list is None or not node_list.read:
+        if not node_list.read:
             return
         if message.scan_required:
             self._confirm_scan(node_list, parent_id)
@@ -279,10 +251,10 @@ class TreeScreen(FilterScreen):
             self.table.sync()
             self._fetch(node_list, parent_id, node_list.below(parent_id, allow_scan=True))
 
-    @on(TreeTable.Edge)
-    def _edge(self, message: TreeTable.Edge) -> None:
+    @on(ListTable.Edge)
+    def _edge(self, message: ListTable.Edge) -> None:
         node_list, parent_id = self.node_list, message.parent_id
-        if node_list is None or not node_list.read:
+        if not node_list.read:
             return
         if message.side < 0:
             self._fetch(node_list, None, self._first(node_list))
@@ -384,45 +356,11 @@ class TreeScreen(FilterScreen):
         self.renew()
         self.session.run_now()
 
-    # keys of the list
+    def markable(self) -> list[str]:
+        return self.forest.matching()
 
-    def action_open(self) -> None:
-        self.table.action_open()
-
-    def action_unfold(self) -> None:
-        self.table.action_unfold()
-
-    def action_fold(self) -> None:
-        self.table.action_fold()
-
-    def action_fold_all(self) -> None:
-        self.table.action_fold_all()
-
-    def action_mark(self) -> None:
-        self.table.action_mark()
-
-    def action_mark_range(self, step: int) -> None:
-        """Mark the row and go on in a direction."""
-        self.table.action_mark_range(step)
-
-    def action_mark_all(self) -> None:
-        node_list = self.node_list
-        if node_list is None:
-            return
-        if node_list.forest.marks:
-            self.table.mark(list(node_list.forest.marks), on=False)
-            return
-        self.table.mark(node_list.forest.matching())
-        more = " of the loaded rows; more may match" if node_list.has_more(None) else ""
-        self.say(f"{len(node_list.forest.marks)} marked{more}.")
-
-    def action_back(self) -> None:
-        node_list = self.node_list
-        if self.filtering:
-            self.clear_filter()
-        elif node_list is not None and node_list.forest.marks:
-            self.table.mark(list(node_list.forest.marks), on=False)
-        elif self._kind is not ListKind.TREE:
+    def leave(self) -> None:
+        if self._kind is not ListKind.TREE:
             self._kind = ListKind.TREE
             self._switched()
         elif self._revealed:
@@ -431,31 +369,21 @@ class TreeScreen(FilterScreen):
 
     # order
 
-    @property
-    def order(self) -> Order[Any] | None:
-        return self._order
-
     def orders(self) -> Sequence[Order[Any]]:
-        table = self.table
-        return [Order(column.title, partial(_value, table, column)) for column in table.columns]
+        return [Order(column.title, partial(self._value, column)) for column in self._look.shown]
 
-    def set_order(self, order: Order[Any] | None) -> None:
+    def _value(self, column: Field[Node], node: Node) -> Any:
+        """Return what a node is sorted by. Findings may be newer than the order."""
+        return column.sorted_by(node, self._look.context)
+
+    def sort(self, order: Order[Node] | None) -> None:
         self._order = order
         self._apply_order()
-        self.table.show_cursor()
-        node_list = self.node_list
-        if order is not None and node_list is not None and node_list.partial:
-            self.say("Only the loaded rows are sorted. Enter on the last row loads more.", "faint")
-        else:
-            self.say("")
-        self.renew_place()
 
     def _apply_order(self) -> None:
         """Sort the list, if the engine has the column."""
-        if self.node_list is not None:
-            titles = [column.title for column in self._columns()]
-            order = self._order
-            self.table.sort(order if order is not None and order.title in titles else None)
+        titles = [column.title for column in self._columns()]
+        self.table.sort(self._order if self._order is not None and self._order.title in titles else None)
 
     # filter; its modules are imported at first use, so that the app starts sooner
 
@@ -469,28 +397,20 @@ class TreeScreen(FilterScreen):
         return NODES
 
     def values(self, field: str) -> Iterable[str]:
-        node_list = self.node_list
-        nodes = node_list.forest.nodes() if node_list else ()
-        return self.fields().values(field, nodes, Context(codes=self.session.codes()))
+        return self.fields().values(field, self.forest.records(), Context(codes=self.session.codes()))
 
     def set_filter(self, filter: Filter | None) -> None:
         self._filter = filter
         if filter and self._kind is ListKind.TREE:
             self.say(empty_state.ONLY_LOADED, "faint")
         self._filter_pages = 0
-        self._filter_changed()
-
-    def _filter_changed(self) -> None:
         self._apply_filter()
         self.table.sync()
-        self._notice(self.node_list)
+        self.show_rows()
         self.renew_place()
 
     def _apply_filter(self) -> None:
-        node_list = self.node_list
-        if node_list is None:
-            return
-        chosen = self._filter
+        chosen, node_list = self._filter, self.node_list
         if chosen is None:
             node_list.forest.set_filter(None)
             return
@@ -499,17 +419,12 @@ class TreeScreen(FilterScreen):
 
     # requests of the app
 
-    def acted(self) -> None:
-        node_list = self.node_list
-        if node_list is not None and node_list.forest.marks:
-            self.table.mark(list(node_list.forest.marks), on=False)
-
     def reveal(self, node: Node) -> None:
         """Move the cursor to a node in its engine's tree. Reads all its ancestors."""
         self._label, self._kind, self._revealed = node.engine, ListKind.TREE, True
         self._switched()
-        node_list = self._current()
-        if node_list is not None:
+        node_list = self._choose()
+        if node_list is not self._nothing:
             self.run_worker(self._reveal(node_list, node), group="read", exit_on_error=True)
 
     def _continue(self, levels: int) -> bool:
@@ -531,13 +446,8 @@ class TreeScreen(FilterScreen):
         if not self._seeking:
             return
         if node_list is self.node_list:
-            self._paint(node_list, RefreshResult())
+            self._paint(node_list, Change())
         self.renew()
         if not (found and self.table.go_to(node.id)):
             name = safe_text(f"{node.kind} {node.title}")
             self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")
-
-
-def _value(table: TreeTable, column: Field[Node], node: Node) -> Any:
-    """Return what a column is sorted by. Findings may be newer than the order."""
-    return column.sorted_by(node, table.context)

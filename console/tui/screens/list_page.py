@@ -1,0 +1,266 @@
+"""Page with a list: one grammar for the tree and for the lists of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from textual import on
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from console.model.forest import Forest
+from console.model.order import Order
+from console.tui.screens.base import PageScreen
+from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.placeholder import Placeholder
+
+if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
+    from console.model.filter import Fields, Filter
+
+
+class ListPage(PageScreen):
+    """Page with a list that can be filtered, sorted, folded, marked, copied.
+
+    The filter is typed in a line below the list.
+    """
+
+    # what a page provides
+
+    @property
+    def forest(self) -> Forest[Any]:
+        """The model of the list in front."""
+        raise NotImplementedError
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filter of the list, None without."""
+        raise NotImplementedError
+
+    def fields(self) -> Fields[Any]:
+        """Return the fields that the list can be filtered by."""
+        raise NotImplementedError
+
+    def values(self, field: str) -> Iterable[str]:
+        """Return the values of a field that occur in the loaded rows."""
+        return ()
+
+    def set_filter(self, filter: Filter | None) -> None:
+        """Filter the list, and paint it."""
+        raise NotImplementedError
+
+    def orders(self) -> Sequence[Order[Any]]:
+        """Return an order for each column that the list can be sorted by."""
+        raise NotImplementedError
+
+    def sort(self, order: Order[Any] | None) -> None:
+        """Sort the list, and paint it."""
+        raise NotImplementedError
+
+    def markable(self) -> list[str]:
+        """Return the ids of all rows that match the filter."""
+        raise NotImplementedError
+
+    def numbers(self) -> tuple[int, int]:
+        """Return how many records match the filter, and how many are loaded."""
+        raise NotImplementedError
+
+    def open_row(self, id_: str) -> None:
+        """Open the record of a row."""
+        raise NotImplementedError
+
+    def notice(self) -> tuple[str, str]:
+        """Return what is shown instead of rows: a sentence, and what to do."""
+        raise NotImplementedError
+
+    def more(self) -> bool:
+        """Return True if the list may have records that are not loaded."""
+        return False
+
+    @property
+    def partial(self) -> bool:
+        """True if the loaded rows are a part of the list, so that an order says little."""
+        return False
+
+    def leave(self) -> None:
+        """Leave the list, which has neither a filter nor marks."""
+
+    # the table
+
+    @property
+    def table(self) -> ListTable[Any]:
+        return self.query_one(ListTable)
+
+    def show_rows(self) -> None:
+        """Show the table, or why it has no rows."""
+        self.table.show_rows()
+        notice = self.query_one(Placeholder)
+        if len(self.forest):
+            notice.hide()
+        else:
+            notice.show(*self.notice())
+
+    @on(ListTable.Open)
+    def _open(self, message: ListTable.Open) -> None:
+        self.open_row(message.id)
+
+    @on(ListTable.Marked)
+    def _marked(self) -> None:
+        self.renew_place()
+
+    def acted(self) -> None:
+        if self.forest.marks:
+            self.table.unmark()
+
+    # description of the page
+
+    def arrangement(self) -> list[str]:
+        """Return how the list is sorted and filtered, for the path of the page."""
+        part = ": loaded rows" if self.partial else ""
+        ordered = [f"sorted by {self.order.title}{part}"] if self.order else []
+        return ordered + ([f"filter: {self.filter}"] if self.filter else [])
+
+    def count(self) -> list[str]:
+        """Return the number of marked records, and that of matching ones."""
+        marks, (matching, loaded) = self.forest.marks, self.numbers()
+        more = "+" if self.more() else ""
+        return [f"{len(marks)} marked"] * bool(marks) + [f"{matching} of {loaded}{more}"] * bool(self.filter)
+
+    # keys
+
+    def action_open(self) -> None:
+        self.table.action_open()
+
+    def action_unfold(self) -> None:
+        self.table.action_unfold()
+
+    def action_fold(self) -> None:
+        self.table.action_fold()
+
+    def action_fold_all(self) -> None:
+        self.table.action_fold_all()
+
+    def action_mark(self) -> None:
+        self.table.action_mark()
+
+    def action_mark_range(self, step: int) -> None:
+        """Mark the row and go on in a direction."""
+        self.table.action_mark_range(step)
+
+    def action_mark_all(self) -> None:
+        """Mark all rows that match; clear the marks if there are any."""
+        if self.forest.marks:
+            self.table.unmark()
+            self.say("")
+            return
+        self.table.mark(self.markable())
+        more = " of the loaded rows; more may match" if self.more() else ""
+        self.say(f"{len(self.forest.marks)} marked{more}.")
+
+    def action_back(self) -> None:
+        """Clear the filter, or else the marks, or else leave the list."""
+        if self.filtering:
+            self.clear_filter()
+        elif self.forest.marks:
+            self.table.unmark()
+        else:
+            self.leave()
+
+    # order
+
+    @property
+    def order(self) -> Order[Any] | None:
+        """The order that the operator has chosen, None without."""
+        return self.forest.order
+
+    def set_order(self, order: Order[Any] | None) -> None:
+        """Sort the list, and say if not all of it is loaded."""
+        self.sort(order)
+        self.table.show_cursor()
+        partial = order is not None and self.partial
+        self.say("Only the loaded rows are sorted. Enter on the last row loads more." if partial else "", "faint")
+        self.renew_place()
+
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one in the natural order."""
+        orders = list(self.orders())
+        titles = [order.title for order in orders]
+        at = titles.index(self.order.title) + 1 if self.order and self.order.title in titles else 0
+        self.set_order(orders[at] if at < len(orders) else None)
+
+    def action_reverse(self) -> None:
+        if self.order is None:
+            self.say("The list is in its own order. s sorts it by a column.", "faint")
+        else:
+            self.set_order(replace(self.order, reverse=not self.order.reverse))
+
+    @on(ListTable.Heading)
+    def _heading(self, message: ListTable.Heading) -> None:
+        if self.order is not None and self.order.title == message.title:
+            self.action_reverse()
+        else:
+            self.set_order(next((order for order in self.orders() if order.title == message.title), None))
+
+    # the line
+
+    @property
+    def filtering(self) -> bool:
+        """True if there is a filter, or the line in which it is typed is open."""
+        return bool(self.filter) or self.typing
+
+    @property
+    def typing(self) -> bool:
+        """True while the line in which a filter is typed is open."""
+        return any(line.display for line in self.query("#filter"))
+
+    async def action_filter(self) -> None:
+        if not self.query("#filter"):
+            from console.tui.widgets.filter_line import FilterLine
+
+            await self.mount(FilterLine(Completion(self), id="filter"), before=self.query_one("#status"))
+        line = self.query_one("#filter")
+        line.display = True
+        line.focus()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, message: Input.Changed) -> None:
+        from console.model import filter as filters
+
+        try:
+            typed = filters.parse(message.value, self.fields(), self.host.saved_filters)
+        except filters.FilterError as error:
+            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            return
+        self.say("")
+        self.set_filter(typed if typed.terms else None)
+
+    def on_filter_line_kept(self) -> None:
+        self.query_one("#filter").display = bool(self.filter)
+        self.table.focus()
+
+    def on_filter_line_left(self) -> None:
+        self.clear_filter()
+
+    def clear_filter(self) -> None:
+        """Show all rows again."""
+        for line in self.query("#filter").results(Input):
+            line.value = ""
+            line.display = False
+        self.say("")
+        self.set_filter(None)
+        self.table.focus()
+
+
+class Completion(Suggester):
+    """Completes the fields and values of a filter that is being typed."""
+
+    def __init__(self, page: ListPage) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._page = page
+
+    async def get_suggestion(self, value: str) -> str | None:
+        from console.model.filter import completion
+
+        page = self._page
+        return completion(value, page.fields(), page.values, page.host.saved_filters) or None

@@ -1,0 +1,187 @@
+"""Look of a tree: gutter, guides and cells.
+
+Text is never read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from console.model.fields.field import Context, Field
+from console.model.fields.node import COLUMNS
+from console.model.forest import EdgeRow, Row
+from console.model.order import Order
+from console.text import formatting
+from console.text.ascii import TABLE
+from console.tui.widgets.columns import GAP, heading, layout
+from console.tui.widgets.look import Look, StyleOf
+from queries.records.node import Node
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
+
+GUTTER = 2
+INDENT_CELLS = 2  # cells per level
+FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
+
+
+class Glyphs(Record, kw_only=False):
+    """Characters of guides and signs. All except the last are two cells wide."""
+
+    guide: str
+    branch: str
+    last: str
+    folded: str
+    unfolded: str
+    ellipsis: str
+
+
+GLYPHS = Glyphs("│ ", "├ ", "└ ", "▸ ", "▾ ", "…")
+ASCII_GLYPHS = Glyphs("| ", "|-", "`-", "+ ", "- ", "~")
+BLANK = "  "
+CHANGED = "changed"
+
+EDGES = {
+    EdgeRow.BEFORE: "more above",
+    EdgeRow.MORE: "more",
+    EdgeRow.LOADING: "loading",
+    EdgeRow.COSTLY: "costly: not read",
+}
+
+
+Run = tuple[str, tuple[str, ...]]
+"""Text and the names of its styles."""
+
+
+class TreeLook(Look[Node]):
+    """Columns of nodes; guides and a fold sign are in the first."""
+
+    def __init__(self, columns: Sequence[Field[Node]] = COLUMNS) -> None:
+        self.columns = columns
+        self.fit(80, 80)
+
+    @property
+    def shown(self) -> list[Field[Node]]:
+        """The columns that the screen has room for."""
+        return [column for column, _ in self._layout]
+
+    def fit(self, width: int, room: int) -> None:
+        self._layout = layout(self.columns, room - GUTTER)
+        self._width = GUTTER + sum(cells for _, cells in self._layout) + GAP * (len(self._layout) - 1)
+
+    def header(self, order: Order[Node] | None, style_of: StyleOf) -> Strip:
+        segments = [Segment(" " * GUTTER, style_of(("header",)).rich_style)]
+        for number, (column, cells) in enumerate(self._layout):
+            arrow = self.arrow(column.title, order)
+            text = heading(column)[: cells - len(arrow)] + arrow
+            text = " " * (GAP if number else 0) + formatting.fit(text, cells, column.align, self.context.ascii)
+            segments.append(Segment(text, style_of(("header", "marker") if arrow else ("header",)).rich_style))
+        return Strip(segments, self._width)
+
+    def line(self, row: Row[Node], state: str, changed: frozenset[str], style_of: StyleOf) -> Strip:
+        glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
+        base = tuple(name for name in (state, "marked" if row.marked else "") if name)
+        room = self._layout[0][1]
+        guides = indent(row, room_for_indent(room), self.context.ascii)
+        fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
+        runs = [(self.gutter(state, marked=row.marked), (*base, "marker"))]
+        runs += [((guides + fold_sign)[:room], (*base, "guides"))]
+        runs += self._cells(row, room - len(guides) - FOLD_SIGN, base, changed)
+        if self.context.ascii:
+            runs = [(text.translate(TABLE), names) for text, names in runs]
+        return Strip(_segments(runs, style_of), self._width)
+
+    def title_at(self, x: int) -> str | None:
+        end = GUTTER
+        for column, cells in self._layout:
+            end += cells + GAP
+            if x < end:
+                return column.title
+        return None
+
+    def fold_sign_at(self, row: Row[Node]) -> range:
+        start = GUTTER + len(indent(row, room_for_indent(self._layout[0][1])))
+        return range(start, start + FOLD_SIGN)
+
+    def _cells(self, row: Row[Node], room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
+        layout, context = self._layout, self.context
+        node = row.record
+        if node is None:
+            width = room + sum(cells + GAP for _, cells in layout[1:])
+            return [(formatting.fit(_edge(row, context), width, ascii=context.ascii), (*base, "edge"))]
+        runs: list[Run] = []
+        for number, (column, cells) in enumerate(layout):
+            text, style = column.render(node, context)
+            if column.foreign:
+                text = safe_text(text[: 4 * cells], context.ascii)
+            elif context.ascii:
+                text = formatting.plain(text)
+            names = (*base, "dimmed") if row.dimmed else (*base, style) if style else base
+            width = cells if number else room
+            if not number and column.foreign and len(text) <= 4 * cells:
+                text = formatting.shorten(text, width, context.ascii)
+            text = formatting.fit(text, width, column.align, context.ascii)
+            if changed and not changed.isdisjoint(column.parts):
+                runs += [(" " * GAP, base)] if number else []
+                names = (*names, CHANGED)
+            elif number:
+                text = " " * GAP + text  # merges with the text: a blank without a background has no colour
+            runs.append((text, names))
+        return runs
+
+
+def indent(row: Row[Node], room: int, ascii: bool = False) -> str:
+    """Return the guides of a row in at most ``room`` cells.
+
+    A row too deep for that shows its depth as a number.
+    """
+    glyphs = ASCII_GLYPHS if ascii else GLYPHS
+    if row.depth == 0:
+        return ""
+    elbow = glyphs.last if row.last else glyphs.branch
+    levels = max(room // INDENT_CELLS - 1, 2)
+    if row.depth > levels or len(row.guides) < row.depth - 1:
+        return f"{glyphs.ellipsis}{row.depth}".ljust(levels * INDENT_CELLS - len(elbow)) + elbow
+    return "".join(glyphs.guide if goes_on else BLANK for goes_on in row.guides) + elbow
+
+
+def room_for_indent(width: int) -> int:
+    """Return the maximum number of cells for guides in a title column of this width."""
+    return min(width // 2, 40)
+
+
+def _segments(runs: list[Run], style_of: StyleOf) -> list[Segment]:
+    """Return the segments of a line, merging neighbours that look the same.
+
+    Textual handles each segment several times, so fewer are faster. A blank looks the same in any style without a
+    background of its own.
+    """
+    segments: list[Segment] = []
+    text, before = runs[0]
+    blank = text.isspace()
+    for more, names in runs[1:]:
+        if names == before:
+            text += more
+            blank = blank and more.isspace()
+        elif CHANGED in before or CHANGED in names:
+            segments.append(Segment(text, style_of(before).rich_style))
+            text, before, blank = more, names, more.isspace()
+        elif more.isspace():
+            text += more
+        elif blank:
+            text, before, blank = text + more, names, False
+        else:
+            segments.append(Segment(text, style_of(before).rich_style))
+            text, before = more, names
+    segments.append(Segment(text, style_of(before).rich_style))
+    return segments
+
+
+def _edge(row: Row[Node], context: Context) -> str:
+    if row.edge is None:
+        return ""
+    dots = "" if row.edge is EdgeRow.COSTLY else "..." if context.ascii else "…"
+    note = f" ({safe_text(row.note, context.ascii)})" if row.note else ""
+    return EDGES[row.edge] + dots + note
