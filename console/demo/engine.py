@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import asyncpg
 
 from queries.contract.folder import FIXTURE, QUEUE, SCHEMA
+from queries.files.sections import Section, sections
 from queries.records.record import Record
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 TICK_SECONDS: Final = 0.5
 CONNECTION_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
-SECTION: Final = re.compile(r"^-- :(\w+)(?: every (\d+) ticks)?,?(?: at most (\d+) times)?$", re.MULTILINE)
+OPTIONS: Final = r"(?: every \d+ ticks)?,?(?: at most \d+ times)?"  # of a section of ``worker.sql``
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Engine(Protocol):
         """Return the executor. What is stuck in the rows stays stuck while it works."""
 
 
-class Section(Record):
+class Turn(Record):
     """A statement of a worker, run in every ``every``-th tick.
 
     It is run at most ``most`` times, if that is a number.
@@ -72,24 +73,33 @@ class Section(Record):
     most: int | None = None
 
 
-def sections(text: str) -> list[Section]:
+def turns(text: str) -> list[Turn]:
     """Return the statements of a ``worker.sql``.
 
     Each follows a line such as ``-- :enqueue every 16 ticks, at most 300 times``.
     """
-    _, *parts = SECTION.split(text)
+
+    def number(section: Section, word: str) -> int | None:
+        match = re.search(rf"{word} (\d+)", section.options)
+        return int(match[1]) if match else None
+
     return [
-        Section(name=name, text=sql, every=int(every or 1), most=int(most) if most else None)
-        for name, every, most, sql in zip(*(parts[n::4] for n in range(4)), strict=True)
+        Turn(
+            name=each.name,
+            text=text[each.start : each.end],
+            every=number(each, "every") or 1,
+            most=number(each, "most"),
+        )
+        for each in sections(text, OPTIONS)
     ]
 
 
 class Statements:
-    """SQL statements by name, from a file with a line ``-- name: ...`` above each."""
+    """SQL statements by name, from a file with a line ``-- :name`` above each."""
 
     def __init__(self, source: Traversable) -> None:
-        _, *parts = source.read_text("utf-8").split("\n-- name: ")
-        self._texts = {name.strip(): text.strip() for name, _, text in (part.partition("\n") for part in parts)}
+        text = source.read_text("utf-8")
+        self._texts = {section.name: text[section.start : section.end].strip() for section in sections(text)}
 
     def __getitem__(self, name: str) -> str:
         return self._texts[name]
@@ -125,7 +135,7 @@ class FolderEngine:
             await connection.execute(self.file(self._fixture))
 
     def worker(self, connection: Connection, seed: int) -> FolderWorker:
-        return FolderWorker(connection, sections(self.file("worker.sql")) if self.name == self.engine else [])
+        return FolderWorker(connection, turns(self.file("worker.sql")) if self.name == self.engine else [])
 
 
 def folder_engines() -> list[FolderEngine]:
@@ -146,7 +156,7 @@ class FolderWorker:
     ``errors`` has the last error of each section. Another session may have had the row, as in the engine itself.
     """
 
-    def __init__(self, connection: Connection, given: list[Section]) -> None:
+    def __init__(self, connection: Connection, given: list[Turn]) -> None:
         self._connection, self._sections = connection, given
         self._ticks = 0
         self._runs = dict.fromkeys((section.name for section in given), 0)

@@ -18,6 +18,7 @@ from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED, statuses_of
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
+from queries.files.sections import sections
 from queries.files.statement import NAME, PARAMETERS, EngineFileError, SqlText
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path as Setting
@@ -412,7 +413,7 @@ class _Writer:
         """Derive the sections of an action's file that it does not have."""
         file = f"actions/{action.script}.sql"
         at: Setting = ("actions", n)
-        there = set(re.findall(r"^-- :(\w+)$", self.folder.files.get(file, ""), re.MULTILINE))
+        there = {section.name for section in sections(self.folder.files.get(file, ""))}
         declared = bool(action.set or action.delete)
         missing = [s for s in SECTIONS if s not in there and (declared or s in ("lock", "rows"))]
         kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name][1].table]

@@ -43,6 +43,7 @@ PARSERS = (
     "contract/server_spec.py",
     "contract/sql_templates.py",
     "contract/spec.py",
+    "files/sections.py",
     "files/statement.py",
     "files/strict_toml.py",
     "files/written.py",

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from queries.files.sections import sections
 from queries.records.fault import Fault
 from queries.records.record import Record
 from queries.text.psql_text import bound
@@ -88,7 +89,6 @@ class Statement(Record):
 
 NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|(?<![:\w)\]]):(?P<name>[a-z_]\w*)""")
 _FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds): (.*)$", re.MULTILINE)
-_SECTION = re.compile(r"^-- :(\w+)$", re.MULTILINE)
 _INCLUDED = re.compile(r"\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
@@ -180,18 +180,18 @@ def parse_sections(sql: SqlText, names: Mapping[str, str] = {}) -> dict[str, tup
 
     Raises EngineFileError. A name may occur again; order is kept. ``names``: as for :func:`parse_statement`.
     """
-    marks = list(_SECTION.finditer(sql.text))
-    if not marks:
+    found = sections(sql.text)
+    if not found:
         raise EngineFileError(sql.fault(0, "it has no section; a section begins with a line such as -- :lock"))
     faults: list[Fault] = []
-    sections: dict[str, tuple[Statement, ...]] = {}
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        part = _statement(sql, mark.end(), following.start() if following else len(sql.text), names, faults)
+    statements: dict[str, tuple[Statement, ...]] = {}
+    for section in found:
+        part = _statement(sql, section.start, section.end, names, faults)
         if part is not None:
-            sections[mark[1]] = (*sections.get(mark[1], ()), part)
+            statements[section.name] = (*statements.get(section.name, ()), part)
     if faults:
         raise EngineFileError(*faults)
-    return sections
+    return statements
 
 
 def _statement(

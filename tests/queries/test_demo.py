@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.engine import Connection, FolderEngine, FolderWorker, connect, folder_engines, sections
+from console.demo.engine import Connection, FolderEngine, FolderWorker, connect, folder_engines, turns
 from console.demo.run import Demo
 from queries.contract.builtin import builtin
 from queries.workspace import Workspace
@@ -85,7 +85,7 @@ async def digest(connection: Connection) -> dict[str, str]:
 def test_each_section_of_a_worker_is_read(name: str) -> None:
     """Each has a name of its own."""
     text = FolderEngine(name).file("worker.sql")
-    found = sections(text)
+    found = turns(text)
     assert len(found) == text.count("\n-- :") >= 3
     assert len({section.name for section in found}) == len(found)
 
@@ -95,7 +95,7 @@ async def test_a_section_runs_at_its_ticks(server: PostgresServer) -> None:
     connection = await connect(dsn, "public")
     await connection.execute("CREATE TABLE ran (name text)")
     text = "-- a worker\n\n-- :all\nINSERT INTO ran VALUES ('all');\n\n-- :some every 3 ticks, at most 2 times\n"
-    worker = FolderWorker(connection, sections(text + "INSERT INTO ran VALUES ('some');\n\n-- :wrong\nSELECT 1/0;\n"))
+    worker = FolderWorker(connection, turns(text + "INSERT INTO ran VALUES ('some');\n\n-- :wrong\nSELECT 1/0;\n"))
     for _ in range(10):
         await worker.tick()
     assert worker.errors == {"wrong": "division by zero"}

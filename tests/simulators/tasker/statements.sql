@@ -1,104 +1,104 @@
 -- Statements of the demo's tasker. Names are unqualified: the search_path names the schema.
 
--- name: clock
+-- :clock
 SELECT now()::timestamp;
 
--- name: task_state
+-- :task_state
 SELECT to_state FROM task_transitions WHERE task_uuid = $1 AND most_recent;
 
--- name: step_state
+-- :step_state
 SELECT to_state FROM workflow_step_transitions WHERE workflow_step_uuid = $1 AND most_recent;
 
--- name: task_next
+-- :task_next
 -- The engine reads the next number, marks the current row as not current, and inserts its successor. It has read the
 -- current state before, outside this transaction, and does not check it again.
 SELECT coalesce(max(sort_key), 0) + 1 FROM task_transitions WHERE task_uuid = $1;
 
--- name: task_leave
+-- :task_leave
 UPDATE task_transitions SET most_recent = false, updated_at = now() WHERE task_uuid = $1 AND most_recent;
 
--- name: task_enter
+-- :task_enter
 -- $1 task, $2 from, $3 to, $4 metadata, $5 number, $6 orchestrator
 INSERT INTO task_transitions (task_uuid, from_state, to_state, metadata, sort_key, most_recent, created_at, updated_at, processor_uuid)
 VALUES ($1, $2, $3, $4::jsonb, $5, true, now(), now(), $6);
 
--- name: step_next
+-- :step_next
 SELECT coalesce(max(sort_key), 0) + 1 FROM workflow_step_transitions WHERE workflow_step_uuid = $1;
 
--- name: step_leave
+-- :step_leave
 UPDATE workflow_step_transitions SET most_recent = false, updated_at = now() WHERE workflow_step_uuid = $1 AND most_recent;
 
--- name: step_enter
+-- :step_enter
 -- $1 step, $2 from, $3 to, $4 metadata, $5 number
 INSERT INTO workflow_step_transitions (workflow_step_uuid, from_state, to_state, metadata, sort_key, most_recent, created_at, updated_at)
 VALUES ($1, $2, $3, $4::jsonb, $5, true, now(), now());
 
--- name: claimed
+-- :claimed
 UPDATE workflow_steps SET in_process = true, attempts = coalesce(attempts, 0) + 1, last_attempted_at = now(), updated_at = now()
 WHERE workflow_step_uuid = $1;
 
--- name: handed_in
+-- :handed_in
 UPDATE workflow_steps SET in_process = false, results = $2::jsonb, updated_at = now() WHERE workflow_step_uuid = $1;
 
--- name: processed
+-- :processed
 UPDATE workflow_steps SET processed = true, in_process = false, processed_at = now(), updated_at = now() WHERE workflow_step_uuid = $1;
 
--- name: failed
+-- :failed
 UPDATE workflow_steps SET in_process = false, updated_at = now() WHERE workflow_step_uuid = $1;
 
--- name: backoff
+-- :backoff
 SELECT set_step_backoff_atomic($1, $2);
 
--- name: step
+-- :step
 SELECT s.task_uuid, s.attempts, s.max_attempts, s.retryable, s.results, s.inputs, n.name, t.correlation_id
 FROM workflow_steps s JOIN named_steps n ON n.named_step_uuid = s.named_step_uuid JOIN tasks t ON t.task_uuid = s.task_uuid
 WHERE s.workflow_step_uuid = $1;
 
--- name: context
+-- :context
 SELECT execution_status, total_steps, ready_steps, in_progress_steps + enqueued_steps AS in_flight FROM get_task_execution_context($1);
 
--- name: ready_steps
+-- :ready_steps
 SELECT workflow_step_uuid, current_state FROM get_step_readiness_status($1, NULL) WHERE ready_for_execution;
 
--- name: ready_tasks
+-- :ready_tasks
 SELECT task_uuid, current_state FROM get_next_ready_tasks($1);
 
--- name: queue_of
+-- :queue_of
 SELECT 'worker_' || p.name || '_queue'
 FROM tasks t JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
 JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid WHERE t.task_uuid = $1;
 
--- name: correlation
+-- :correlation
 SELECT correlation_id FROM tasks WHERE task_uuid = $1;
 
--- name: complete_locks
+-- :complete_locks
 SELECT task_uuid FROM tasks WHERE task_uuid = $1 FOR UPDATE;
 
--- name: complete_task
+-- :complete_task
 UPDATE tasks SET complete = true, updated_at = now() WHERE task_uuid = $1;
 
--- name: stale
+-- :stale
 SELECT count(*) FROM detect_and_transition_stale_tasks(false, 100, $1, $2, $3, $4) AS d WHERE d.moved_to_dlq;
 
--- name: read
+-- :read
 SELECT msg_id, read_ct, message FROM pgmq.read($1, $2, $3);
 
--- name: archive
+-- :archive
 SELECT pgmq.archive($1, $2);
 
--- name: send
+-- :send
 SELECT pgmq_send_with_notify($1, $2::jsonb);
 
--- name: template
+-- :template
 SELECT n.named_task_uuid FROM named_tasks n JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
 WHERE p.name = $1 AND n.name = $2 AND n.version = $3;
 
--- name: template_of
+-- :template_of
 SELECT p.name AS namespace, n.name, n.version
 FROM tasks t JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
 JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid WHERE t.task_uuid = $1;
 
--- name: insert_task
+-- :insert_task
 -- $1 template, $2 context, $3 identity, $4 priority, $5 correlation, $6 parent's, $7 initiator, $8 system, $9 reason, $10 tags
 INSERT INTO tasks (named_task_uuid, requested_at, initiator, source_system, reason, tags, context, identity_hash, priority,
                    created_at, updated_at, correlation_id, parent_correlation_id)
@@ -106,7 +106,7 @@ VALUES ($1, now(), $7, $8, $9, $10::jsonb, $2::jsonb, $3, $4, now(), now(), $5, 
 ON CONFLICT (identity_hash) DO NOTHING
 RETURNING task_uuid;
 
--- name: insert_steps
+-- :insert_steps
 -- $1 task, $2 names, $3 limits of attempts, $4 true if retryable
 INSERT INTO workflow_steps (task_uuid, named_step_uuid, max_attempts, retryable, created_at, updated_at)
 SELECT $1, n.named_step_uuid, r.max_attempts, r.retryable, now(), now()
@@ -114,7 +114,7 @@ FROM unnest($2::text[], $3::int4[], $4::bool[]) WITH ORDINALITY AS r (name, max_
 JOIN named_steps n ON n.name = r.name ORDER BY r.n
 RETURNING workflow_step_uuid;
 
--- name: insert_edges
+-- :insert_edges
 -- $1 task, $2 parents, $3 children, by name
 INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)
 SELECT a.workflow_step_uuid, b.workflow_step_uuid, 'provides', now(), now()
@@ -122,23 +122,23 @@ FROM unnest($2::text[], $3::text[]) AS r (up, down)
 JOIN named_steps m ON m.name = r.up JOIN workflow_steps a ON a.task_uuid = $1 AND a.named_step_uuid = m.named_step_uuid
 JOIN named_steps n ON n.name = r.down JOIN workflow_steps b ON b.task_uuid = $1 AND b.named_step_uuid = n.named_step_uuid;
 
--- name: fill_namespaces
+-- :fill_namespaces
 -- ids, names, ages in seconds
 INSERT INTO task_namespaces SELECT r.id, r.name, 'of the demo', now() - make_interval(secs => r.age), now() - make_interval(secs => r.age)
 FROM unnest($1::uuid[], $2::text[], $3::float8[]) AS r (id, name, age);
 
--- name: fill_templates
+-- :fill_templates
 -- ids, namespaces, names, versions, configurations, ages
 INSERT INTO named_tasks (named_task_uuid, task_namespace_uuid, name, version, configuration, created_at, updated_at)
 SELECT r.id, r.space, r.name, r.version, r.configuration::jsonb, now() - make_interval(secs => r.age), now() - make_interval(secs => r.age)
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[]) AS r (id, space, name, version, configuration, age);
 
--- name: fill_names
+-- :fill_names
 -- ids, names, ages
 INSERT INTO named_steps SELECT r.id, r.name, NULL, now() - make_interval(secs => r.age), now() - make_interval(secs => r.age)
 FROM unnest($1::uuid[], $2::text[], $3::float8[]) AS r (id, name, age);
 
--- name: fill_tasks
+-- :fill_tasks
 -- ids, templates, ages, complete, priorities, correlations, parents', contexts, tags
 INSERT INTO tasks (task_uuid, named_task_uuid, complete, requested_at, initiator, source_system, reason, tags, context, identity_hash,
                    priority, created_at, updated_at, correlation_id, parent_correlation_id)
@@ -147,7 +147,7 @@ SELECT r.id, r.template, r.complete, now() - make_interval(secs => r.age), 'web'
 FROM unnest($1::uuid[], $2::uuid[], $3::float8[], $4::bool[], $5::int4[], $6::uuid[], $7::uuid[], $8::text[], $9::text[])
   AS r (id, template, age, complete, priority, correlation, parent, context, tags);
 
--- name: fill_steps
+-- :fill_steps
 -- ids, tasks, names, ages, attempts, limits, retryable, in process, processed (seconds ago or NULL), tried (likewise),
 -- backoffs, results, inputs, checkpoints
 INSERT INTO workflow_steps (workflow_step_uuid, task_uuid, named_step_uuid, retryable, max_attempts, in_process, processed, processed_at,
@@ -162,27 +162,27 @@ FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::float8[], $5::int4[], $6::in
   AS r (id, task, name, age, attempts, most, retryable, at_work, done, tried, backoff, results, inputs, checkpoint, stamped)
 JOIN named_steps n ON n.name = r.name;
 
--- name: fill_edges
+-- :fill_edges
 -- parents, children, ages
 INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)
 SELECT r.up, r.down, 'provides', now() - make_interval(secs => r.age), now() - make_interval(secs => r.age)
 FROM unnest($1::uuid[], $2::uuid[], $3::float8[]) AS r (up, down, age);
 
--- name: fill_task_states
+-- :fill_task_states
 -- ids, tasks, from, to, numbers, current, ages, orchestrators, metadata
 INSERT INTO task_transitions (task_transition_uuid, task_uuid, from_state, to_state, sort_key, most_recent, created_at, updated_at, processor_uuid, metadata)
 SELECT r.id, r.task, r.was, r.state, r.n, r.current, now() - make_interval(secs => r.age), now() - make_interval(secs => r.age), r.processor, r.metadata::jsonb
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int4[], $6::bool[], $7::float8[], $8::uuid[], $9::text[])
   AS r (id, task, was, state, n, current, age, processor, metadata);
 
--- name: fill_step_states
+-- :fill_step_states
 -- ids, steps, from, to, numbers, current, ages, metadata
 INSERT INTO workflow_step_transitions (workflow_step_transition_uuid, workflow_step_uuid, from_state, to_state, sort_key, most_recent, created_at, updated_at, metadata)
 SELECT r.id, r.step, r.was, r.state, r.n, r.current, now() - make_interval(secs => r.age), now() - make_interval(secs => r.age), r.metadata::jsonb
 FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int4[], $6::bool[], $7::float8[], $8::text[])
   AS r (id, step, was, state, n, current, age, metadata);
 
--- name: fill_dead_letters
+-- :fill_dead_letters
 -- ids, tasks, states before, reasons, ages, decisions, decided (seconds ago), notes, names
 INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, resolution_timestamp,
                        resolution_notes, resolved_by, task_snapshot, metadata, created_at, updated_at)
@@ -199,17 +199,17 @@ JOIN tasks t ON t.task_uuid = r.task
 JOIN named_tasks n ON n.named_task_uuid = t.named_task_uuid
 JOIN task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid;
 
--- name: has_queues
+-- :has_queues
 SELECT to_regclass('pgmq.meta');
 
--- name: aged
+-- :aged
 -- $1 message, $2 age in seconds, $3 number of reads. The caller replaces QUEUE with the table's name.
 UPDATE pgmq."QUEUE" SET enqueued_at = now() - make_interval(secs => $2), read_ct = $3 WHERE msg_id = $1;
 
--- name: queues
+-- :queues
 SELECT pgmq.create('worker_' || name || '_queue') FROM task_namespaces;
 
--- name: grants
+-- :grants
 -- The queues have their own schema. Grant its use to the demo's roles, if they exist.
 DO $$ BEGIN
     IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'operator')
