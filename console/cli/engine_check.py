@@ -17,7 +17,7 @@ from queries.check.prove import Loaded, prove, prove_on
 from queries.check.report import Check, Report
 from queries.contract import proven
 from queries.contract.engine import Engine
-from queries.contract.folder import FIXTURE, QUEUE, SCHEMA
+from queries.contract.folder import FIXTURE, SCHEMA
 from queries.contract.outside import OutsideEngines
 from queries.records.fault import Fault
 from queries.workspace import Workspace
@@ -68,8 +68,7 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
     if not loaded.packaged:
         say(SUPERUSER.format(folder=loaded.folder.name if loaded.folder else ""))
     with _server() as server, tempfile.TemporaryDirectory() as files:
-        schema = f"{loaded.script(SCHEMA)}\n;{loaded.script(QUEUE)}"
-        lab = Lab(server, Path(files), schema, loaded.script(FIXTURE))
+        lab = Lab(server, Path(files), loaded.schema, loaded.script(FIXTURE))
         async for each in prove(loaded.engine, loaded.toml, lab):
             yield each
     if here:

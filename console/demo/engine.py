@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import asyncpg
 
-from queries.contract.folder import FIXTURE, QUEUE, SCHEMA
+from queries.contract.folder import FIXTURE, schema_scripts
 from queries.files.sections import Section, sections
 from queries.records.record import Record
 
@@ -126,8 +126,8 @@ class FolderEngine:
         return file.read_text("utf-8") if file.is_file() else ""
 
     async def install(self, connection: Connection) -> None:
-        for text in filter(None, map(self.file, (SCHEMA, QUEUE))):
-            await connection.execute(text)
+        for name in schema_scripts(entry.name for entry in self._folder.iterdir()):
+            await connection.execute(self.file(name))
 
     async def fill(self, connection: Connection, seed: int) -> None:
         await connection.execute(SQL["seed"], seed % 1000 / 1000)

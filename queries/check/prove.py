@@ -28,7 +28,7 @@ from queries.check.scripts import script
 from queries.check.undoing import check_undo
 from queries.contract.builtin import builtin, builtin_folder
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import TOML, Folder, read
+from queries.contract.folder import TOML, Folder, read, schema_scripts
 from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
 from queries.contract.spec import EngineSpec
@@ -89,6 +89,12 @@ class Loaded:
         with contextlib.suppress(TomlError):
             toml.decode(EngineSpec)
         return toml
+
+    @property
+    def schema(self) -> str:
+        """The script that makes the engine's tables."""
+        files = self.folder.files if self.folder else {}
+        return "\n;".join(files[name] for name in schema_scripts(files))
 
     def script(self, file: str) -> str:
         """Return the text of a script, or ""."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -75,7 +75,17 @@ class Folder(Record):
                 yield file
 
 
-SCHEMA, QUEUE, FIXTURE = "schema.sql", "schema.queue.sql", "fixture.sql"
+SCHEMA, FIXTURE = "schema.sql", "fixture.sql"
+
+
+def schema_scripts(files: Iterable[str]) -> list[str]:
+    """Return the scripts that make tables: ``schema.sql``, then ``schema.NAME.sql``.
+
+    The others make what the engine keeps in schemas of another name: a database has it once.
+    """
+    return sorted(
+        (f for f in files if re.fullmatch(r"schema(\.\w+)?\.sql", f)), key=lambda file: (file != SCHEMA, file)
+    )
 
 
 def is_script(file: str) -> bool:

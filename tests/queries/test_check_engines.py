@@ -89,8 +89,7 @@ async def passes(
     """Assert that an engine has no faults but those that are known."""
     loaded = Loaded(builtin_folder(name))
     assert loaded.engine is not None
-    schema = f"{loaded.script('schema.sql')}\n;{loaded.script('schema.queue.sql')}"
-    lab = Lab(server, tmp_path, schema, loaded.script(fixture))
+    lab = Lab(server, tmp_path, loaded.schema, loaded.script(fixture))
     known = KNOWN.get(name, {})
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, names, rows=ROWS):
