@@ -642,7 +642,7 @@ class _Writer:
                 included = self.folder.sql(text.removeprefix("\\ir "))
                 lines += zip(included.text.split("\n"), included.origins, strict=True)
             else:
-                lines.append((text, (name, self.toml.line(path or at))))
+                lines.append((text, (name, self.toml.place(path or at)[0])))
         self.files[file] = SqlText(
             file=self.folder.shown(file),
             text="\n".join(text for text, _ in lines),

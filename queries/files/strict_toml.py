@@ -80,17 +80,14 @@ class TomlFile:
 
     def fault(self, path: Path, message: str) -> Fault:
         """Return the fault of the setting at ``path``."""
-        line = self.line(path)
-        text = self._text.split("\n")[line - 1]
-        columns = (text.find(step) + 1 for step in reversed(self.source(path)) if isinstance(step, str))
-        return self._fault_at(line, next(filter(None, columns), 1), message)
+        return self._fault_at(*self.place(path), message)
 
     def _fault_at(self, line: int, column: int, message: str) -> Fault:
         return Fault(safe_text(self.name), line, column, safe_text(message))
 
-    def line(self, path: Path) -> int:
-        """Return the line of a setting, or of the nearest table around it."""
-        return toml_lines.line_of(toml_lines.lines(self._text), self.source(path))
+    def place(self, path: Path) -> toml_lines.Place:
+        """Return line and column of a setting, or of the nearest table around it."""
+        return toml_lines.place_of(toml_lines.places(self._text), self.source(path))
 
     def source(self, path: Path) -> Path:
         """Return the path at which a decoded setting is written."""

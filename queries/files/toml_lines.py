@@ -1,4 +1,4 @@
-"""Find lines of settings in a TOML text, because ``tomllib`` returns only values."""
+"""Find the places of settings in a TOML text. ``tomllib`` returns only values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from queries.files.written import Path
 
-Tokens = Iterator[tuple[str, str, int]]  # kind, the token, its line
+Place = tuple[int, int]  # line and column, from 1
+Tokens = Iterator[tuple[str, str, Place]]  # kind, the token, its place
 
 _TOKEN = re.compile(
     r"""
@@ -26,19 +27,19 @@ _TOKEN = re.compile(
 
 
 @lru_cache(maxsize=1)  # a loader asks for hundreds of settings of one file
-def lines(text: str) -> dict[Path, int]:
-    """Return the line (from 1) of every table, key and array element in valid TOML.
+def places(text: str) -> dict[Path, Place]:
+    """Return the place of every table, key and array element in valid TOML.
 
     Array elements are counted from 0, as in what ``tomllib.loads`` returns for the same text.
     """
     return _Scanner(text).scan()
 
 
-def line_of(known: dict[Path, int], path: Path) -> int:
-    """Return the line of ``path``, or of the nearest known table around it, or 1."""
+def place_of(known: dict[Path, Place], path: Path) -> Place:
+    """Return the place of ``path``, or of the nearest known table, or the first one."""
     while path and path not in known:
         path = path[:-1]
-    return known.get(path, 1)
+    return known.get(path, (1, 1))
 
 
 class _Scanner:
@@ -49,82 +50,85 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.found: dict[Path, int] = {}
+        self.found: dict[Path, Place] = {}
         self.table: Path = ()
         self.elements: dict[Path, int] = {}  # arrays of tables: the index of the last element
         self.within: list[tuple[str, Path]] = []
 
-    def scan(self) -> dict[Path, int]:
+    def scan(self) -> dict[Path, Place]:
         tokens = self._tokens()
-        for kind, token, line in tokens:
+        for kind, token, place in tokens:
             if kind == "newline":
                 continue
             if token == "[" and kind == "mark":
-                self._header(tokens, line)
+                self._header(tokens)
             else:
-                self._value(tokens, self._key(tokens, token, line, self.table))
+                self._value(tokens, self._key(tokens, token, place, self.table))
         return self.found
 
     def _tokens(self) -> Tokens:
-        line = 1
+        line, start = 1, 0
         for match in _TOKEN.finditer(self.text):
-            kind = match.lastgroup or ""
+            kind, token = match.lastgroup or "", match.group()
             if kind != "space":
-                yield kind, match.group(), line
-            line += match.group().count("\n")
+                yield kind, token, (line, match.start() - start + 1)
+            if "\n" in token:
+                line += token.count("\n")
+                start = match.start() + token.rindex("\n") + 1
 
-    def _header(self, tokens: Tokens, line: int) -> None:
+    def _header(self, tokens: Tokens) -> None:
         """Read ``[a.b]`` or ``[[a.b]]`` after its first bracket."""
         brackets, parts = 1, []
-        for kind, token, _ in tokens:
+        for kind, token, place in tokens:
             if kind == "newline":
                 break
             brackets += token == "[" and kind == "mark"
             if kind in ("string", "bare"):
-                parts.append(_name(kind, token))
+                parts.append((_name(kind, token), place))
         path: Path = ()
-        for part in parts[:-1]:
+        for part, place in parts[:-1]:
             path = self._inside((*path, part))
-            self.found.setdefault(path, line)
-        path = (*path, *parts[-1:])
+            self.found.setdefault(path, place)
+        name, place = parts[-1]
+        path = (*path, name)
         if brackets > 1:
-            self.found.setdefault(path, line)
+            self.found.setdefault(path, place)
             self.elements[path] = self.elements.get(path, -1) + 1
         self.table = self._inside(path)
-        self.found[self.table] = line
+        self.found[self.table] = place
 
     def _inside(self, path: Path) -> Path:
         """Return ``path``, or the last element if it is an array of tables."""
         return (*path, self.elements[path]) if path in self.elements else path
 
-    def _key(self, tokens: Tokens, token: str, line: int, table: Path) -> Path:
+    def _key(self, tokens: Tokens, token: str, place: Place, table: Path) -> Path:
         """Read ``a.b =`` after its first token.
 
-        Record a line for each part of a dotted key.
+        Record a place for each part of a dotted key.
         """
         path, kind = table, "string" if token[0] in "\"'" else "bare"
         while token != "=" or kind != "mark":
             if kind in ("string", "bare"):
                 path = (*path, _name(kind, token))
-                self.found.setdefault(path, line)
-            kind, token, line = next(tokens, ("mark", "=", line))
+                self.found.setdefault(path, place)
+            kind, token, place = next(tokens, ("mark", "=", place))
         return path
 
     def _value(self, tokens: Tokens, path: Path) -> None:
         """Read the value after a ``=``, to the end of its last line."""
         self.within.clear()
         awaits_key = False
-        for kind, token, line in tokens:
+        for kind, token, place in tokens:
             if kind == "newline":
                 if not self.within:
                     return
                 continue
             if awaits_key and token != "}":
-                path = self._key(tokens, token, line, self.within[-1][1])
+                path = self._key(tokens, token, place, self.within[-1][1])
                 awaits_key = False
                 continue
             if self.within and self.within[-1][0] == "[" and token != "]":
-                self.found.setdefault(path, line)
+                self.found.setdefault(path, place)
             if kind == "mark":
                 path, awaits_key = self._mark(token, path)
 

@@ -274,7 +274,7 @@ def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str
 
 
 def test_every_setting_has_its_line() -> None:
-    found = toml_lines.lines(ALL_OF_TOML)
+    found = {path: line for path, (line, _) in toml_lines.places(ALL_OF_TOML).items()}
     assert set(found) == set(paths(tomllib.loads(ALL_OF_TOML)))
     named = {path[-1]: found[path] for path in found if isinstance(path[-1], str)}
     assert named == (
@@ -288,8 +288,8 @@ def test_every_setting_has_its_line() -> None:
 
 
 def test_the_nearest_line_where_a_setting_has_none() -> None:
-    assert toml_lines.line_of({("a",): 3}, ("a", "b", 0)) == 3
-    assert toml_lines.line_of({("a",): 3}, ("c",)) == 1
+    assert toml_lines.place_of({("a",): (3, 2)}, ("a", "b", 0)) == (3, 2)
+    assert toml_lines.place_of({("a",): (3, 2)}, ("c",)) == (1, 1)
 
 
 keys = st.text(st.sampled_from("ab.\"'= #[]{}\u00e9\n"), max_size=4)
@@ -310,9 +310,12 @@ def test_lines_are_found_for_any_keys_and_values(tables: dict[str, dict[str, str
             expected[table, key] = len(rows) + 1
             rows.extend(f"{_written(key)} = {value}".split("\n"))
     text = "\n".join(rows)
-    found = toml_lines.lines(text)
-    assert {path: found[path] for path in expected} == expected
+    found = toml_lines.places(text)
+    assert {path: found[path][0] for path in expected} == expected
     assert set(found) == set(paths(tomllib.loads(text)))
+    for path in expected:
+        line, column = found[path]
+        assert text.split("\n")[line - 1][column - 1 :].startswith(_written(path[-1]))
 
 
 def _written(key: str) -> str:
