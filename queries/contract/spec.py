@@ -443,7 +443,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         tuple[Annotated[FindingSpec, forms.sentences, forms.titled("code")], ...], forms.named("code", each=True)
     ] = ()
     actions: Annotated[tuple[Annotated[Action, forms.action], ...], forms.named("name", each=True)] = ()
-    keys: dict[str, str] = {}  # of actions that have another key than in other engines, or none there -> name
+    keys: dict[str, str] = {}  # key -> action that has another one, or none, in other engines
     # By name, each for the actions whose statements name it
     arguments: Annotated[dict[str, Argument], forms.arguments] = {}
     workers: Annotated[tuple[Worker, ...], forms.named("title", each=True)] = ()

@@ -46,6 +46,7 @@ PARSERS = (
     "files/sections.py",
     "files/statement.py",
     "files/strict_toml.py",
+    "files/toml_lines.py",
     "files/written.py",
     "records/action.py",
     "records/detail.py",

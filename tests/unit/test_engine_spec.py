@@ -13,7 +13,7 @@ from queries.contract import detect, loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine, with_settings
 from queries.contract.file_faults import REQUIRED, SHARED
-from queries.contract.folder import is_script
+from queries.contract.folder import is_script, schema_scripts
 from queries.contract.kinds import with_kinds
 from queries.contract.needs import with_needs
 from queries.contract.spec import Need
@@ -239,6 +239,11 @@ def test_a_statement_needs_the_functions_and_schemas_that_it_names() -> None:
     assert named('SELECT :"schema".is_ready(1)') == {"ready"}
     assert named("SELECT * FROM pgmq.q_jobs") == {"queues"}
     assert not named("""SELECT is_ready('pgmq') FROM :"schema".tokens""")
+
+
+def test_tables_are_made_before_what_is_in_other_schemas() -> None:
+    files = ["engine.toml", "fixture.sql", "schema.queue.sql", "schema.sql", "schema.log.sql", "nodes.sql"]
+    assert schema_scripts(files) == ["schema.sql", "schema.log.sql", "schema.queue.sql"]
 
 
 def test_every_common_statement_is_read() -> None:

@@ -49,10 +49,7 @@ def test_a_changed_file_is_parsed_again(folder: Path, parse: Callable[[], list[s
 
 
 def test_every_parser_is_part_of_the_key() -> None:
-    """Each module that turns files into cached values is listed.
-
-    `toml_lines` only words errors.
-    """
+    """Each module that turns files into cached values is listed."""
     package = Path(spec_cache.__file__).parents[1]
     assert all((package / name).is_file() for name in spec_cache.PARSERS)
     assert {"text/duration.py", "files/strict_toml.py"} <= set(spec_cache.PARSERS)

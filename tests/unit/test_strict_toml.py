@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 import pytest
 
 from queries.files.strict_toml import TomlError, TomlFile
+from queries.files.written import FormError, Written
 
 
 class Level(StrEnum):
@@ -19,6 +21,20 @@ class Part(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     level: Level = Level.LOW
     size: int | dict[str, int] = 0
+
+
+def words(written: Written) -> Written:
+    """Return a text as the list of its words."""
+    if not isinstance(written.value, str):
+        return written
+    if not written.value:
+        raise FormError("has no word")
+    return Written([Written(word, written.at) for word in written.value.split()], written.at)
+
+
+class Short(msgspec.Struct, forbid_unknown_fields=True):
+    levels: Annotated[tuple[Level, ...], words] = ()
+    parts: dict[str, Part] = {}
 
 
 class Whole(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,3 +63,29 @@ def test_an_error_names_line_setting_and_remedy(text: str, message: str) -> None
     with pytest.raises(TomlError) as caught:
         TomlFile("f", text).decode(Whole)
     assert str(caught.value).startswith(message)
+
+
+def test_a_type_names_its_short_form() -> None:
+    long, short = (TomlFile("f", text).decode(Short) for text in ('levels = ["low", "high"]', 'levels = "low high"'))
+    assert long == short == Short(levels=(Level.LOW, Level.HIGH))
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ('levels = "low mid"', 1, "levels.1 must be one of low, high"),
+        ('levels = ""', 1, "levels has no word"),
+        ("levels = 1", 1, "levels must be a list, not a number"),
+        ('levels = ["low", "mid"]', 18, "levels.1 must be one of low, high"),
+        (
+            'parts = { n = { name = "size", size = "n" } }',
+            32,
+            "parts.n.size must be a whole number or a table, not text",
+        ),
+    ],
+)
+def test_a_fault_has_the_place_at_which_a_setting_is_written(text: str, column: int, message: str) -> None:
+    with pytest.raises(TomlError) as caught:
+        TomlFile("f", f"\n{text}").decode(Short)
+    (fault,) = caught.value.faults
+    assert (fault.line, fault.column, fault.message) == (2, column, message)
