@@ -23,6 +23,7 @@ SCHEMAS = 3
 # Evidence that distinguishes incidents without a cause of their own.
 TELLING = ("error", "message", "reason", "steps", "queue", "worker", "holder", "type", "kind")
 OWNERS = 3  # dead owners of one engine that are one incident
+OLDER_SECONDS = 600.0  # by which a symptom may be older than the server's cause that explains it
 
 # Number of nodes from which on an incident is graver than each of them, and by how much.
 MANY = ((1_000, 3), (100, 1))
@@ -63,7 +64,7 @@ def incidents(
     ``capped``: engine label and code of the findings of which more exist than were read.
     """
     groups = _groups(findings, specs)
-    owners = _absorbed(groups)
+    owners = _absorbed(groups, at)
     explained: dict[int, list[Finding]] = {}
     left: dict[int, list[Finding]] = {}
     for place, group in enumerate(groups):
@@ -188,7 +189,7 @@ Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 """The group and the findings that explain a finding, by its own group and node."""
 
 
-def _absorbed(groups: list[Group]) -> Owners:
+def _absorbed(groups: list[Group], at: float | None) -> Owners:
     """Return what explains each finding.
 
     The first group that explains a finding keeps it.
@@ -208,11 +209,22 @@ def _absorbed(groups: list[Group]) -> Owners:
                 for finding in symptoms.findings:
                     if finding.affects and not group.engines.intersection(finding.affects):
                         continue
-                    found = causes.get(_values(rule, finding))
+                    alike = causes.get(_values(rule, finding), ())
+                    found = [each for each in alike if not _is_older(finding, each, at)]
                     if found and (other, finding.node_id) not in owners:
                         owners[other, finding.node_id] = place, found
                         parents.setdefault(other, set()).add(place)
     return owners
+
+
+def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
+    """Return True if a symptom began long before the server's cause.
+
+    A lock of a second does not explain a wait of an hour; one that was there for half of that time may.
+    """
+    if at is None or not cause.affects or cause.since is None or symptom.since is None:
+        return False
+    return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 
 def _names(rule: Explains, spec: FindingSpec, cause: Group) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from math import inf
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from queries.read import incidents
 from tests.command import fetch, unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -70,8 +72,9 @@ async def test_an_incident_unfolds_to_its_nodes(
 
 
 async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(incidents, "OLDER_SECONDS", inf)  # rows can be made older, but no session
     tasks = await three_overdue(eternaltwin_db)
     holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "forgotten psql"})
     await holder.execute("BEGIN")
@@ -82,6 +85,23 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         assert "W wake" not in tui.text
         await holder.execute("ROLLBACK")
         await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
+    await holder.close()
+
+
+@pytest.mark.parametrize("statement", ["SELECT FROM task FOR UPDATE", "LOCK TABLE task IN SHARE MODE"])
+async def test_a_lock_of_seconds_does_not_explain_a_wait_of_hours(
+    statement: str, eternaltwin_db: EternaltwinDb, eternaltwin: str
+) -> None:
+    """The tasks have another cause, and keep their action."""
+    await three_overdue(eternaltwin_db)
+    holder = await asyncpg.connect(eternaltwin)
+    await holder.execute(f"BEGIN; {statement}")
+    await asyncio.sleep(4)
+    found = (await asyncio.to_thread(unstick, "stuck", "--json", dsn=eternaltwin)).json["incidents"]
+    shown = {each["code"]: each["action"] for each in found}
+    assert shown.pop("overdue_timer") == "wake"
+    assert shown.keys() <= {"row_locked", "late_rows_locked", "table_locked"}
+    assert len(shown) == 1
     await holder.close()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import shlex
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,7 @@ from console.config import Config
 from console.target import Target
 from queries.contract.server_spec import server_spec
 from queries.db.errors import SlowError
+from queries.read import incidents as grouping
 from queries.read import server_findings
 from queries.records.finding import Incident
 from queries.workspace import Workspace
@@ -108,10 +110,12 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, comman
     disconnect and connect again, and sessions report their counters once a second. While checks fail, because the
     server is slow under load, it is looked for more often.
     """
-    # The catalog may be of a moment at which the executor was not connected, so it is read each time.
+    # The catalog may be of a moment at which the executor was not connected, so it is read each time. A scene makes
+    # rows older, but no session can be.
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.dict(server_findings.KEPT_SECONDS, clear=True),
+        patch.object(grouping, "OLDER_SECONDS", math.inf),
         patch.dict(server_spec().thresholds, asked.limits),
     ):
         async with Scene(server, asked.engine) as scene:

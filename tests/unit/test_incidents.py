@@ -100,6 +100,20 @@ def test_the_server_explains_symptoms_of_the_engines_it_affects() -> None:
     assert sorted(shown(elsewhere, found("late", 1))) == [("late", 1, {}), ("lock", 0, {})]
 
 
+def test_a_young_cause_does_not_explain_an_old_symptom() -> None:
+    """Compare locks of several ages with a wait of an hour."""
+    wait, at = found("late", 0), 3600.0
+
+    def codes(age: float | None) -> list[str]:
+        since = None if age is None else at - age
+        lock = found("lock", 1, engine="server", affects=("engine",), pid=1)
+        read = [replace(lock, since=since), wait]
+        return sorted(incident.code for incident in incidents(read, SPECS, at=at))
+
+    assert codes(1) == codes(1700) == ["late", "lock"]
+    assert codes(1900) == codes(None) == ["lock"]
+
+
 def test_the_time_is_that_of_the_cause() -> None:
     lock = found("lock", 7, engine="server", affects=("engine",), pid=1)
     (incident,) = incidents([lock, found("late", 1)], SPECS)

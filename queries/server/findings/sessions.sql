@@ -145,12 +145,12 @@ SELECT 'commit_waits', 'server:synchronous_standby_names', extract(epoch FROM w.
           FROM activity a WHERE a.here AND a.wait_event = 'SyncRep') AS w CROSS JOIN labels l
  WHERE w.n > 0 AND w.since <= clock_timestamp() - make_interval(secs => (:settings ->> 'commit_waits')::float8)
 UNION ALL
-(SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM a.state_change)::float8,
+(SELECT 'advisory_lock', 'backend:' || h.pid, extract(epoch FROM h.since)::float8,
         jsonb_build_object('holder', a.who, 'pid', h.pid, 'role', a.usename, 'backend_start', a.backend_start, 'keys', h.keys,
           'state', coalesce(a.state || ' since ' || date_trunc('second', a.state_change), 'in an unknown state'), 'waiting', h.n)
         || CASE WHEN h.n > 0 THEN jsonb_build_object('blocker', h.pid) ELSE '{}' END,
         l.labels, h.n = 0
-   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n,
+   FROM (SELECT h.pid, count(DISTINCT w.pid) AS n, min(w.waitstart) AS since, -- of its effect: when it was taken is not recorded
                 (array_agg(CASE WHEN h.objsubid = 1 THEN ((h.classid::int8 << 32) | h.objid::int8)::text
                                 ELSE format('(%s, %s)', h.classid, h.objid) END ORDER BY w.pid IS NULL))[1] AS keys
            FROM held h
