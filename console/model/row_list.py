@@ -14,8 +14,8 @@ from queries.records.record import Record
 T = TypeVar("T")
 
 
-class Row(Record, Generic[T]):
-    """A record, or a group of records.
+class Bundle(Record, Generic[T]):
+    """The records that one row is about: one, or those of a group.
 
     Args:
         id: id of the row, independent of the rows around it.
@@ -42,12 +42,12 @@ class Row(Record, Generic[T]):
         return self.group is not None and len(self.records) > 1 and not self.heading
 
 
-def heading(id: str, group: object, below: Sequence[Row[T]]) -> Row[T]:
+def heading(id: str, group: object, below: Sequence[Bundle[T]]) -> Bundle[T]:
     """Return a row above these rows for all their records."""
-    return Row(id=id, records=tuple(record for row in below for record in row.records), group=group, heading=True)
+    return Bundle(id=id, records=tuple(record for row in below for record in row.records), group=group, heading=True)
 
 
-def _as_they_are(rows: list[Row[T]]) -> list[Row[T]]:
+def _as_they_are(rows: list[Bundle[T]]) -> list[Bundle[T]]:
     return rows
 
 
@@ -70,13 +70,13 @@ class RowList(Generic[T]):
         fields: Fields[T],
         groupings: Sequence[Grouping[T]],
         acted_on: Callable[[T], bool] = lambda record: True,
-        headed: Callable[[list[Row[T]]], list[Row[T]]] = _as_they_are,
+        headed: Callable[[list[Bundle[T]]], list[Bundle[T]]] = _as_they_are,
     ) -> None:
-        self.forest: Forest[Row[T]] = Forest(self._keys, leaf=lambda row: not row.foldable)
+        self.forest: Forest[Bundle[T]] = Forest(self._keys, leaf=lambda row: not row.foldable)
         self.key = key
         self.fields = fields
         self.filter: Filter | None = None
-        self.order: Order[Row[T]] | None = None
+        self.order: Order[Bundle[T]] | None = None
         self._groupings = groupings
         self._acted_on = acted_on
         self._headed = headed
@@ -135,7 +135,7 @@ class RowList(Generic[T]):
         if first and rows:
             forest.move_to(forest.row(0).id)
 
-    def _tops(self) -> list[Row[T]]:
+    def _tops(self) -> list[Bundle[T]]:
         group_of = self.grouping.group_of
         if group_of is None:
             return [self._leaf(record) for record in self._matching]
@@ -143,15 +143,15 @@ class RowList(Generic[T]):
         for record in self._matching:
             key, group = group_of(record)
             groups.setdefault(key, (group, []))[1].append(record)
-        return [Row(id=key, records=tuple(records), group=group) for key, (group, records) in groups.items()]
+        return [Bundle(id=key, records=tuple(records), group=group) for key, (group, records) in groups.items()]
 
-    def _leaf(self, record: T, above: str = "") -> Row[T]:
+    def _leaf(self, record: T, above: str = "") -> Bundle[T]:
         key = self.key(record)
-        return Row(id=f"{above} {key}" if above else key, records=(record,), above=above)
+        return Bundle(id=f"{above} {key}" if above else key, records=(record,), above=above)
 
     # what the operator does
 
-    def set_order(self, order: Order[Row[T]] | None) -> None:
+    def set_order(self, order: Order[Bundle[T]] | None) -> None:
         """Sort the groups, and the records in them."""
         self.order = order
         self.forest.set_order(None)
@@ -183,9 +183,9 @@ class RowList(Generic[T]):
         marked = [record for record in self._records if self.key(record) in marks]
         return sorted(marked, key=lambda record: self.key(record) not in here)
 
-    def _own(self, row: Row[T]) -> list[T]:
+    def _own(self, row: Bundle[T]) -> list[T]:
         """Return the records that an action on a row is about."""
         return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
-    def _keys(self, row: Row[T]) -> Collection[str]:
+    def _keys(self, row: Bundle[T]) -> Collection[str]:
         return {self.key(record) for record in self._own(row)}

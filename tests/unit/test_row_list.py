@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console.model.fields.field import NOTHING, Field, Form, Grouping
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.order import Order
-from console.model.row_list import Row, RowList, heading
+from console.model.row_list import Bundle, RowList, heading
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def things(*records: Thing, **how: Any) -> RowList[Thing]:
     return found
 
 
-def items(rows: RowList[Thing]) -> list[Row[Thing]]:
+def items(rows: RowList[Thing]) -> list[Bundle[Thing]]:
     return rows.forest.shown(0, len(rows.forest))
 
 

@@ -8,7 +8,7 @@ from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, 
 from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
 from console.model.fields.field import Field
 from console.model.filter import Fields
-from console.model.row_list import Row, RowList, heading
+from console.model.row_list import Bundle, RowList, heading
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -78,12 +78,12 @@ class DeadScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         return self._board.items()
 
-    def _headed(self, rows: list[Row[Item]]) -> list[Row[Item]]:
+    def _headed(self, rows: list[Bundle[Item]]) -> list[Bundle[Item]]:
         """Add a row for each engine above its groups."""
         chosen = self.list
         if not chosen.is_natural:
             return rows
-        found: list[Row[Item]] = []
+        found: list[Bundle[Item]] = []
         for label in self._board.labels():
             below = [row for row in rows if _engine(row) == label]
             if below or not chosen.filter:
@@ -132,7 +132,7 @@ class DeadScreen(ListScreen[Item]):
 
     # cells
 
-    def cell(self, field: Field[Item], row: Row[Item]) -> Spans:
+    def cell(self, field: Field[Item], row: Bundle[Item]) -> Spans:
         """Return a cell.
 
         The row of an engine has a note and the number of its dead letters.
@@ -162,7 +162,7 @@ class DeadScreen(ListScreen[Item]):
 
     # the lines below
 
-    def lines(self, row: Row[Item], width: int) -> list[Spans]:
+    def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
         if row.record is not None and not row.heading:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
@@ -205,7 +205,7 @@ class DeadScreen(ListScreen[Item]):
             self.say("All its dead letters are loaded.", "faint")
 
 
-def _engine(row: Row[Item]) -> str | None:
+def _engine(row: Bundle[Item]) -> str | None:
     if isinstance(row.group, Section):
         return row.group.engine
     return row.records[0].dead_letter.node.engine if row.records else None

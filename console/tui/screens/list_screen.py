@@ -23,7 +23,7 @@ from queries.records.node import Node
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
     from console.model.forest import Forest
-    from console.model.row_list import Row, RowList
+    from console.model.row_list import Bundle, RowList
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class ListScreen(ListPage, Generic[T]):
         super().__init__()
         self.list = self.make_list()
         self._fetching = False
-        self._look: ColumnLook[Row[T]] = ColumnLook(self._cell)
+        self._look: ColumnLook[Bundle[T]] = ColumnLook(self._cell)
 
     # what a page provides
 
@@ -65,7 +65,7 @@ class ListScreen(ListPage, Generic[T]):
         """Return a node as last read."""
         return None
 
-    def lines(self, row: Row[T], width: int) -> list[Spans]:
+    def lines(self, row: Bundle[T], width: int) -> list[Spans]:
         """Return the lines about a row."""
         raise NotImplementedError
 
@@ -73,7 +73,7 @@ class ListScreen(ListPage, Generic[T]):
         """Return what cells and filters need apart from the record."""
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
-    def cell(self, field: Field[T], row: Row[T]) -> Spans:
+    def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
         """Return the text of a row's cell, without the fold sign."""
         return field.shown_in(row, self.context())
 
@@ -89,14 +89,14 @@ class ListScreen(ListPage, Generic[T]):
     # the table
 
     @property
-    def forest(self) -> Forest[Row[T]]:
+    def forest(self) -> Forest[Bundle[T]]:
         return self.list.forest
 
     def columns(self) -> Sequence[Field[T]]:
         """Return the columns of the table."""
         return [timed(field) for field in self.list.fields.columns]
 
-    def _cell(self, field: Field[T], row: Row[T]) -> Spans:
+    def _cell(self, field: Field[T], row: Bundle[T]) -> Spans:
         sign = self.fold_sign(row) if field.name == self.list.fields.columns[0].name else ""
         return [(sign, "$faint"), *self.cell(field, row)]
 
@@ -143,7 +143,7 @@ class ListScreen(ListPage, Generic[T]):
             self._fetching = False
 
     @property
-    def row(self) -> Row[T] | None:
+    def row(self) -> Bundle[T] | None:
         """The row under the cursor."""
         return self.forest.current
 
@@ -157,7 +157,7 @@ class ListScreen(ListPage, Generic[T]):
         elif row.record is not None and not row.heading:
             self.open(row.record)
 
-    def fold_sign(self, row: Row[T]) -> str:
+    def fold_sign(self, row: Bundle[T]) -> str:
         """Return the sign before a group, or the indent of a row without one."""
         if row.foldable:
             signs = ("> ", "v ") if self.host.ascii else ("▸ ", "▾ ")
@@ -193,7 +193,7 @@ class ListScreen(ListPage, Generic[T]):
     def orders(self) -> Sequence[Order[Any]]:
         return [Order(column.title, partial(self._value, column)) for column in self._look.shown]
 
-    def _value(self, column: Field[T], row: Row[T]) -> Any:
+    def _value(self, column: Field[T], row: Bundle[T]) -> Any:
         """Return what a row is sorted by.
 
         What is known of its nodes may be newer than the order.

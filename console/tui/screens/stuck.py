@@ -21,7 +21,7 @@ from console.model.fields.incident import (
 )
 from console.model.filter import Fields
 from console.model.incident_list import Trend
-from console.model.row_list import Row, RowList
+from console.model.row_list import Bundle, RowList
 from console.text import formatting
 from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
@@ -222,7 +222,7 @@ class StuckScreen(ListScreen[Item]):
 
     # the lines below
 
-    def lines(self, row: Row[Item], width: int) -> list[Spans]:
+    def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
         head: Spans = [*marked(severity_of(row))[:1], ("  ", "")]
         lines = self._to_do(row, width) + wrap([*head, (safe_text(sentence_of(row)), "")], width)
@@ -236,7 +236,7 @@ class StuckScreen(ListScreen[Item]):
         inferred = any(record.incident.proof is Proof.ASSUMED for record in row.records)
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if inferred else [])
 
-    def _to_do(self, row: Row[Item], width: int) -> list[Spans]:
+    def _to_do(self, row: Bundle[Item], width: int) -> list[Spans]:
         """Return the action of a row, or what to do outside of unstick."""
         incident, action = row.records[0].incident, action_of(row)
         if action is not None and not row.records[0].explained:
