@@ -67,13 +67,9 @@ class Forest(Generic[T]):
         self.order: Order[T] | None = None  # of siblings; None for the order of their pages
         self._own = own
         self._leaf = leaf
-        self._evicted_marks: dict[str, T] = {}  # marked records that were evicted, as last read
         self._evicting = False
         self._entries: dict[str, TreeEntry[T]] = {}
         self._predicate: Callable[[T], bool] | None = None
-        self._reset_rows()
-
-    def _reset_rows(self) -> None:
         self._root = TreeEntry[T]("", None, None)
         self._root.expanded = True
         self._visible = VisibleRows(self._root)
@@ -184,14 +180,6 @@ class Forest(Generic[T]):
         """Return all loaded records, in no order."""
         return [entry.record for entry in self._entries.values() if entry.record is not None]
 
-    def marked(self) -> list[T]:
-        """Return the marked records as last read, in id order.
-
-        Evicted records are included.
-        """
-        found = (self.record(id_) or self._evicted_marks.get(id_) for id_ in sorted(self.marks))
-        return [record for record in found if record is not None]
-
     def matching(self) -> list[str]:
         """Return the ids of visible rows that match the filter themselves, in order."""
         return [entry.id for entry in self._rows.since(0) if entry.record is not None and entry.matched]
@@ -244,11 +232,6 @@ class Forest(Generic[T]):
         records = filter(None, map(self.record, row_ids))
         own = {id_ for record in records for id_ in self._own(record)}
         self.marks = self.marks - own if on is False or (on is None and own <= self.marks) else self.marks | own
-        self._evicted_marks = {id_: record for id_, record in self._evicted_marks.items() if id_ in self.marks}
-
-    def unmark(self) -> None:
-        """Clear all marks."""
-        self.marks, self._evicted_marks = set(), {}
 
     # folding
 
@@ -411,11 +394,6 @@ class Forest(Generic[T]):
         self._drop((self._entries[id_] for id_ in ids if id_ in self._entries), removed)
         return self._finish(removed=removed)
 
-    def clear(self) -> None:
-        """Remove everything except the filter."""
-        self.marks, self._evicted_marks, self.matched, self._entries = set(), {}, 0, {}
-        self._reset_rows()
-
     def set_filter(self, predicate: Callable[[T], bool] | None) -> Change[T]:
         """Show only matching records and their ancestors; None shows all.
 
@@ -475,8 +453,6 @@ class Forest(Generic[T]):
         on_tail, on_head = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
         self._replace(parent, arrange(parent.as_read(), read, set(new)), removed)
         self.marks |= marks & set(new.values())
-        for id_ in self._evicted_marks.keys() & new.values():
-            del self._evicted_marks[id_]
         if on_tail:
             shown = (entry for entry in parent.children or () if entry in new and entry.chunk is not None)
             self._visible.cursor = next(shown, at)
@@ -594,9 +570,7 @@ class Forest(Generic[T]):
             removed.append(below.id)
             del self._entries[below.id]
             self.matched -= below.matched
-            if below.id in self.marks and self._evicting and below.record is not None:
-                self._evicted_marks[below.id] = below.record
-            else:
+            if not self._evicting:
                 self.marks.discard(below.id)
 
     def _finish(

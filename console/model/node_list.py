@@ -7,7 +7,8 @@ the reading position are evicted, and read again by their key when the operator 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from itertools import takewhile
 
@@ -45,6 +46,7 @@ class NodeList:
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._next_parent = 0
+        self._evicted: dict[str, Node] = {}  # nodes that were marked at the last eviction
 
     def window(self, parent_id: str | None) -> PageWindow | None:
         """Return the window of loaded pages below a parent (of the roots, for None)."""
@@ -75,7 +77,7 @@ class NodeList:
         change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
         gone = window.evict_before(self.forest.children(parent_id) or (), self._max_pages)
-        with self.forest.evicting():
+        with self._evicting():
             self.forest.remove(gone)
         if window.low:  # even if the evicted pages had no rows any more
             self.forest.set_head(parent_id, EdgeRow.BEFORE, "enter reads back" if self.forest.filtered else "")
@@ -104,7 +106,7 @@ class NodeList:
         window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, nodes, not window.low)
         gone = window.evict_after(self.forest.children(parent_id) or (), self._max_pages)
-        with self.forest.evicting():
+        with self._evicting():
             self.forest.remove(gone)
         filtered = self.forest.filtered
         if window.low and filtered:
@@ -185,7 +187,27 @@ class NodeList:
         cursor = self.forest.current
         if not self.forest.marks:
             return [] if cursor is None else [cursor]
-        return sorted(self.forest.marked(), key=lambda node: cursor is None or node.id != cursor.id)
+        return sorted(self._marked_nodes(), key=lambda node: cursor is None or node.id != cursor.id)
+
+    def _marked_nodes(self) -> list[Node]:
+        """Return the marked nodes as last read, in id order."""
+        nodes = (self.forest.record(id_) or self._evicted.get(id_) for id_ in sorted(self.forest.marks))
+        return [node for node in nodes if node is not None]
+
+    @contextlib.contextmanager
+    def _evicting(self) -> Iterator[None]:
+        """Keep the marks of nodes that are evicted inside this block, and these nodes."""
+        self._evicted = {node.id: node for node in self._marked_nodes()}
+        with self.forest.evicting():
+            yield
+
+    def markable(self) -> list[str]:
+        """Return the ids of the visible rows that match the filter."""
+        return self.forest.matching()
+
+    def numbers(self) -> tuple[int, int]:
+        """Return how many nodes match the filter, and how many are loaded."""
+        return self.forest.matched, self.forest.loaded
 
     def reached(self, parent_id: str | None) -> int:
         """Return about how many nodes precede the end of the loaded pages."""
@@ -304,7 +326,7 @@ class NodeList:
         if self._scan_required(parent_id, page) and page.scan_required is not None:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
-        with self.forest.evicting():
+        with self._evicting():
             change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
         self._shrink()
         return change
@@ -323,7 +345,7 @@ class NodeList:
         forest = self.forest
         if forest.loaded <= MAX_NODES:
             return
-        with forest.evicting():
+        with self._evicting():
             for parent_id in list(self._windows):
                 if parent_id is not None and not forest.is_expanded(parent_id):
                     forest.forget_children(parent_id)

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Bundle(Record, Generic[T]):
-    """The records that one row is about: one, or those of a group.
+    """Record of a row, or the records of a group in one row.
 
     Args:
         id: id of the row, independent of the rows around it.
@@ -166,9 +166,13 @@ class RowList(Generic[T]):
         self.forest.move(at - self.forest.cursor_row)
         return self.grouping
 
-    def all(self) -> list[str]:
-        """Return the ids of the rows that are marked in order to mark all that match."""
+    def markable(self) -> list[str]:
+        """Return the ids of the rows with all records that match the filter."""
         return [row.id for row in self._tops()]
+
+    def numbers(self) -> tuple[int, int]:
+        """Return how many records match the filter, and how many there are."""
+        return len(self._matching), len(self._records)
 
     def chosen(self) -> list[T]:
         """Return the marked records, those of the cursor's row first.

@@ -271,7 +271,7 @@ def test_moving_stops_at_the_ends() -> None:
     assert forest.move(99)
     assert forest.cursor == "s/t:c"
     assert not forest.move(1)
-    forest.clear()
+    forest = Forest()
     assert (len(forest), forest.loaded) == (0, 0)
     assert not forest.shown(0, 1)
     assert forest.children(None) is None

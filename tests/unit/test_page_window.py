@@ -126,7 +126,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
 
         The list may not know yet that a marked node is gone from the table.
         """
-        marked = {int(each.title) for each in self.forest.marked()}
+        marked = {int(each.title) for each in self.node_list.chosen()} if self.forest.marks else set()
         assert {f"s/t:{key:04}" for key in marked} == self.forest.marks
         assert self.marked <= marked
         assert not (marked - self.marked) & set(self.table.keys) - self.late

@@ -161,7 +161,7 @@ def test_all_that_match_can_be_marked() -> None:
     rows = things()
     rows.filter = parse("color:red", FIELDS)
     rows.put(THINGS, NOTHING)
-    rows.forest.mark(rows.all())
+    rows.forest.mark(rows.markable())
     assert rows.forest.marks == {"a", "c"}
 
 

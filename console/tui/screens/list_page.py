@@ -11,6 +11,7 @@ from textual.suggester import Suggester
 from textual.widgets import Input
 
 from console.model.forest import Forest
+from console.model.list_model import ListModel
 from console.model.order import Order
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.list_table import ListTable
@@ -29,7 +30,7 @@ class ListPage(PageScreen):
     # what a page provides
 
     @property
-    def forest(self) -> Forest[Any]:
+    def model(self) -> ListModel:
         """The model of the list in front."""
         raise NotImplementedError
 
@@ -58,14 +59,6 @@ class ListPage(PageScreen):
         """Sort the list, and paint it."""
         raise NotImplementedError
 
-    def markable(self) -> list[str]:
-        """Return the ids of all rows that match the filter."""
-        raise NotImplementedError
-
-    def numbers(self) -> tuple[int, int]:
-        """Return how many records match the filter, and how many are loaded."""
-        raise NotImplementedError
-
     def open_row(self, id_: str) -> None:
         """Open the record of a row."""
         raise NotImplementedError
@@ -87,6 +80,11 @@ class ListPage(PageScreen):
         """Leave the list, which has neither a filter nor marks."""
 
     # the table
+
+    @property
+    def forest(self) -> Forest[Any]:
+        """The rows, the cursor and the marks of the list in front."""
+        return self.model.forest
 
     @property
     def table(self) -> ListTable[Any]:
@@ -123,7 +121,7 @@ class ListPage(PageScreen):
 
     def count(self) -> list[str]:
         """Return the number of marked records, and that of matching ones."""
-        marks, (matching, loaded) = self.forest.marks, self.numbers()
+        marks, (matching, loaded) = self.forest.marks, self.model.numbers()
         more = "+" if self.more() else ""
         return [f"{len(marks)} marked"] * bool(marks) + [f"{matching} of {loaded}{more}"] * bool(self.filter)
 
@@ -154,7 +152,7 @@ class ListPage(PageScreen):
             self.table.unmark()
             self.say("")
             return
-        self.table.mark(self.markable())
+        self.table.mark(self.model.markable())
         more = " of the loaded rows; more may match" if self.more() else ""
         self.say(f"{len(self.forest.marks)} marked{more}.")
 

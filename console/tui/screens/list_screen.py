@@ -22,7 +22,6 @@ from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
-    from console.model.forest import Forest
     from console.model.row_list import Bundle, RowList
 
 T = TypeVar("T")
@@ -89,8 +88,8 @@ class ListScreen(ListPage, Generic[T]):
     # the table
 
     @property
-    def forest(self) -> Forest[Bundle[T]]:
-        return self.list.forest
+    def model(self) -> RowList[T]:
+        return self.list
 
     def columns(self) -> Sequence[Field[T]]:
         """Return the columns of the table."""
@@ -145,11 +144,11 @@ class ListScreen(ListPage, Generic[T]):
     @property
     def row(self) -> Bundle[T] | None:
         """The row under the cursor."""
-        return self.forest.current
+        return self.list.forest.current
 
     def open_row(self, id_: str) -> None:
         """Open the record of a row; of a group, unfold or fold it."""
-        row = self.forest.record(id_)
+        row = self.list.forest.record(id_)
         if row is None:
             return
         if row.foldable:
@@ -203,12 +202,6 @@ class ListScreen(ListPage, Generic[T]):
     def sort(self, order: Order[Any] | None) -> None:
         self.list.set_order(order)
         self._renew_rows()
-
-    def numbers(self) -> tuple[int, int]:
-        return len(self.list.matching), len(self.list.records)
-
-    def markable(self) -> list[str]:
-        return self.list.all()
 
     def action_fold(self) -> None:
         """Fold the group; of a record in a group, that group."""

@@ -10,7 +10,7 @@ from textual import on
 
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS
-from console.model.forest import Change, EdgeRow, Forest
+from console.model.forest import Change, EdgeRow
 from console.model.node_list import FAR, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
@@ -67,8 +67,8 @@ class TreeScreen(ListPage):
         return self._lists.get((self._label, self._kind), self._nothing)
 
     @property
-    def forest(self) -> Forest[Node]:
-        return self.node_list.forest
+    def model(self) -> NodeList:
+        return self.node_list
 
     @property
     def reading(self) -> bool:
@@ -112,11 +112,8 @@ class TreeScreen(ListPage):
     def partial(self) -> bool:
         return self.node_list.partial
 
-    def numbers(self) -> tuple[int, int]:
-        return self.forest.matched, self.forest.loaded
-
     def cursor(self) -> Node | None:
-        return self.forest.current
+        return self.node_list.forest.current
 
     def targets(self) -> list[Node]:
         return self.node_list.chosen()
@@ -209,7 +206,7 @@ class TreeScreen(ListPage):
     def open_row(self, id_: str) -> None:
         from console.tui.screens.detail import DetailScreen
 
-        node = self.forest.record(id_)
+        node = self.node_list.forest.record(id_)
         if node is not None:
             self.app.push_screen(DetailScreen(node, self.MODE))
 
@@ -355,9 +352,6 @@ class TreeScreen(ListPage):
         self.say("")
         self.renew()
         self.session.run_now()
-
-    def markable(self) -> list[str]:
-        return self.forest.matching()
 
     def leave(self) -> None:
         if self._kind is not ListKind.TREE:

@@ -257,7 +257,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def unmark(self) -> None:
         """Clear all marks."""
-        self.forest.unmark()
+        self.forest.marks = set()
         self._marks_changed()
 
     def show_rows(self) -> None:
