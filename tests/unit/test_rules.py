@@ -1,16 +1,52 @@
-"""The table of rules names settings that exist."""
+"""The table of rules: its settings exist, and each mistake is named with its line."""
 
 from __future__ import annotations
 
 import types
 import typing
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from queries.contract import loader
+from queries.contract.engine import BrokenEngineError
 from queries.contract.rules import KIND_RULES, RULES, Rules
 from queries.contract.spec import EngineSpec
+from tests.outside import HOMEMADE, change, copied
+
+TOP, KIND, FINDING, ACTION = 'stale = "5m"', 'parent = "parent_id"', "severity = 7", "[actions.cancel]"
+VIEW = '{ title = "a", view = true, choices = ["x", "y"] }'
+EVIDENCE = "findings/taken_too_long.sql has no evidence 'nothing'"
+MISTAKES = [  # text after which a setting is written, the setting, and the message
+    (KIND, 'key = "ident"', "kind item: recognise.relations.work_items has no column 'ident'"),
+    (KIND, 'below = "itm"', "kind item: there is no node kind 'itm'; did you mean \"item\"?"),
+    (KIND, 'name = "Item"', "kind Item: its name must match [a-z][a-z0-9_]{0,39}"),
+    (TOP, 'recognise.roles.jobs = "*_jobs"', "recognise.roles: 'jobs' is not one of the tables"),
+    (TOP, 'recognise.roles.work_items = "work"', "the pattern 'work' must be a name with one `*` in it"),
+    (TOP, "kinds.other = { children = true }", "kind other: no children.sql is for it (-- kinds: other)"),
+    (TOP, f"options = {{ a = {VIEW}, b = {VIEW} }}", "options.b: a is a view already"),
+    (TOP, 'undo.counters = ["work_items.trys"]', "undo.counters: there is no column 'work_items.trys'"),
+    (TOP, 'redrive.revivals = [{ kind = "item", action = "revive" }]', "redrive: 'revive' is not an action for a item"),
+    (TOP, 'redrive = { why = "a", revivals = [{ kind = "item", action = "retry" }] }', "redrive: `why` is only for"),
+    (TOP, 'flow.table = "work_itms"', "flow: there is no table 'work_itms'; did you mean \"work_items\"?"),
+    ("[actions.retry]", 'key = "L"', "action retry: release has the key L for a item"),
+    (ACTION, 'name = "Cancel"', "action Cancel: its name must match"),
+    (ACTION, 'undo = "none"', "action cancel: it cannot be undone, so `undo_note` is required"),
+    (ACTION, 'arguments.text = { title = "a", type = "document" }', "action cancel: its file has no section :document"),
+    (ACTION, 'arguments.text = { title = "a", type = "document" }', "section :lock has no column `unchanged`"),
+    (ACTION, 'arguments.text = { title = "a", type = "document" }', "action cancel: `compared` is required"),
+    (FINDING, 'code = "Late"', "finding Late: its code must match"),
+    (FINDING, 'arguments = { position = "1" }', "finding taken_too_long: release has no argument 'position'"),
+    (FINDING, 'counter = "tries"', "finding taken_too_long: `counter` and `min_increase` require each other"),
+    (FINDING, 'seconds = "stal"', "finding taken_too_long: there is no threshold 'stal'; did you mean \"stale\"?"),
+    (FINDING, 'per_minute = "stal"', "finding taken_too_long: there is no threshold 'stal'"),
+    (FINDING, 'explains = [{ symptoms = ["late"] }]', "finding taken_too_long: no finding is a symptom 'late'"),
+    *((FINDING, f"{setting} = [\"nothing\"]", EVIDENCE) for setting in ("cause_text", "constant", "changes")),
+    *((FINDING, f'{setting} = "nothing"', EVIDENCE) for setting in ("counter", "min_increase", "grows")),
+    (FINDING, 'arguments = { position = "{nothing}" }', EVIDENCE),
+]  # fmt: skip
 
 
 def record(kind: Any) -> Any:
@@ -37,3 +73,31 @@ def test_a_rule_is_about_a_setting(rules: Rules) -> None:
             kind = record(settings(kind)[step])
     for setting, _, _ in rules.rules:
         assert not setting or setting in settings(kind)
+
+
+@pytest.mark.parametrize(("after", "written", "said"), MISTAKES, ids=[f"{each[1]}: {each[2]}" for each in MISTAKES])
+def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path, after: str, written: str, said: str) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    change(folder, "engine.toml", after, f"{after}\n{written}")
+    with pytest.raises(BrokenEngineError) as caught:
+        loader.load(folder, folder.name)
+    (fault,) = [fault for fault in caught.value.faults if said in fault.message]
+    lines = (folder / "engine.toml").read_text().splitlines()
+    first = lines.index(written.splitlines()[0])
+    headers = [line for line in lines[:first] if line.startswith("[")]
+    assert lines[fault.line - 1] in (*written.splitlines(), *headers[-1:])
+
+
+def test_actions_name_their_kinds_if_there_are_several(tmp_path: Path) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    change(folder, "engine.toml", TOP, f'{TOP}\nkinds.queue.form = "all"')
+    with pytest.raises(BrokenEngineError, match="action cancel: `kinds` is required"):
+        loader.load(folder, folder.name)
+
+
+def test_a_status_with_several_phases_needs_the_column(tmp_path: Path) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    sql = """-- Nodes.\nSELECT 'item:' || id AS id, state AS status FROM :"schema".work_items WHERE :ids IS NULL"""
+    (folder / "nodes.sql").write_text(sql)
+    with pytest.raises(BrokenEngineError, match="status todo: it has several phases"):
+        loader.load(folder, folder.name)
