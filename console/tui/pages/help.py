@@ -74,7 +74,7 @@ def help_page(
         lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
-    lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK]
+    lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK, *_filters(width)]
     header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
@@ -89,13 +89,23 @@ def help_page(
     for folder in broken:
         lines += [heading(folder.name, "not used")]
         lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]
-    for title, fields in FILTERS.items():
-        lines += [heading(title), *pairs(_filtered(fields), width), BLANK]
     return lines
 
 
 def _filtered(fields: Iterable[Field[Any]]) -> list[tuple[str, str]]:
     return [(f"{field.name}:", field.about) for field in fields if field.form is not None]
+
+
+def _filters(width: int) -> list[Spans]:
+    """Return by what the lists can be filtered; fields of nodes by their names only."""
+    lines: list[Spans] = []
+    nodes = _filtered(node.FIELDS)
+    for title, fields in FILTERS.items():
+        about = _filtered(fields)
+        names = " ".join(name for name, text in about if (name, text) in nodes)
+        own = [each for each in about if each not in nodes]
+        lines += [heading(title), *pairs([*own, *([("as above", names)] if names else [])], width), BLANK]
+    return lines
 
 
 def _phase(phase: Phase, ascii: bool) -> Spans:
