@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from queries.read.incidents import REFUSED
 from queries.records.action import Outcome
+from queries.records.finding import Finding
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.test_blast_radius import measured, reached
@@ -142,6 +144,40 @@ async def test_suggested_actions_are_not_refused(tasker_db: TaskerDb, data: Data
         assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(dry_run, finding.node_id))
         tried.add(finding.code)
     assert len(tried) >= 15
+
+
+COPY = """
+WITH copy AS (
+  INSERT INTO workflow_steps SELECT (jsonb_populate_record(NULL::workflow_steps,
+    to_jsonb(s) || jsonb_build_object('workflow_step_uuid', gen_random_uuid(), 'processed', true))).*
+    FROM workflow_steps s WHERE s.workflow_step_uuid = $1 RETURNING workflow_step_uuid
+)
+INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)
+SELECT workflow_step_uuid, 'complete', 10, true, now(), now() FROM copy RETURNING workflow_step_uuid
+"""
+
+
+@both_versions
+async def test_a_retry_does_not_repeat_what_a_copy_of_the_step_has_done(tasker_db: TaskerDb, data: Data) -> None:
+    """A database from before the unique rule may have two steps of one name in a task."""
+    made = data.task("refund", **BLOCKED)
+    await tasker_db.write(data)
+    step, task = tasker_db.step(made, "refund_card"), tasker_db.task(made)
+
+    async def found() -> Finding:
+        return next(f for f in (await tasker_db.findings()).found if (f.node_id, f.code) == (step, "failed_step"))
+
+    assert (await found()).action == "retry"
+    await tasker_db.sql("ALTER TABLE workflow_steps DROP CONSTRAINT workflow_steps_task_uuid_named_step_uuid_key")
+    copy = await tasker_db.value(COPY, made.steps["refund_card"])
+    refused = await found()
+    assert refused.action is None
+    assert f"the step {copy} is a copy of it and is done" in refused.evidence[REFUSED]
+    for node, said in ((step, str(copy)), (task, "its step ")):
+        dry_run = await tasker_db.dry_run("retry", node)
+        assert outcomes_of(dry_run) == {node: Outcome.REFUSED}
+        assert said in why(dry_run, node)
+        assert "would repeat what that has done" in why(dry_run, node)
 
 
 STALE: list[tuple[str, float, float, Any, bool]] = [
