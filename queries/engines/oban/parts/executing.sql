@@ -5,4 +5,6 @@ executing AS MATERIALIZED (
   UNION ALL
   SELECT j.id, j.queue, j.worker, j.attempted_at, j.attempted_by FROM :"schema".oban_jobs j
    WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.state = 'executing'
-)
+),
+found AS (SELECT 'job:' || j.id AS id, j.attempted_at, j.attempted_by FROM executing j),
+more AS (SELECT (SELECT count(*) FROM executing) > 2000 AS more)

@@ -3,18 +3,12 @@
 -- needs: by_worker
 -- needs of ids: none
 -- Indexes: pgqueuer_queue_manager_id_idx, pgqueuer_pkey.
-WITH named AS MATERIALIZED (
+named AS MATERIALIZED (
   (SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
     WHERE :ids IS NULL AND o.queue_manager_id IS NOT NULL ORDER BY o.queue_manager_id LIMIT 1000)
   UNION ALL
   SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
    WHERE o.queue_manager_id IS NOT NULL AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
-)
-(SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated)::float8 AS since,
-        jsonb_build_object('status', j.status, 'worker', j.queue_manager_id, 'entrypoint', j.entrypoint) AS evidence
-   FROM named j
-  WHERE j.status <> 'picked'
-  ORDER BY j.id
-  LIMIT :page)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM named) = 1000
+),
+found AS (SELECT 'job:' || j.id AS id, j.id AS job, j.status, j.updated, j.queue_manager_id, j.entrypoint FROM named j),
+more AS (SELECT (SELECT count(*) FROM named) = 1000 AS more)
