@@ -404,6 +404,19 @@ async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None
             await tui.wait_for(f"sorted by {title}", "▲")
 
 
+@pytest.mark.parametrize("name", ["dead", "tree"])
+async def test_a_click_on_a_fold_sign_unfolds_and_folds(name: str, database: str, tmp_path: Path) -> None:
+    async with run_tui(database, tmp_path, size=(160, 40)) as tui:
+        at = driver(tui, name)
+        await at.open()
+        await at.grouped()
+        for sign, unfolded in (("▸", True), ("▾", False)):
+            line = next(line for line in tui.text.splitlines() if line.startswith("▌"))
+            click = (line.index(sign), at.page.table.cursor_row - at.page.table.top_row + 1)
+            await tui.pilot.click(at.page.table, offset=click)
+            await at.until(lambda unfolded=unfolded: at.row is not None and at.row.open is unfolded)  # type: ignore[misc]
+
+
 async def test_the_tree_says_that_only_loaded_rows_are_sorted(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
@@ -413,6 +426,7 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
     async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:
         at = TreeDriver(tui, LISTS["tree"])
         await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE_NODES)
+        await tui.wait_for(" age ")
         await tui.pilot.click(at.page.table, offset=(tui.text.splitlines()[3].index(" age ") + 1, 0))
         await tui.wait_for("sorted by age: loaded rows", "age▼")
         await tui.press("i")

@@ -20,6 +20,8 @@ from queries.text.safe_text import safe_text
 
 T = TypeVar("T", bound=Listed)
 
+FOLD_SIGN = 2  # cells of the sign at the beginning of a group's first column
+
 
 class ColumnLook(Look[T]):
     """Columns of texts. A cell before them shows marks, if there are ``marks``.
@@ -77,6 +79,10 @@ class ColumnLook(Look[T]):
 
     def title_at(self, x: int) -> str | None:
         return next((column.title for column, start, room in self._places() if start <= x < start + room), None)
+
+    def fold_sign_at(self, row: Row[T]) -> range:
+        start = 1 + self._marks
+        return range(start, start + FOLD_SIGN)
 
     def _content(self, column: Field[Any], record: T) -> Content:
         return Content.assemble(*((safe_text(text), style) for text, style in self._cell(column, record)))
