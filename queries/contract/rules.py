@@ -47,12 +47,22 @@ class Context:
         self.relations = spec.recognise.relations
         self.kinds = {kind.name for kind in spec.kinds}
         self.actions = {action.name for action in spec.actions}
+        self.findings = {finding.code for finding in spec.findings}
+        self.symptoms = {finding.symptom for finding in spec.findings}
         self.settings = {*spec.thresholds, *spec.options}
         self.overwritten = {name for action in spec.actions for name in action.overwrites}
         self.all_are_read = all(self.is_read(action) for action in spec.actions if action.writes)
         self.statements: dict[str, list[Statement]] = {}  # variants by name
         for file, statement in files.statements.items():
             self.statements.setdefault(key_of(file), []).append(statement)
+        self._words: dict[str, set[str]] = {}
+
+    def words(self, name: str) -> set[str]:
+        """Return the words of a statement and its variants."""
+        if name not in self._words:
+            texts = (statement.text for statement in self.statements.get(name, ()))
+            self._words[name] = {word for text in texts for word in re.findall(r"\w+", text)}
+        return self._words[name]
 
     def is_read(self, action: Action) -> bool:
         """Return True if the file of an action could be parsed."""
@@ -101,10 +111,10 @@ def _elements(value: Any, steps: list[str], path: Path, around: Elements) -> Ite
             yield from _elements(each, steps[1:], (*path, step), (*around, step, each) if table else (*around, each))
 
 
-def unknown(names: Iterable[str], known: Iterable[str]) -> Iterator[str]:
-    """Yield the names that are not known, each with what could be meant."""
-    known = set(known)
-    yield from (f"{name!r}{did_you_mean(name, known)}" for name in sorted(set(names) - {"", *known}))
+def unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
+    """Return the names that are not known, each with what could be meant."""
+    wrong = {name for name in names if name and name not in known}
+    return [f"{name!r}{did_you_mean(name, known)}" for name in sorted(wrong)]
 
 
 def threshold(value: Any) -> Any:
@@ -254,10 +264,11 @@ def _no_evidence(setting: str) -> Test:
     """Return the test that the statement of a finding has no such evidence."""
 
     def test(c: Context, finding: FindingSpec) -> Iterable[str]:
-        names = evidence_names(finding)[setting]
-        statements = c.statements.get(finding.statement, ()) if names else ()
-        words = {word for statement in statements for word in re.findall(r"\w+", statement.text)}
-        return unknown(names, {"node", *words, *(OF_SAMPLES if finding.sample else ())}) if statements else []
+        if not getattr(finding, setting) or finding.statement not in c.statements:
+            return []
+        more = {"node", *(OF_SAMPLES if finding.sample else ())}
+        names = (name for name in evidence_names(finding)[setting] if name not in more)
+        return unknown(names, c.words(finding.statement))
 
     return test
 
@@ -375,9 +386,9 @@ RULES = (
         *((setting, _no_evidence(setting), "{0.statement}.sql has no evidence {value}") for setting in _EVIDENCE),
     )),
     Rules("findings.*.explains.*", "finding {0.code}: ", (
-        ("findings", lambda c, _, rule: unknown(rule.findings, (each.code for each in c.spec.findings)),
+        ("findings", lambda c, _, rule: unknown(rule.findings, c.findings),
          "there is no finding {value}"),
-        ("", lambda c, _, rule: unknown(rule.symptoms, (each.symptom for each in c.spec.findings)),
+        ("", lambda c, _, rule: unknown(rule.symptoms, c.symptoms),
          "no finding is a symptom {value}"),
     )),
     Rules("workers.*", "worker {0.title}: ", (
