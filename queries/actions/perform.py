@@ -1,19 +1,6 @@
-"""Write path of every change: dry run and commit.
+"""Write path of every change: dry run and commit of a plan.
 
-The sections of an action run in one short READ COMMITTED transaction. ``lock`` locks the rows with SKIP LOCKED and
-returns their versions. ``refused`` returns nodes that the action does not apply to. ``rows`` copies the rows that will
-change. ``change`` changes them and checks the versions again in its WHERE. ``rows`` copies the rows once more. A dry
-run then rolls back. A commit compares the first copy with the dry run's. Nodes that cannot change are skipped, each
-with its reason; the others continue.
-
-If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
-:mod:`queries.runs` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
-wait. ``rows`` may take ``copied``, the keys of the first copy, to find rows that were reached through a deleted row.
-
-An action that takes work from an owner may have ``witnesses``: one row for each sign of life or death of the owner,
-with ``id, witness, verdict, detail``, where the verdict is ``dead``, ``alive`` or ``unknown``; ``since`` may say when
-the owner took the node. The dry run shows them. The commit reads them again, writes them to the audit log, and skips a
-node whose owner has shown a sign of life since. ``dry_run`` is the time of the dry run; NULL in the dry run itself.
+A plan becomes requests, one for each SQL script, and their attempts become a dry run or outcomes.
 """
 
 from __future__ import annotations

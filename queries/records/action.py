@@ -143,8 +143,8 @@ class RowChange(Record, gc=False):
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that differ: all of an inserted or deleted row.
 
-        A column differs if the server's text of it does. ``copies_row.sql`` says so too, of rows that stay on the
-        server.
+        A column differs if the server's text of it does; of decoded rows, as far as the values tell the texts apart.
+        :mod:`queries.write.server_copies` says the same of rows that stay on the server.
         """
         was = {} if self.before is None else _columns(self.before)
         now = {} if self.after is None else _columns(self.after)

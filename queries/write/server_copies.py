@@ -4,6 +4,11 @@ The server compares the rows before and after the change, and writes what differ
 half of the time. It is possible if the columns that change are those that the action ``overwrites``, if no row is
 inserted, and if the server wrote no other row. Otherwise the transaction is rolled back, and
 :class:`~queries.write.console_copies.ConsoleCopies` compares the rows of the next one.
+
+A column differs if the server's text of it does. ``RowChange.columns`` says so of rows that come here as JSON, and
+``copies_row.sql`` of rows that do not. One of the two cannot do both: a dry run shows whole rows, also inserted ones
+and columns that the action does not list, and without images there are no texts; a bulk makes no JSON of its rows at
+all, which is most of what it saves.
 """
 
 from __future__ import annotations
