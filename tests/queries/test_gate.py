@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from queries.records.action import Outcome
+from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer
@@ -15,6 +16,12 @@ STATE = (
     "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
     "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION other_state()"
+)
+
+JOB = (
+    "CREATE FUNCTION job_too() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$ BEGIN UPDATE public.job SET initial_state = '\\x00' WHERE job_id = NEW.job_id; RETURN NULL; END $$;"
+    "CREATE TRIGGER t AFTER UPDATE ON task FOR EACH ROW EXECUTE FUNCTION job_too()"
 )
 
 
@@ -57,6 +64,19 @@ async def test_a_trigger_made_since_the_dry_run_stops_the_commit(
     stopped = await committed(workspace, dry_run)
     assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
     assert "task.state" in why(stopped, node)
+    await workspace.close()
+
+
+async def test_rows_of_the_engine_that_no_copy_has_are_no_part_of_an_undo(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-60))
+    await eternaltwin_db.sql(JOB)
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [node])
+    assert outcomes_of(dry_run) == {node: Outcome.CHANGED}
+    assert "updated 1 row of job without a copy" in dry_run.irreversible[node]
     await workspace.close()
 
 

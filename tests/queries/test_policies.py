@@ -15,7 +15,7 @@ from tests.command import Answer, unstick
 from tests.console.tui_driver import run_tui
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, why
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, seen, why
 from tests.servers import PostgresServer, both_versions
 
 ENABLE = "ALTER TABLE task ENABLE ROW LEVEL SECURITY"
@@ -110,6 +110,24 @@ async def test_a_row_that_may_not_be_updated_is_denied_and_one_that_is_held_is_l
     assert outcomes == {eternaltwin_db.id(task): outcome for task, outcome in expected.items()}
     assert await state(eternaltwin_db, free) == {"Available"}
     assert await state(eternaltwin_db, [*tasks[3:], held]) == {"Blocked"}
+
+
+async def test_policies_that_are_made_while_a_console_is_open_are_known_at_once(
+    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path
+) -> None:
+    """A row that they hide from UPDATE is not called locked.
+
+    One that no policy shows may not be gone.
+    """
+    fixed, hidden = [await eternaltwin_db.task(status="Blocked", timer=-600) for _ in range(2)]
+    ids = [eternaltwin_db.id(task) for task in (fixed, hidden)]
+    workspace = await opened(clerk, tmp_path)
+    versions = await seen(workspace, ids)
+    await eternaltwin_db.sql(f"{ENABLE}; CREATE POLICY see ON task FOR SELECT USING (task_id <> '{hidden}')")
+    dry_run = await dry_run_of(workspace, "wake", versions)
+    assert outcomes_of(dry_run) == {ids[0]: "denied", ids[1]: "gone"}
+    assert all("row-level policy" in why(dry_run, node_id) for node_id in ids)
+    await workspace.close()
 
 
 async def test_a_row_whose_new_version_is_forbidden_is_denied_and_the_others_are_changed(

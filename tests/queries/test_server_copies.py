@@ -31,7 +31,7 @@ from queries.write.server_copies import ServerCopies
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.test_parallel_chunks import ARGUMENTS
 from tests.servers import PostgresServer, both_versions
 
@@ -248,6 +248,16 @@ END $$;
 CREATE TRIGGER more AFTER UPDATE ON task FOR EACH ROW WHEN (OLD.kind_version > 1) EXECUTE FUNCTION more()
 """
 
+ELSEWHERE = """
+CREATE TABLE public.elsewhere (id uuid);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO public.elsewhere VALUES (NEW.task_id);
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note AFTER UPDATE ON task FOR EACH ROW WHEN (OLD.kind_version > 1) EXECUTE FUNCTION note()
+"""
+
 
 @pytest.mark.parametrize("trigger", [TOUCH, ADD], ids=["other columns", "a new row"])
 async def test_rows_that_change_in_another_way_are_compared_by_the_console(
@@ -276,6 +286,21 @@ async def test_rows_that_change_in_another_way_are_compared_by_the_console(
         assert any(c.table == "task_timer" and c.before is None for c in of_last)
     rows = await eternaltwin_db.connection.fetch("SELECT xid::text FROM unstick.audit_log WHERE results <> '[]'")
     assert len(rows) == len({r[0] for r in rows}) == len(ways), "what was rolled back left no entry"
+
+
+async def test_rows_of_another_table_stop_the_part_that_wrote_them(
+    audited: Workspace, eternaltwin_db: EternaltwinDb, monkeypatch: pytest.MonkeyPatch, ways: list[str]
+) -> None:
+    """A trigger writes them for one node, which was not dry-run."""
+    ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(8)])
+    await eternaltwin_db.sql(ELSEWHERE)
+    await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{ids[-1].partition(':')[2]}'")
+    monkeypatch.setattr(parts, "LARGE", 3)
+    done = await wake(audited, ids)
+    assert outcomes_of(done) == {**dict.fromkeys(ids, CHANGED), ids[-1]: Outcome.CONFLICT}
+    assert "elsewhere" in why(done, ids[-1])
+    assert await eternaltwin_db.value("SELECT count(*) FROM elsewhere") == 0
+    assert ways == ["ConsoleCopies", "ServerCopies", "ServerCopies"]
 
 
 async def test_nodes_that_cannot_change_are_skipped_by_name(
