@@ -55,9 +55,19 @@ class Proxy:
         for writer in self._open:
             writer.transport.abort()
 
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+    async def unplug(self) -> None:
+        """Break all connections, and accept none until `plug`."""
+        assert self._server is not None
+        self._server.close()
+        await self.cut()
+
+    async def plug(self) -> None:
+        """Accept connections: at the same port as before."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
+
+    async def __aenter__(self) -> Self:
+        await self.plug()
         return self
 
     async def __aexit__(

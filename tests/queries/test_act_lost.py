@@ -113,19 +113,18 @@ async def test_unknown_only_where_no_server_answers(
     monkeypatch.setattr(commit_status, "DEADLINE", 0.2)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
-
-    async def unplug() -> None:
-        assert proxy._server is not None
-        proxy._server.close()
-        await proxy.cut()
-
-    proxy.fail, proxy.meanwhile = "after", unplug
+    proxy.fail, proxy.meanwhile = "after", proxy.unplug
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNKNOWN}
     xid = (await eternaltwin_db.row(task))["xmin"]
     assert why(outcomes, eternaltwin_db.id(task)) == commit_status.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.audit_entries()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
+    await proxy.plug()
+    await workspace.renew()
+    assert workspace.journal.doubtful
+    await workspace.journal.check()
+    assert outcomes_of(workspace.journal.corrected) == {eternaltwin_db.id(task): CHANGED}
     await workspace.close()
 
 
