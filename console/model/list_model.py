@@ -16,6 +16,10 @@ class ListModel(Protocol):
 
     forest: Forest[Any]
 
+    @property
+    def records(self) -> Sequence[Any]:
+        """All loaded records."""
+
     def chosen(self) -> Sequence[Any]:
         """Return the marked records, those of the cursor's row first.
 

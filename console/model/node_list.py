@@ -182,6 +182,11 @@ class NodeList:
         if gone:
             changes.append(self.forest.remove(gone))
 
+    @property
+    def records(self) -> Sequence[Node]:
+        """All loaded nodes, in no order."""
+        return self.forest.records()
+
     def chosen(self) -> list[Node]:
         """Return the marked nodes, the cursor's first; without marks the cursor's."""
         cursor = self.forest.current

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
@@ -43,16 +45,19 @@ class ListPage(PageScreen):
         """Return the fields that the list can be filtered by."""
         raise NotImplementedError
 
-    def values(self, field: str) -> Iterable[str]:
-        """Return the values of a field that occur in the loaded rows."""
-        return ()
+    def context(self) -> Context:
+        """Return what cells, filters and orders need apart from the record."""
+        raise NotImplementedError
 
     def set_filter(self, filter: Filter | None) -> None:
         """Filter the list, and paint it."""
         raise NotImplementedError
 
-    def orders(self) -> Sequence[Order[Any]]:
-        """Return an order for each column that the list can be sorted by."""
+    def sorted_by(self, column: Field[Any], record: Any) -> Any:
+        """Return what a row is sorted by.
+
+        What is known of its nodes may be newer than the order.
+        """
         raise NotImplementedError
 
     def sort(self, order: Order[Any] | None) -> None:
@@ -172,6 +177,10 @@ class ListPage(PageScreen):
         """The order that the operator has chosen, None without."""
         return self.forest.order
 
+    def orders(self) -> list[Order[Any]]:
+        """Return an order for each column that is shown."""
+        return [Order(column.title, partial(self.sorted_by, column)) for column in self.table.look.shown]
+
     def set_order(self, order: Order[Any] | None) -> None:
         """Sort the list, and say if not all of it is loaded."""
         self.sort(order)
@@ -182,7 +191,7 @@ class ListPage(PageScreen):
 
     def action_sort(self) -> None:
         """Sort by the next column; after the last one in the natural order."""
-        orders = list(self.orders())
+        orders = self.orders()
         titles = [order.title for order in orders]
         at = titles.index(self.order.title) + 1 if self.order and self.order.title in titles else 0
         self.set_order(orders[at] if at < len(orders) else None)
@@ -201,6 +210,10 @@ class ListPage(PageScreen):
             self.set_order(next((order for order in self.orders() if order.title == message.title), None))
 
     # the line
+
+    def values(self, field: str) -> Iterable[str]:
+        """Return the values of a field that occur in the loaded rows."""
+        return self.fields().values(field, self.model.records, self.context())
 
     @property
     def filtering(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
@@ -69,7 +68,6 @@ class ListScreen(ListPage, Generic[T]):
         raise NotImplementedError
 
     def context(self) -> Context:
-        """Return what cells and filters need apart from the record."""
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
@@ -182,22 +180,12 @@ class ListScreen(ListPage, Generic[T]):
     def fields(self) -> Fields[Any]:
         return self.list.fields
 
-    def values(self, field: str) -> Iterable[str]:
-        return self.list.fields.values(field, self.list.records, self.context())
-
     def set_filter(self, filter: Filter | None) -> None:
         self.list.filter = filter
         self._renew_rows()
 
-    def orders(self) -> Sequence[Order[Any]]:
-        return [Order(column.title, partial(self._value, column)) for column in self._look.shown]
-
-    def _value(self, column: Field[T], row: Bundle[T]) -> Any:
-        """Return what a row is sorted by.
-
-        What is known of its nodes may be newer than the order.
-        """
-        return column.row_sorted_by(row, self.context())
+    def sorted_by(self, column: Field[T], record: Bundle[T]) -> Any:
+        return column.row_sorted_by(record, self.context())
 
     def sort(self, order: Order[Any] | None) -> None:
         self.list.set_order(order)

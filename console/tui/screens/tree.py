@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -363,12 +362,8 @@ class TreeScreen(ListPage):
 
     # order
 
-    def orders(self) -> Sequence[Order[Any]]:
-        return [Order(column.title, partial(self._value, column)) for column in self._look.shown]
-
-    def _value(self, column: Field[Node], node: Node) -> Any:
-        """Return what a node is sorted by. Findings may be newer than the order."""
-        return column.sorted_by(node, self._look.context)
+    def sorted_by(self, column: Field[Node], record: Node) -> Any:
+        return column.sorted_by(record, self._look.context)
 
     def sort(self, order: Order[Node] | None) -> None:
         self._order = order
@@ -390,8 +385,8 @@ class TreeScreen(ListPage):
 
         return NODES
 
-    def values(self, field: str) -> Iterable[str]:
-        return self.fields().values(field, self.forest.records(), Context(codes=self.session.codes()))
+    def context(self) -> Context:
+        return Context(now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes())
 
     def set_filter(self, filter: Filter | None) -> None:
         self._filter = filter
@@ -408,7 +403,7 @@ class TreeScreen(ListPage):
         if chosen is None:
             node_list.forest.set_filter(None)
             return
-        fields, context = self.fields(), Context(now=node_list.at, codes=self.session.codes())
+        fields, context = self.fields(), self.context()
         node_list.forest.set_filter(lambda node: fields.matches(chosen, node, context))
 
     # requests of the app

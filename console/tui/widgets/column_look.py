@@ -41,7 +41,6 @@ class ColumnLook(Look[T]):
 
     @property
     def shown(self) -> list[Field[Any]]:
-        """The columns for which the table is wide enough."""
         return [column for column, _, _ in self._places()]
 
     def put_columns(self, columns: Sequence[Field[Any]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
 
 from textual.strip import Strip
 from textual.style import Style
 
-from console.model.fields.field import Context
+from console.model.fields.field import Context, Field
 from console.model.forest import Row
 from console.model.order import Order
 from console.model.tree_entry import Listed
@@ -34,6 +34,11 @@ class Look(Generic[T]):
     """Look of the lines: the columns, and what is before the first one."""
 
     context: Context = Context()
+
+    @property
+    def shown(self) -> Sequence[Field[Any]]:
+        """The columns that the screen has room for."""
+        raise NotImplementedError
 
     def gutter(self, state: str, *, marked: bool) -> str:
         """Return the signs of the cursor and of a mark."""

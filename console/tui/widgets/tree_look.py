@@ -64,7 +64,6 @@ class TreeLook(Look[Node]):
 
     @property
     def shown(self) -> list[Field[Node]]:
-        """The columns that the screen has room for."""
         return [column for column, _ in self._layout]
 
     def fit(self, width: int, room: int) -> None:
