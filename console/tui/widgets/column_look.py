@@ -15,7 +15,7 @@ from console.model.order import Order
 from console.model.tree_entry import Listed
 from console.text import formatting
 from console.text.spans import Spans
-from console.tui.widgets.look import Look, StyleOf
+from console.tui.widgets.look import Look, Styles
 from queries.text.safe_text import safe_text
 
 T = TypeVar("T", bound=Listed)
@@ -67,14 +67,15 @@ class ColumnLook(Look[T]):
                     self._widest[column.title] = cells
         return self._widest != before
 
-    def header(self, order: Order[T] | None, style_of: StyleOf) -> Strip:
+    def header(self, order: Order[T] | None, styles: Styles) -> Strip:
         titles = [Content.assemble(c.title, (self.arrow(c.title, order), "$accent")) for c in self._columns]
-        return self._strip(self.gutter("", marked=False), titles, style_of(("header",)))
+        return self._strip(self.gutter("", marked=False), titles, styles.content_style(("header",)))
 
-    def line(self, row: Row[T], state: str, changed: frozenset[str], style_of: StyleOf) -> Strip:
+    def line(self, row: Row[T], state: str, changed: frozenset[str], styles: Styles) -> Strip:
         record = row.record
         cells = [Content("") if record is None else self._content(column, record) for column in self._columns]
-        return self._strip(self.gutter(state, marked=row.marked), cells, style_of((state,) if state else ()))
+        style = styles.content_style((state,) if state else ())
+        return self._strip(self.gutter(state, marked=row.marked), cells, style)
 
     def title_at(self, x: int) -> str | None:
         return next((column.title for column, start, room in self._places() if start <= x < start + room), None)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import msgspec
+from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual import events
 from textual.cache import LRUCache
-from textual.color import Color
-from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -169,8 +169,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._line_width = 80  # cells of a line: the width without the scrollbar, if there is one
         self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(STRIPS_KEPT)  # by row id and cursor state
         self._painted: dict[int, Strip] = {}  # by line of the screen
-        self._styles: dict[tuple[str, ...], Style] = {}
-        self._filters: list[tuple[LineFilter, Color]] | None = None
+        self._styles: dict[tuple[str, ...], RichStyle] = {}
 
     # for the page
 
@@ -586,7 +585,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
-        self._filters = None
         self._strips.clear()
         self._painted.clear()
 
@@ -612,7 +610,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip
 
     def _header(self) -> Strip:
-        return self._whole(self.look.header(self.forest.order, self._style_of), ("header",))
+        return self._whole(self.look.header(self.forest.order, self), ("header",))
 
     def _line(self, index: int) -> Strip:
         if index >= self.row_count:
@@ -624,18 +622,16 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         strip = self._strips.get((row_id, state))
         if strip is None:
             changed = self._changed_cells.get(row_id, frozenset())
-            strip = self.look.line(self.forest.row(index), state, changed, self._style_of)
+            strip = self.look.line(self.forest.row(index), state, changed, self)
             strip = self._strips[row_id, state] = self._whole(strip, (state,) if state else ())
         return strip
 
     def _whole(self, strip: Strip, names: tuple[str, ...]) -> Strip:
         """Return a line of the whole width in the terminal's colours."""
-        strip = strip.adjust_cell_length(self._line_width, self._style_of(names).rich_style)
-        if self._filters is None:
-            self._filters = [(line_filter, self.background_colors[1]) for line_filter in self.get_line_filters()]
-        for line_filter, background in self._filters:
-            strip = strip.apply_filter(line_filter, background)
-        return strip
+        if not self.look.FITTED:
+            for line_filter in self.get_line_filters():
+                strip = strip.apply_filter(line_filter, self.background_colors[1])
+        return strip.adjust_cell_length(self._line_width, self.cell_style(names))
 
     def _repaint(self) -> None:
         """Compute the visible lines again and send those that differ to the terminal."""
@@ -674,8 +670,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.refresh()
         return True
 
-    def _style_of(self, names: tuple[str, ...]) -> Style:
+    def cell_style(self, names: tuple[str, ...]) -> RichStyle:
         style = self._styles.get(names)
         if style is None:
-            self._styles[names] = style = self.get_visual_style(*(CLASSES[name] for name in names))
+            style = self.content_style(names).rich_style
+            for line_filter in self.get_line_filters():
+                style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
+            self._styles[names] = style
         return style
+
+    def content_style(self, names: tuple[str, ...]) -> Style:
+        return self.get_visual_style(*(CLASSES[name] for name in names))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
+from rich.style import Style as RichStyle
 from textual.strip import Strip
 from textual.style import Style
 
@@ -26,13 +27,21 @@ CLASSES = {
     )
 }
 
-StyleOf = Callable[[tuple[str, ...]], Style]
-"""Return the combined style of these component classes."""
+
+class Styles(Protocol):
+    """Combined styles of component classes."""
+
+    def cell_style(self, names: tuple[str, ...]) -> RichStyle:
+        """Return the style of a segment, in the terminal's colours."""
+
+    def content_style(self, names: tuple[str, ...]) -> Style:
+        """Return the style of a ``Content``."""
 
 
 class Look(Generic[T]):
     """Look of the lines: the columns, and what is before the first one."""
 
+    FITTED = False  # True if all styles of the lines are cell styles: their colours are the terminal's
     context: Context = Context()
 
     @property
@@ -62,11 +71,11 @@ class Look(Generic[T]):
         """
         return False
 
-    def header(self, order: Order[T] | None, style_of: StyleOf) -> Strip:
+    def header(self, order: Order[T] | None, styles: Styles) -> Strip:
         """Return the headings; an arrow shows the order."""
         raise NotImplementedError
 
-    def line(self, row: Row[T], state: str, changed: frozenset[str], style_of: StyleOf) -> Strip:
+    def line(self, row: Row[T], state: str, changed: frozenset[str], styles: Styles) -> Strip:
         """Return the line of a row.
 
         ``state`` is the style of the cursor, if it is on the row; ``changed`` are fields to highlight.

@@ -17,7 +17,7 @@ from console.model.order import Order
 from console.text import formatting
 from console.text.ascii import TABLE
 from console.tui.widgets.columns import GAP, heading, layout
-from console.tui.widgets.look import Look, StyleOf
+from console.tui.widgets.look import Look, Styles
 from queries.records.node import Node
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -58,6 +58,8 @@ Run = tuple[str, tuple[str, ...]]
 class TreeLook(Look[Node]):
     """Columns of nodes; guides and a fold sign are in the first."""
 
+    FITTED = True
+
     def __init__(self, columns: Sequence[Field[Node]] = COLUMNS) -> None:
         self.columns = columns
         self.fit(80, 80)
@@ -70,16 +72,16 @@ class TreeLook(Look[Node]):
         self._layout = layout(self.columns, room - GUTTER)
         self._width = GUTTER + sum(cells for _, cells in self._layout) + GAP * (len(self._layout) - 1)
 
-    def header(self, order: Order[Node] | None, style_of: StyleOf) -> Strip:
-        segments = [Segment(" " * GUTTER, style_of(("header",)).rich_style)]
+    def header(self, order: Order[Node] | None, styles: Styles) -> Strip:
+        segments = [Segment(" " * GUTTER, styles.cell_style(("header",)))]
         for number, (column, cells) in enumerate(self._layout):
             arrow = self.arrow(column.title, order)
             text = heading(column)[: cells - len(arrow)] + arrow
             text = " " * (GAP if number else 0) + formatting.fit(text, cells, column.align, self.context.ascii)
-            segments.append(Segment(text, style_of(("header", "marker") if arrow else ("header",)).rich_style))
+            segments.append(Segment(text, styles.cell_style(("header", "marker") if arrow else ("header",))))
         return Strip(segments, self._width)
 
-    def line(self, row: Row[Node], state: str, changed: frozenset[str], style_of: StyleOf) -> Strip:
+    def line(self, row: Row[Node], state: str, changed: frozenset[str], styles: Styles) -> Strip:
         glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
         base = tuple(name for name in (state, "marked" if row.marked else "") if name)
         room = self._layout[0][1]
@@ -90,7 +92,7 @@ class TreeLook(Look[Node]):
         runs += self._cells(row, room - len(guides) - FOLD_SIGN, base, changed)
         if self.context.ascii:
             runs = [(text.translate(TABLE), names) for text, names in runs]
-        return Strip(_segments(runs, style_of), self._width)
+        return Strip(_segments(runs, styles), self._width)
 
     def title_at(self, x: int) -> str | None:
         end = GUTTER
@@ -151,7 +153,7 @@ def room_for_indent(width: int) -> int:
     return min(width // 2, 40)
 
 
-def _segments(runs: list[Run], style_of: StyleOf) -> list[Segment]:
+def _segments(runs: list[Run], styles: Styles) -> list[Segment]:
     """Return the segments of a line, merging neighbours that look the same.
 
     Textual handles each segment several times, so fewer are faster. A blank looks the same in any style without a
@@ -165,16 +167,16 @@ def _segments(runs: list[Run], style_of: StyleOf) -> list[Segment]:
             text += more
             blank = blank and more.isspace()
         elif CHANGED in before or CHANGED in names:
-            segments.append(Segment(text, style_of(before).rich_style))
+            segments.append(Segment(text, styles.cell_style(before)))
             text, before, blank = more, names, more.isspace()
         elif more.isspace():
             text += more
         elif blank:
             text, before, blank = text + more, names, False
         else:
-            segments.append(Segment(text, style_of(before).rich_style))
+            segments.append(Segment(text, styles.cell_style(before)))
             text, before = more, names
-    segments.append(Segment(text, style_of(before).rich_style))
+    segments.append(Segment(text, styles.cell_style(before)))
     return segments
 
 
