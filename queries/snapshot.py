@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Se
 
 import msgspec
 
-from queries.contract.server_spec import LABEL
+from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import FINDINGS, Reader
 from queries.records.finding import Findings, SkippedFinding
@@ -16,7 +16,7 @@ from queries.records.snapshot import Part, Snapshot
 from queries.workspace import Workspace
 
 NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
-COUNTED_SECONDS = 1.2  # in which each busy session reports its counters
+COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
 Seen = Callable[[Part], Awaitable[None]]  # takes each engine's part as soon as it is read
 
@@ -38,7 +38,7 @@ async def snapshot(
     A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. ``page``: of
     each finding. ``sampled``: samples were taken before. ``counts``: read the counts by phase, too. ``whole``: of all
     engines, so that one that is declined was not checked. ``once``: nothing was read before that counters could be
-    compared with, so a suspicion that they could confirm is worth a second read. Raises an error of NO_CONNECTION only.
+    compared with, so what they could confirm or show is worth a second read. Raises an error of NO_CONNECTION only.
     """
     parts: list[Part] = []
     kept = kept or {}
@@ -47,7 +47,9 @@ async def snapshot(
         if seen is not None:
             await seen(parts[-1])
     server = await _of_server(workspace, parts, kept)
-    if once and workspace.server_findings.counts_once:
+    standstill = server_spec().groups["standstill"]
+    standing = {part.label for part in parts for finding in part.findings.found if finding.code in standstill}
+    if once and workspace.server_findings.counts_once(standing):
         await asyncio.sleep(COUNTED_SECONDS)
         server = await _of_server(workspace, parts, kept)
     if not whole:

@@ -291,11 +291,15 @@ class ServerFindings:
         row = {"id": "server:promotion", "since": since, "affects": labels, "suspected": False}
         return [self._finding(self._codes["promoted"], row, {"what": what})]
 
-    @property
-    def counts_once(self) -> bool:
-        """Return True if a second read could confirm a suspicion: counters were read once."""
+    def counts_once(self, standing: Iterable[str]) -> bool:
+        """Return True if a second read could tell more: counters were read once.
+
+        It confirms a suspicion, or shows that transactions fail of the sessions of ``standing``, the labels of engines
+        that do no work.
+        """
         found = (finding for part in self._kept.values() for finding in part.found)
-        return len(self._history) == 1 and any(f.suspected and f.code in CONFIRMED for f in found)
+        suspected = any(f.suspected and f.code in CONFIRMED for f in found)
+        return len(self._history) == 1 and (suspected or any(map(self.sessions, standing)))
 
     def _rolled_back(self) -> Iterable[Finding]:
         """Compare the rollbacks of others with those at the begin of the window.

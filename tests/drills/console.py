@@ -40,7 +40,7 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
     server = await workspace.server_problems(found, unread)
-    if twice and workspace.server_findings.counts_once:
+    if twice and workspace.server_findings.counts_once(()):
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
     found += server.found

@@ -821,6 +821,30 @@ async def test_failing_transactions_are_seen_by_each_console(
     await other.close()
 
 
+async def test_failing_transactions_are_seen_by_a_single_command(
+    eternaltwin: str, eternaltwin_db: EternaltwinDb, session: Session
+) -> None:
+    """A runner that fails twice a second does no work."""
+    await eternaltwin_db.task(age=1000, polled=900)
+    failing = await session(eternaltwin, name="eternaltwin runner")
+
+    async def fail() -> None:
+        while True:
+            with contextlib.suppress(asyncpg.DivisionByZeroError):
+                await failing.execute("SELECT 1 / 0")
+            await asyncio.sleep(0.5)
+
+    runner = asyncio.create_task(fail())
+    async with asyncio.timeout(60):  # the command may meet a moment in which the session has reported nothing
+        while True:
+            answer = await asyncio.to_thread(unstick, "stuck", "--json", dsn=eternaltwin)
+            first = answer.json["incidents"][0]
+            if first["code"] == "transactions_fail":
+                break
+    assert [each["code"] for each in first["symptoms"]] == ["runner_silent"]
+    runner.cancel()
+
+
 async def test_reads_of_consoles_are_no_rollbacks(eternaltwin: str, workspace: Workspace, session: Session) -> None:
     rolled_back = "SELECT xact_rollback FROM pg_stat_database WHERE datname = current_database()"
     asking = await session(eternaltwin)

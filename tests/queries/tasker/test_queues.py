@@ -65,14 +65,14 @@ async def test_a_namespace_with_a_capital_letter_is_found_as_in_pgmq(tasker_db: 
 
 
 @pytest.mark.parametrize(
-    ("letters", "said"),
+    ("length", "said"),
     [(34, "the queue does not exist"), (35, "pgmq makes no queue with a name of more than 47 characters")],
 )
-async def test_a_queue_that_pgmq_cannot_make(tasker_db: TaskerDb, data: Data, letters: int, said: str) -> None:
+async def test_a_queue_that_pgmq_cannot_make(tasker_db: TaskerDb, data: Data, length: int, said: str) -> None:
     """The namespace got its name later, so no queue has it."""
     made = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     await tasker_db.write(data)
-    await tasker_db.sql("UPDATE task_namespaces SET name = $1 WHERE name = 'Rust_E2E'", "x" * letters)
+    await tasker_db.sql("UPDATE task_namespaces SET name = $1 WHERE name = 'Rust_E2E'", "x" * length)
     (lost,) = [each for each in (await tasker_db.findings()).found if each.code == "message_lost"]
     assert lost.node_id == tasker_db.step(made, "spin_up")
     assert f"({said})" in lost.sentence
