@@ -26,9 +26,9 @@ from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
-from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database, Server, Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.read import changes
 from queries.read import incidents as grouping
@@ -210,7 +210,7 @@ class Workspace:
         """
         self.detected = time.monotonic()
         known = await self._bound()
-        asked = [*detection_queries(known, self._trusted), BatchedQuery(statement("audit_log_state"))]
+        asked = [*detection_queries(known, self._trusted), Query(statement("audit_log_state"))]
         try:
             catalog, types, doubts, (there,) = await self.database.batch(asked)
         except LockedError:  # a session locked a table after the statement had read the locks
@@ -300,7 +300,7 @@ class Workspace:
         patterns = roles.like(self._known)
         if not patterns:
             return self._known
-        (rows,) = await self.database.batch([BatchedQuery(statement("relation_names"), {"query": patterns})])
+        (rows,) = await self.database.batch([Query(statement("relation_names"), {"query": patterns})])
         return roles.bound(self._known, {row["name"] for row in rows})
 
     @property
@@ -350,7 +350,7 @@ class Workspace:
 
         A standby may have been promoted. Raises DatabaseError.
         """
-        await self.database.batch(())
+        await self.database.renew()
 
     async def admit(
         self, reader: Reader, action: Action, transaction: Transaction, *, again: bool = False

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from queries.check.report import Check, Notebook
 from queries.contract.rows import SHAPES, columns, required
-from queries.db.database import Description, Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.transaction import Description, Transaction
 from queries.files.statement import PARAMETERS, Statement
 from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
@@ -41,7 +41,7 @@ async def check_columns(reader: Reader, toml: TomlFile) -> Check:
         if missing := _missing(reader, each.statement):
             notes.note(f"{each.statement.source}: {missing} is not there")
             continue
-        async with reader.database.reading() as transaction:
+        async with reader.database.writing() as transaction:
             await _check(transaction, each, notes)
     return notes.check()
 

@@ -194,7 +194,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
         values = reader.variant.parameters(ids=of_kind, places=[None] * len(of_kind))
         read = []
         for zone in ("UTC", "Asia/Kathmandu"):  # no whole hours
-            async with reader.database.reading() as transaction:
+            async with reader.database.writing() as transaction:
                 await transaction.control(f"SET LOCAL TimeZone = '{zone}'")
                 read.append({row["id"]: row for row in await transaction.rows(at, values)})
                 _check_once(at, [row["id"] for row in await transaction.rows(at, values)], notes)

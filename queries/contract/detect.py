@@ -11,9 +11,10 @@ import msgspec
 from queries.contract.engine import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
-from queries.db.batched_query import BatchedQuery
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.records.record import Record
+from queries.text.json_text import decoded
 from queries.text.safe_text import percent
 
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
@@ -157,7 +158,7 @@ class Detection(Record):
     locked: frozenset[str] = frozenset()  # relations that were read only in part, because another session locks them
 
 
-def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[BatchedQuery]:
+def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Query]:
     """Return the queries for `detect`. ``trusted`` are roles that the operator trusts."""
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
@@ -166,19 +167,19 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     return [
-        BatchedQuery(statement("catalog"), {"query": sorted(names)}),
-        BatchedQuery(statement("types"), {"query": sorted(types | called)}),
+        Query(statement("catalog"), {"query": sorted(names)}),
+        Query(statement("types"), {"query": sorted(types | called)}),
         trust_query(engines, trusted),
     ]
 
 
-def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> BatchedQuery:
+def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
     """Return the query for `Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
-    return BatchedQuery(statement("code"), {"query": sorted(names), "args": args})
+    return Query(statement("code"), {"query": sorted(names), "args": args})
 
 
 def _relations(engine: Engine) -> set[str]:
@@ -221,7 +222,8 @@ def detect(
     trust = Trust(doubts)
     schemas: dict[str, dict[str, Relation]] = {}
     for row in catalog:
-        relation = msgspec.convert({**row, "columns": row["columns"] or {}}, Relation)
+        described = {**row, "columns": decoded(row["columns"] or "{}"), "indexes": decoded(row["indexes"])}
+        relation = msgspec.convert(described, Relation)
         schemas.setdefault(relation.schema, {})[relation.relation] = relation
     parts = {(row["schema"], row["name"], row["sort"]): tuple(row["parts"]) for row in made}
     usable: dict[tuple[str, str], bool] = {}  # True if all functions of the name are: types decide

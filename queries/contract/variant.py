@@ -71,7 +71,7 @@ class EngineVariant:
         rows: Rows = ()
         try:
             if query is not None:
-                async with self.database.reading_first(query) as source:
+                async with self.database.reading(in_order=True) as source:
                     rows = await source.rows(query, self.parameters())
             with readable("options.sql"):
                 self._take(rows)

@@ -1,7 +1,8 @@
 """Private parts of asyncpg that have no public counterpart, in one place.
 
 Checked with asyncpg 0.32. pyproject.toml pins that minor version, and tests/unit/test_asyncpg_compat.py fails with
-any other. After an upgrade, compare `Connection._copy_out` and `Connection._transport` with the uses here.
+any other. After an upgrade, compare `Connection._transport` and the methods of the protocol with the uses here and in
+pipeline.py.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 from asyncio import Transport
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,22 +18,9 @@ import asyncpg
 from asyncpg.protocol import protocol
 
 CHECKED = "0.32"
+HEAD = 5  # bytes of a message before its content: type and length
+READY = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
-
-
-async def copy_out(connection: asyncpg.Connection[Any], script: str) -> bytes:
-    """Send a script whose one result is a COPY TO STDOUT, and return the copied bytes.
-
-    The public copy_from_query() sends a single COPY statement of its own making. A script also begins and ends the
-    transaction, so it needs one round trip instead of three.
-    """
-    data = bytearray()
-
-    async def take(part: bytes) -> None:
-        data.extend(part)
-
-    await connection._copy_out(script, take, None)
-    return bytes(data)
 
 
 def _codec(name: str) -> codecs.CodecInfo | None:
@@ -69,34 +58,169 @@ async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
         await connection.execute("SET client_encoding = SQL_ASCII")
 
 
-class _GuardedProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
-    """Protocol of the driver, behind the guard of its event loop.
+class Wire:
+    """Transport of a connection, as the driver sees it.
 
-    It reads only the messages that the guard admits, until the session is ready.
+    While ``kept`` is no None, what the driver writes is added to it instead of sent.
     """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self.kept: bytearray | None = None
+
+    def write(self, data: Any) -> None:
+        """Send or keep bytes."""
+        if self.kept is None:
+            self._transport.write(data)
+        else:
+            self.kept += data
+
+    def writelines(self, parts: Any) -> None:
+        """Send or keep several parts."""
+        self.write(b"".join(parts))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class Expected:
+    """Answers that are expected from the server, as they come."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+        self._answers: deque[bytes] = deque()
+        self._error: BaseException | None = None
+        self._changed = asyncio.Event()
+
+    @property
+    def complete(self) -> bool:
+        """True if no answer will come any more."""
+        return self.left == 0 or self._error is not None
+
+    def add(self, answer: bytes) -> None:
+        """Add the next answer."""
+        self._answers.append(answer)
+        self.left -= 1
+        self._changed.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Let `next` raise this error after the answers that have come."""
+        self._error = error
+        self._changed.set()
+
+    async def next(self) -> bytes:
+        """Return the next answer.
+
+        Raises the driver's error if the connection is lost.
+        """
+        while not self._answers:
+            if self._error is not None:
+                raise self._error
+            self._changed.clear()
+            await self._changed.wait()
+        return self._answers.popleft()
+
+    async def end(self) -> None:
+        """Wait until no answer will come any more."""
+        while not self.complete:
+            self._changed.clear()
+            await self._changed.wait()
+
+
+class DriverProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
+    """Protocol of the driver, behind the guard of its event loop, with a place for expected answers.
+
+    It reads only the messages that the guard admits, until the session is ready. Answers that were asked for with
+    `expect` do not reach the driver.
+    """
+
+    wire: Wire
 
     def __init__(self, address: Any, connected: Any, parameters: Any, record_class: Any, loop: Any) -> None:
         super().__init__(address, connected, parameters, record_class, loop)
+        self._loop = loop
+        self._expected: deque[Expected] = deque()
+        self._data = bytearray()
+        self._scanned = 0  # bytes of _data that are whole messages
         self._guard: Any = getattr(loop, "guard", None)
         if self._guard is not None:  # a method of the class would cost each later read
             self.data_received = self._read_guarded
 
     def connection_made(self, transport: Any) -> None:
-        self._guarded = transport
-        super().connection_made(transport)
+        self.wire = Wire(transport)
+        super().connection_made(self.wire)
 
     def _read_guarded(self, data: bytes) -> None:
         admitted = self._guard.admit(data)
         if self._guard.refusal:
-            self._guarded.abort()
+            self.wire.abort()
             return
         if admitted:
             super().data_received(admitted)
         if self._guard.ready:
             self.__dict__.pop("data_received", None)
 
+    # Answers that do not reach the driver
 
-asyncpg.protocol.Protocol = _GuardedProtocol  # the driver makes one for each connection, with TLS and without
+    def feed(self, answer: bytes) -> None:
+        """Let the driver read an answer."""
+        super().data_received(answer)
+
+    def expect(self, number: int) -> Expected:
+        """Keep the next answers from the driver: each ends with ReadyForQuery."""
+        expected = Expected(number)
+        self._expected.append(expected)
+        self.data_received = self._collect
+        return expected
+
+    def _collect(self, data: bytes) -> None:
+        kept = self._data
+        kept += data
+        while len(kept) >= self._scanned + HEAD:
+            start = self._scanned
+            end = start + 1 + int.from_bytes(kept[start + 1 : start + HEAD], "big")
+            if len(kept) < end:
+                return
+            self._scanned = end
+            if kept[start] != READY:
+                continue
+            self._expected[0].add(bytes(kept[:end]))
+            del kept[:end]
+            self._scanned = 0
+            if self._expected[0].complete:
+                self._expected.popleft()
+            if not self._expected:
+                del self.__dict__["data_received"]
+                rest, self._data = bytes(kept), bytearray()
+                if rest:
+                    self.data_received(rest)
+                return
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._expected:
+            super().connection_lost(exc)
+            return
+        # The last words of the server are read as the answer to a command of the driver, which then has the error.
+        self.__dict__.pop("data_received", None)
+        self.wire.kept = bytearray()
+        last = self.query("", None)
+        error: BaseException = asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
+        try:
+            last.send(None)
+            super().data_received(bytes(self._data[: self._scanned]))
+            super().connection_lost(exc)
+            last.send(None)
+        except StopIteration:
+            pass
+        except asyncpg.InterfaceError:  # the driver was closing the connection
+            super().connection_lost(exc)
+        except Exception as lost:
+            error = lost
+        while self._expected:
+            self._expected.popleft().fail(error)
+
+
+asyncpg.protocol.Protocol = DriverProtocol  # the driver makes one for each connection, with TLS and without
 
 
 def transport(connection: asyncpg.Connection[Any]) -> Transport:

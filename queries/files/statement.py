@@ -63,6 +63,7 @@ class Statement(Record):
     ``-- needs of ids: ...``   its needs when it is run for given nodes only; ``none`` for no need
     ``-- kinds: ...``          kinds of nodes (of parents) that it is about
     ``-- title: ...``          title of a detail section
+    ``-- plan: custom``        a plan for its values is better than one for any values
     ``-- drawn: ...``          drawing of a detail section; :data:`queries.records.detail.DRAWN` lists the columns
 
     A file writes a parameter as psql writes a variable: ``:ids``. The text as sent has ``$1::text[]`` for it.
@@ -75,6 +76,7 @@ class Statement(Record):
     needs: frozenset[str] = frozenset()
     title: str = ""
     drawn: str = ""
+    custom: bool = False
     kinds: tuple[str, ...] = ()
     server: int = 0  # lowest major version of the server
     of_ids: frozenset[str] | None = None  # needs when it is run for given nodes only
@@ -88,7 +90,7 @@ class Statement(Record):
 
 
 NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|(?<![:\w)\]]):(?P<name>[a-z_]\w*)""")
-_FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds|plan): (.*)$", re.MULTILINE)
 _INCLUDED = re.compile(r"\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
@@ -222,6 +224,7 @@ def _statement(
         of_ids=_names(fields["needs of ids"]) - {"none"} if "needs of ids" in fields else None,
         title=fields.get("title", ""),
         drawn=fields.get("drawn", ""),
+        custom=fields.get("plan") == "custom",
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
         origins=tuple(_runs(sql.origins[first : first + code.count("\n") + 1])),

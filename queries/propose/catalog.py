@@ -12,15 +12,17 @@ import msgspec
 
 from queries.contract.allowed_words import MOST_WORDS, allowed_words
 from queries.contract.trust import Trust
-from queries.db.batched_query import BatchedQuery
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, SlowError
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.files.statement import parse_statement, sql_text
 from queries.records.record import Record
+from queries.text.json_text import decoded
 from queries.text.psql_text import bound, sql_name
 
 FOLDER = Path(__file__).parent / "sql"
+_LISTS = ("columns", "keys", "parents", "triggers", "checks", "beside")  # columns of the answer in JSON
 _NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
@@ -117,16 +119,17 @@ async def read_table(database: Database, name: str, schema: str = "", trusted: S
 
     ``schema``: the one to use if several have such a table. ``trusted``: roles whose objects may be read.
     """
-    query = BatchedQuery(parse_statement(sql_text(FOLDER / "table.sql")), {"query": name})
+    query = Query(parse_statement(sql_text(FOLDER / "table.sql")), {"query": name})
     (rows,) = await database.batch([query])
-    found = [table for table in msgspec.convert(rows, list[Table]) if schema in ("", table.schema)]
+    tables = [{**row, **{name: decoded(row[name]) for name in _LISTS}} for row in rows]
+    found = [table for table in msgspec.convert(tables, list[Table]) if schema in ("", table.schema)]
     if len(found) != 1:
         where = ", ".join(each.schema for each in found)
         why = f"Several schemas have such a table: {where}. Choose one with --schema." if found else ""
         raise NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
     table = found[0]
     args = msgspec.json.encode({"functions": [], "trusted": list(trusted)}).decode()
-    (doubts,) = await database.batch([BatchedQuery(statement("code"), {"query": [table.name], "args": args})])
+    (doubts,) = await database.batch([Query(statement("code"), {"query": [table.name], "args": args})])
     if table.kind in _NO_TABLE:
         raise NoProposalError(
             f"{name} is {_NO_TABLE[table.kind]}, not a table.", "Its rows cannot be locked and have no version."

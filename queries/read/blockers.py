@@ -13,10 +13,11 @@ import msgspec
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
 from queries.contract.variant import Rows
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, DatabaseError, readable
-from queries.db.in_turn import in_turn
+from queries.db.query import Query
 from queries.db.shared_sql import statement
+from queries.db.transaction import Reads
 from queries.files.statement import Statement, with_parts
 from queries.read import sentence
 from queries.read.incidents import rank
@@ -94,21 +95,19 @@ async def row_locked(
     parts: list[Blockers] = []
     skipped: list[SkippedFinding] = []
 
-    async def read(transaction: Transaction, some: Sequence[Asked]) -> None:
-        rows = await transaction.rows(*_composed(some))
-        if rows:
-            parts.append(await _sessions(transaction, rows, some, (), WAITING))
-
-    def failed(some: Sequence[Asked], why: str) -> None:
-        # One engine's locked or forbidden table makes the whole statement fail.
-        if len(some) > 1:
-            left.extend([each] for each in some)
-        else:
-            skipped.append(SkippedFinding(engine=some[0].reader.label, code=CODE, why=why, failed=True))
-
     while left:
+        asked_now, left = left, []
         async with database.reading() as transaction:
-            await in_turn(transaction, left, read, failed)
+            answers = await transaction.each([Query(*_composed(some)) for some in asked_now])
+            for some, rows in zip(asked_now, answers, strict=True):
+                if not isinstance(rows, DatabaseError):
+                    if rows:
+                        parts.append(await _sessions(transaction, rows, some, (), WAITING))
+                elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
+                    left.extend([each] for each in some)
+                else:
+                    label = some[0].reader.label
+                    skipped.append(SkippedFinding(engine=label, code=CODE, why=rows.line, failed=True))
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
     if working is not None:
@@ -126,7 +125,7 @@ async def row_locked(
     return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
 
 
-async def holders_of(transaction: Transaction, reader: Reader, ids: Collection[str]) -> dict[str, str]:
+async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -> dict[str, str]:
     """Return by node the sessions that lock its rows, with their state.
 
     ``transaction`` has begun; a failure aborts it.
@@ -198,7 +197,7 @@ def _composed(asked: Sequence[Asked]) -> tuple[Statement, dict[str, Any]]:
 
 
 async def _sessions(
-    transaction: Transaction, rows: Rows, asked: Sequence[Asked], readers: Iterable[Reader], waiting: int
+    transaction: Reads, rows: Rows, asked: Sequence[Asked], readers: Iterable[Reader], waiting: int
 ) -> Blockers:
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})

@@ -19,11 +19,11 @@ from queries.contract.phases import counts_of, phase_of, phases_of
 from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, json_part, short, verify, why_not
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
-from queries.db.batched_query import BatchedQuery
-from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database, Script, Transaction
+from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
 from queries.db.errors import NO_CONNECTION, DatabaseError, UnreadableError, readable
-from queries.db.in_turn import in_turn
+from queries.db.query import Query
 from queries.db.shared_sql import statement
+from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
 from queries.read.changes import Placed
@@ -65,7 +65,6 @@ REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked ab
 HEAD = 65536  # bytes of a payload that are read by default
 
 
-Source = Transaction | Script
 _CALL = re.compile(r':"schema"\.\w+\(')  # of an engine's function
 
 
@@ -314,8 +313,7 @@ class Reader:
             return ahead
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            at = await _now(transaction)
-        found, skipped_findings, capped = await self._findings(local, page)
+            found, skipped_findings, capped, at = await self._findings(transaction, local, page)
         unread = self._unread(skipped_findings)
         if self.found.policies:
             skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
@@ -329,17 +327,20 @@ class Reader:
         )
 
     async def findings_of(
-        self, transaction: Transaction, spec: FindingSpec, ids: Sequence[str]
+        self, transaction: Reads, spec: FindingSpec, ids: Sequence[str]
     ) -> tuple[tuple[str, ...], str]:
         """Return which of these nodes have a finding, and why others are unknown.
 
         The reason is "" if all are known. In a transaction that has begun. Raises DatabaseError.
         """
         skipped: list[SkippedFinding] = []
-        found = await self._found(transaction, spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
+        page = max(len(ids), FINDINGS)
+        query = self._question(spec, [self.local(i) for i in ids], page, skipped)
+        rows = await transaction.rows(query.statement, query.values) if query else ()
+        found = self._found(spec, query.statement, rows, page, skipped, []) if query else []
         return tuple(dict.fromkeys(finding.node_id for finding in found)), "; ".join(each.why for each in skipped)
 
-    async def related(self, transaction: Transaction, ids: Sequence[str], most: int) -> Rows:
+    async def related(self, transaction: Reads, ids: Sequence[str], most: int) -> Rows:
         """Return related nodes, at most ``most`` for each relation.
 
         In a transaction that has begun. ``id`` is None where not all are known, and ``note`` says why. Raises
@@ -384,13 +385,16 @@ class Reader:
         if not wanted:
             return
         async with self._reading() as transaction:
-            at = await _now(transaction)
-            seen = {}
-            for name in filter(None, wanted):
-                chosen = self.variant.select(f"samples/{name}")
-                rows = await _rows(transaction, chosen, "samples", self.variant.parameters()) if chosen else []
-                source = chosen.source if chosen else ""
-                seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
+            chosen = {name: self.variant.select(f"samples/{name}") for name in filter(None, wanted)}
+            queries = [Query(each, self.variant.parameters()) for each in chosen.values() if each]
+            now, *answers = await transaction.batch([Query(statement("now")), *queries])
+        left = iter(answers)
+        at, seen = float(now[0]["now"]), {}
+        for name, each in chosen.items():
+            rows = next(left) if each else []
+            source = each.source if each else ""
+            verify(rows, SHAPES["samples"], source)
+            seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
         with readable("a sample"):
             for watcher in self._watchers.values():
                 watcher.add(at, seen.get(watcher.spec.sample or "", ()))
@@ -424,29 +428,19 @@ class Reader:
         left = sorted(
             key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds
         )
-        sections: list[Section | None] = []
-
-        async def read(transaction: Transaction, key: str) -> None:
-            sections.append(await self._section(transaction, key, local, size))
-
-        def failed(key: str, why: str) -> None:
-            sections.append(detail_section.unread(key, self.engine.statements[key][0].title, why))
-
         async with self._reading() as transaction:
             page = await self._nodes(transaction, [local])
             if not page.nodes:
                 return None
             node_id = page.nodes[0].id
             local = self.local(node_id)
-            await in_turn(transaction, left, read, failed)
-        while left:
-            async with self._reading() as transaction:
-                await in_turn(transaction, left, read, failed)
+            sections = await self._sections(transaction, left, local, size)
         sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
-        there, skipped, _ = await self._findings([local, *below], FINDINGS)
+        async with self._reading() as transaction:
+            there, skipped, _, _ = await self._findings(transaction, [local, *below], FINDINGS)
         codes: dict[str, list[str]] = {}
         there += self.watched()
         for finding in there:
@@ -516,7 +510,7 @@ class Reader:
             return Availability(ok=False, why=f"not while it is {node.phase}")
         return Availability(ok=True)
 
-    async def existing(self, transaction: Transaction, ids: Iterable[str]) -> tuple[Node, ...]:
+    async def existing(self, transaction: Reads, ids: Iterable[str]) -> tuple[Node, ...]:
         """Return the nodes of ``ids`` that exist, in a transaction that has begun."""
         return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
 
@@ -531,7 +525,7 @@ class Reader:
         return f"{self.label}/{local}"
 
     @contextlib.asynccontextmanager
-    async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Transaction]:
+    async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Reads]:
         await self.variant.recognise()
         async with self.database.reading(limit, in_order=in_order) as transaction:
             yield transaction
@@ -553,19 +547,12 @@ class Reader:
     async def _page(
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
-        await self.variant.recognise()
-        first = self.variant.select(which) if which == "roots" and cursor is None else None
-        reading = (
-            self.database.reading_first(first)
-            if first is not None
-            else self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan)
-        )
-        async with reading as source:
+        async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
             ids = await self._ids(source, which, cursor, page, allow_scan, **values)
             return (await self._pages_of(source, [ids], page))[0]
 
     async def _ids(
-        self, source: Source, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
+        self, source: Reads, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
     ) -> Rows | ScanRequired:
         """Return the rows of a *which* statement, or the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
@@ -574,7 +561,7 @@ class Reader:
             return self._scan_required(which, kind)
         return await _rows(source, chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
 
-    async def _page_of(self, source: Source, rows: Rows, page: int) -> Page:
+    async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
         """Return the nodes of a *which* statement's rows.
 
         A row without id has, as its cursor, what was searched. A row may have ``node``, a row of ``nodes.sql`` as
@@ -582,7 +569,7 @@ class Reader:
         """
         return (await self._pages_of(source, [rows], page))[0]
 
-    async def _pages_of(self, source: Source, read: Sequence[Rows | ScanRequired], page: int) -> list[Page]:
+    async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], page: int) -> list[Page]:
         """Return pages as `_page_of` does. The nodes of all are read together."""
         parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]
         named = [[row for row in rows if row["id"] is not None] for rows in parts]
@@ -603,7 +590,7 @@ class Reader:
             for ids, rows, here in zip(read, parts, named, strict=True)
         ]
 
-    async def _nodes(self, source: Source, local: Sequence[str], given: Rows = ()) -> Page:
+    async def _nodes(self, source: Reads, local: Sequence[str], given: Rows = ()) -> Page:
         known = {row["id"] for row in given}
         queries = self._queries([i for i in local if i not in known])
         answers = await source.batch(queries)
@@ -616,7 +603,7 @@ class Reader:
         order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
         return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
 
-    def _queries(self, local: Sequence[str]) -> list[BatchedQuery]:
+    def _queries(self, local: Sequence[str]) -> list[Query]:
         """Return the statements that read these nodes, one for each sort of node.
 
         Kinds without tables have none.
@@ -627,7 +614,7 @@ class Reader:
             if chosen is not None:
                 sorts.setdefault(chosen.source, (chosen, []))[1].append(id_)
         return [
-            BatchedQuery(chosen, self.variant.parameters(ids=ids, places=self._places.of(ids)))
+            Query(chosen, self.variant.parameters(ids=ids, places=self._places.of(ids)))
             for chosen, ids in sorts.values()
         ]
 
@@ -663,39 +650,41 @@ class Reader:
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
     async def _findings(
-        self, ids: Sequence[str] | None, page: int
-    ) -> tuple[list[Finding], list[SkippedFinding], list[str]]:
+        self, transaction: Reads, ids: Sequence[str] | None, page: int
+    ) -> tuple[list[Finding], list[SkippedFinding], list[str], float]:
+        """Return the findings, those that were skipped, the codes of capped ones, and the time of the read."""
         found: list[Finding] = []
-        skipped_findings: list[SkippedFinding] = []
+        skipped: list[SkippedFinding] = []
         capped: list[str] = []
-        left = [f for f in self.engine.spec.findings if not f.sample]
-
-        async def read(transaction: Transaction, spec: FindingSpec) -> None:
-            found.extend(await self._found(transaction, spec, ids, page, skipped_findings, capped))
-
-        def failed(spec: FindingSpec, why: str) -> None:
-            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=why, failed=True))
-
-        while left:
-            async with self._reading() as transaction:
-                await in_turn(transaction, left, read, failed)
+        specs = (spec for spec in self.engine.spec.findings if not spec.sample)
+        asked = [(spec, query) for spec in specs if (query := self._question(spec, ids, page, skipped)) is not None]
+        now, *answers = await transaction.each([Query(statement("now")), *(query for _, query in asked)])
+        if isinstance(now, DatabaseError):
+            raise now
+        for (spec, query), rows in zip(asked, answers, strict=True):
+            try:
+                if isinstance(rows, DatabaseError):
+                    raise rows
+                found += self._found(spec, query.statement, rows, page, skipped, capped)
+            except DatabaseError as error:
+                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
         found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
-        return await self._offered(found), skipped_findings, capped
+        return await self._offered(transaction, found), skipped, capped, float(now[0]["now"])
 
-    async def _offered(self, found: list[Finding]) -> list[Finding]:
+    async def _offered(self, transaction: Reads, found: list[Finding]) -> list[Finding]:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
         ``instead`` is suggested, if that does not refuse them.
         """
-        refused = await self._refused(found)
+        refused = await self._refused(transaction, found)
         if not refused:
             return found
         others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
-        again = await self._refused([f for f in others if self._cause(f) in refused])
+        again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
         return [_unsuggested(f) if self._cause(f) in again else f for f in others]
 
-    async def _refused(self, found: Iterable[Finding]) -> dict[Cause, str]:
+    async def _refused(self, transaction: Reads, found: Iterable[Finding]) -> dict[Cause, str]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
 
         Nothing is asked if an action calls a function, or if the operator decides on its arguments. Flags count as set.
@@ -717,29 +706,24 @@ class Reader:
             ids = [self.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
             questions.setdefault(question, []).extend(ids)
             of_cause[cause] = question, ids
+        queries: list[tuple[tuple[str, str], Query]] = []
+        for (script, args), ids in questions.items():
+            values = self.variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
+            parts = (part for part in self._refusals(script) if part.needs <= self.found.met_needs)
+            queries += [((script, args), Query(part, values)) for part in parts]
         whys: dict[tuple[str, str], dict[str, str]] = {}
-
-        async def read(transaction: Transaction, question: tuple[str, str]) -> None:
-            script, args = question
-            values = self.variant.parameters(ids=list(dict.fromkeys(questions[question])), args=args)
-            for part in self._refusals(script):
-                if part.needs <= self.found.met_needs:
-                    rows = await transaction.rows(part, values)
-                    whys.setdefault(question, {}).update(
-                        {row["id"]: row["why"] for row in rows if not row.get("for_now")}
-                    )
-
-        def failed(question: tuple[str, str], _: str) -> None:
-            whys.pop(question, None)
-
-        left = list(questions)
-        while left:
-            async with self._reading() as transaction:
-                await in_turn(transaction, left, read, failed)
+        failed = set()
+        answers = await transaction.each([query for _, query in queries])
+        for (question, _), rows in zip(queries, answers, strict=True):
+            if isinstance(rows, DatabaseError):
+                failed.add(question)
+            else:
+                refusals = {row["id"]: row["why"] for row in rows if not row.get("for_now")}
+                whys.setdefault(question, {}).update(refusals)
         return {
             cause: whys[question][ids[0]]
             for cause, (question, ids) in of_cause.items()
-            if question in whys and all(i in whys[question] for i in ids)
+            if question in whys and question not in failed and all(i in whys[question] for i in ids)
         }
 
     def _askable(self, action: Action) -> bool:
@@ -764,42 +748,50 @@ class Reader:
         evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {why}"}
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
-    async def _found(
-        self,
-        transaction: Transaction,
-        spec: FindingSpec,
-        ids: Sequence[str] | None,
-        page: int,
-        skipped_findings: list[SkippedFinding],
-        capped: list[str],
-    ) -> list[Finding]:
+    def _question(
+        self, spec: FindingSpec, ids: Sequence[str] | None, page: int, skipped: list[SkippedFinding]
+    ) -> Query | None:
+        """Return the statement that reads a finding, or None, with the reason in ``skipped`` if there is one."""
         key = f"findings/{spec.code}"
         candidates = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
-            return []
+            return None
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
             chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
-            skipped_findings.append(
-                SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None)
-            )
-            return []
+            skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None))
+            return None
         if tables := absence.hidden(chosen, self.found.policies):
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
-            skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
-            return []
-        every = await _rows(transaction, chosen, "findings", self.variant.parameters(ids=ids, page=page + 1))
+            skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
+            return None
+        return Query(chosen, self.variant.parameters(ids=ids, page=page + 1))
+
+    def _found(
+        self,
+        spec: FindingSpec,
+        chosen: Statement,
+        every: Rows,
+        page: int,
+        skipped: list[SkippedFinding],
+        capped: list[str],
+    ) -> list[Finding]:
+        """Return the findings of a statement's rows.
+
+        Raises UnreadableError.
+        """
+        verify(every, SHAPES["findings"], chosen.source)
         rows = [row for row in every if row["id"] is not None]
         partial = [row for row in every if row["id"] is None]
         for row in partial:
             if row["evidence"] is not None:
                 why = json_part(row["evidence"]).unread
-                skipped_findings.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
+                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
         if len(rows) > page or partial:
             capped.append(spec.code)
-        with readable(f"{key}.sql"):
+        with readable(f"findings/{spec.code}.sql"):
             return [
                 self._finding(
                     spec, self._full(row["id"]), row["since"], json_object(row, "evidence", chosen.source), row
@@ -840,13 +832,28 @@ class Reader:
             evidence=evidence,
         )
 
-    async def _section(self, transaction: Transaction, key: str, local: str, size: int) -> Section | None:
-        chosen, title = self.variant.select(key), self.engine.statements[key][0].title
-        if chosen is None:
-            return detail_section.unread(key, title, self._scan_required(key))
-        rows = await transaction.rows(chosen, self.variant.parameters(id=local, bytes=size))
-        with readable(f"{key}.sql"):
-            return detail_section.read(key, title, rows, chosen.drawn, self._phases) if rows else None
+    async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
+        """Read sections of a node's page. One that cannot be read says why."""
+        chosen = {key: self.variant.select(key) for key in keys}
+        values = self.variant.parameters(id=local, bytes=size)
+        asked = [(key, each) for key, each in chosen.items() if each is not None]
+        answers = await transaction.each([Query(each, values) for _, each in asked])
+        rows = dict(zip((key for key, _ in asked), answers, strict=True))
+        sections: list[Section | None] = []
+        for key, each in chosen.items():
+            title = self.engine.statements[key][0].title
+            if each is None:
+                sections.append(detail_section.unread(key, title, self._scan_required(key)))
+                continue
+            try:
+                if isinstance(found := rows[key], DatabaseError):
+                    raise found
+                with readable(f"{key}.sql"):
+                    read = detail_section.read(key, title, found, each.drawn, self._phases) if found else None
+                sections.append(read)
+            except DatabaseError as error:
+                sections.append(detail_section.unread(key, title, error.line))
+        return sections
 
 
 def _unsuggested(finding: Finding) -> Finding:
@@ -866,7 +873,7 @@ def _searched(rows: Rows) -> str:
     return "".join(row["cursor"] for row in rows if row["id"] is None)
 
 
-async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:
+async def _rows(source: Reads, chosen: Statement, name: str, values: Mapping[str, Any]) -> Rows:
     """Return the rows of a statement.
 
     Raises DatabaseError, also for a value that its column does not allow.
@@ -876,6 +883,6 @@ async def _rows(source: Source, chosen: Statement, name: str, values: Mapping[st
     return rows
 
 
-async def _now(source: Source) -> float:
+async def _now(source: Reads) -> float:
     rows = await source.rows(statement("now"), {})
     return float(rows[0]["now"])

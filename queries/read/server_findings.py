@@ -16,9 +16,9 @@ from queries.contract.detect import DetectedEngine
 from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import FindingSpec, Worker
-from queries.db.database import APPLICATION, Database, Transaction
-from queries.db.errors import readable
-from queries.db.in_turn import in_turn
+from queries.db.database import APPLICATION, Database
+from queries.db.errors import DatabaseError, readable
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.read import incidents, sentence
 from queries.records.finding import Finding, Findings, SkippedFinding
@@ -145,23 +145,20 @@ class ServerFindings:
         if asked != self._asked:
             self._asked, self._kept = asked, {}
 
-        async def read(transaction: Transaction, part: str) -> None:
-            rows = await transaction.rows(server_statement(part), asked)
-            with readable(f"{part}.sql"):
-                self._kept[part] = self._part(rows, at)
-
-        def failed(part: str, why: str) -> None:
-            codes = self._spec.parts[part]
-            skipped = (SkippedFinding(engine=LABEL, code=code, why=why, failed=True) for code in codes)
-            self._kept[part] = Part(at=-inf, skipped=tuple(skipped))
-
         async with self.database.reading() as transaction:
             at = float((await transaction.rows(statement("now"), {}))[0]["now"])
             left = [part for part in self._spec.parts if self.engines and not self._is_fresh(part, at)]
-            await in_turn(transaction, left, read, failed)
-        while left:
-            async with self.database.reading() as transaction:
-                await in_turn(transaction, left, read, failed)
+            answers = await transaction.each([Query(server_statement(part), asked) for part in left])
+        for part, rows in zip(left, answers, strict=True):
+            try:
+                if isinstance(rows, DatabaseError):
+                    raise rows
+                with readable(f"{part}.sql"):
+                    self._kept[part] = self._part(rows, at)
+            except DatabaseError as error:
+                codes = self._spec.parts[part]
+                skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)
+                self._kept[part] = Part(at=-inf, skipped=tuple(skipped))
         self._read = at
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)

@@ -1,11 +1,11 @@
--- Facts about this server and session. `life` differs after a crash, after a restart and on another server; `timeline`
+-- Facts about this server and session. `named`: this session has a prepared statement of the name :id. `life` differs after a crash, after a restart and on another server; `timeline`
 -- after a promotion. Right after a promotion the last checkpoint is still on the old timeline, but the end of recovery is
 -- on the new one. `read_only` is default_transaction_read_only of a new session. It is read from the catalog, because
 -- ALTER DATABASE and ALTER ROLE do not affect existing sessions, and a SET of another client of a pooler does not count.
 -- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With
 -- EXECUTE revoked the server refuses a direct call before it evaluates the CASE around it. In that case
 -- `system_identifier` is made from the address, and `timeline` is NULL.
-SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::int / 10000 AS version,
+SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE name = :id) AS named, current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,
        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,

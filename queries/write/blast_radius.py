@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence, Set
 
 from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.transaction import Reads
 from queries.read.reader import RELATIONS, Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Phase, Precision, split_id
@@ -111,7 +112,7 @@ class Measurement:
     async def _read(self, transaction: Transaction) -> tuple[State, tuple[str, ...]]:
         began = time.monotonic()
         acted = self._acted[:ACTED]
-        reads = _Reads(transaction, began + BUDGET)
+        reads = _Reads(transaction, began + BUDGET, transaction)
         await reads.begin()
         try:
             rows = await self._reader.related(transaction, acted, RELATED + 1)
@@ -133,23 +134,30 @@ class Measurement:
 
 
 class _Reads:
-    """Reads in a transaction that goes on after one has failed."""
+    """Reads that go on after one has failed.
 
-    def __init__(self, transaction: Transaction, until: float) -> None:
+    ``writing``: the transaction if it writes. It goes on from a savepoint.
+    """
+
+    def __init__(self, transaction: Reads, until: float, writing: Transaction | None = None) -> None:
         self._transaction = transaction
         self._until = until
+        self._writing = writing
 
     async def begin(self) -> None:
-        await self._transaction.control("SAVEPOINT blast_radius")
-        await self._transaction.limit_statements(STATEMENT)
+        if self._writing is not None:
+            await self._writing.control("SAVEPOINT blast_radius")
+            await self._writing.limit_statements(STATEMENT)
 
     async def failed(self) -> None:
-        await self._transaction.control("ROLLBACK TO SAVEPOINT blast_radius")
-        await self._transaction.limit_statements(STATEMENT)
+        if self._writing is not None:
+            await self._writing.control("ROLLBACK TO SAVEPOINT blast_radius")
+            await self._writing.limit_statements(STATEMENT)
 
     async def end(self) -> None:
         """End the savepoint. Nothing was written, and the limit goes with it."""
-        await self._transaction.control("ROLLBACK TO SAVEPOINT blast_radius; RELEASE SAVEPOINT blast_radius")
+        if self._writing is not None:
+            await self._writing.control("ROLLBACK TO SAVEPOINT blast_radius; RELEASE SAVEPOINT blast_radius")
 
     async def state(self, reader: Reader, ids: Sequence[str]) -> State:
         """Read phases and findings; a failure affects one of them."""
@@ -194,9 +202,8 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     now: State | None = State(phases={}, jobs={}, findings={}, unread={})
     if ids:
         try:
-            async with reader.database.reading() as transaction:
+            async with reader.database.reading(STATEMENT) as transaction:
                 reads = _Reads(transaction, time.monotonic() + BUDGET)
-                await reads.begin()
                 now = await reads.state(reader, ids)
         except NO_CONNECTION:
             raise

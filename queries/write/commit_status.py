@@ -130,7 +130,7 @@ async def _query(
 ) -> CommitStatus | None:
     """Query once. Return None while the transaction is in progress."""
     try:
-        async with database.reading() as transaction:
+        async with database.reading_alone() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
             standby = database.server is not None and database.server.standby
             reassigned = row["life"] != mark.life and not (sure and row["history"] == mark.history)

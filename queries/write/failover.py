@@ -107,7 +107,7 @@ class Journal:
         async with self._turn:
             if not self.doubtful:
                 return
-            await self._database.batch(())
+            await self._database.renew()
             server = self._database.server
             if server is None or server.standby:  # a standby may lag
                 return

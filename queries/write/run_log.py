@@ -255,7 +255,7 @@ async def read(database: Database, run: str) -> Begun | None:
 
 async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
     """Return runs, newest first, of all kinds or one. Raises DatabaseError."""
-    async with database.reading() as transaction:
+    async with database.reading_alone() as transaction:
         return await _listed(transaction, None, most, kind, open_only=open_only)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from queries.db.database import Transaction
 from queries.db.shared_sql import statement
+from queries.db.transaction import Reads
 from queries.read.reader import Reader
 from queries.write.images import StoredImages, TableImages
 
@@ -77,7 +78,7 @@ async def author_doubts(
     return "", hidden
 
 
-async def run_doubts(transaction: Transaction, reader: Reader, author: str, privileges: Iterable[str]) -> str:
+async def run_doubts(transaction: Reads, reader: Reader, author: str, privileges: Iterable[str]) -> str:
     """Return why the role that began a run could not run it, or "".
 
     ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
@@ -96,7 +97,7 @@ async def run_doubts(transaction: Transaction, reader: Reader, author: str, priv
 
 
 async def _lacking(
-    transaction: Transaction,
+    transaction: Reads,
     reader: Reader,
     author: str,
     needs: Sequence[Mapping[str, str | None]],

@@ -17,7 +17,6 @@ from console.model.session import Session
 from queries.actions import parts
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
-from queries.db.in_turn import in_turn
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
 from queries.runs.cohorts import Budget, Settings
@@ -207,15 +206,3 @@ async def test_a_page_of_several_reads_logs_in_once(jobs: tuple[Rotated, Workspa
         with pytest.raises(RefusedError):
             await read()
     assert len(clock.logins) == 2  # with TLS, which this server has not, and without
-
-
-async def test_several_reads_stop_at_a_refused_login() -> None:
-    """Each next one would log in again."""
-    left = [1, 2, 3]
-
-    async def read(_: object, item: int) -> None:
-        raise RefusedError(f"no {item}")
-
-    with pytest.raises(RefusedError):
-        await in_turn(None, left, read, lambda *_: None)  # type: ignore[arg-type]
-    assert left == [2, 3]

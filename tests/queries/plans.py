@@ -25,8 +25,9 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db import shared_sql
-from queries.db.batched_query import BatchedQuery
-from queries.db.database import Script, Transaction
+from queries.db.errors import DatabaseError
+from queries.db.query import Query, Rows
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import documents
 from queries.read.blockers import blockers
@@ -113,29 +114,31 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
     A scan counts as one where it is of one of the tables that are ``large``.
     """
     costs: Costs = {}
-    real = Transaction.rows
+    real = Transaction.each
 
-    async def rows(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        explained = msgspec.structs.replace(
-            statement, text=f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement.text}"
-        )
-        answer = await real(self, explained, values)
-        cost = _cost(json.loads(answer[0]["QUERY PLAN"])[0], large)
-        name = _name(statement)
-        costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
-        return await real(self, statement, values)
+    async def each(self: Transaction, queries: Sequence[Query]) -> list[Rows | DatabaseError]:
+        explained = [
+            msgspec.structs.replace(
+                query,
+                statement=msgspec.structs.replace(
+                    query.statement, text=f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {query.statement.text}"
+                ),
+            )
+            for query in queries
+        ]
+        for query, answer in zip(queries, await real(self, explained), strict=True):
+            if isinstance(answer, DatabaseError):
+                raise answer
+            cost = _cost(json.loads(answer[0]["QUERY PLAN"])[0], large)
+            name = _name(query.statement)
+            costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
+        return await real(self, queries)
 
-    script = Script.batch
-
-    async def batch(self: Script, queries: Sequence[BatchedQuery]) -> list[Sequence[Mapping[str, Any]]]:
-        async with self.database.reading(in_order=True) as transaction:
-            return await transaction.batch(queries)
-
-    Transaction.rows, Script.batch = rows, batch  # type: ignore[method-assign]
+    Transaction.each = each  # type: ignore[method-assign]
     try:
         yield costs
     finally:
-        Transaction.rows, Script.batch = real, script  # type: ignore[method-assign]
+        Transaction.each = real  # type: ignore[method-assign]
 
 
 async def automatic(reader: Reader, far: int) -> Costs:

@@ -89,6 +89,7 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
 
 
+FACTS = 1  # statement that is run at the beginning of each connection
 PREPARED = sql("SELECT name FROM pg_catalog.pg_prepared_statements ORDER BY name")
 
 
@@ -96,10 +97,10 @@ async def test_a_statement_is_prepared_once_for_each_kind_of_transaction(db: Dat
     for _ in range(2):
         async with db.reading() as transaction:
             rows = await transaction.rows(PREPARED, {})
-    assert [row["name"] for row in rows] == ["unstick_1"]
+    assert len(rows) == 1 + FACTS
     async with db.reading(in_order=True) as transaction:  # another setting, another plan
         rows = await transaction.rows(PREPARED, {})
-    assert [row["name"] for row in rows] == ["unstick_1", "unstick_2"]
+    assert len(rows) == 2 + FACTS
 
 
 async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwin_db: EternaltwinDb) -> None:
@@ -244,7 +245,7 @@ async def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.Mon
     monkeypatch.setattr(dsn, "CONNECT_SECONDS", 0.1)
     began = time.monotonic()
     with pytest.raises(UnreachableError, match=r"No answer from the server .* in time"):
-        await Database(f"host=127.0.0.1 port={port} user=x sslmode=disable").batch(())
+        await Database(f"host=127.0.0.1 port={port} user=x sslmode=disable").renew()
     assert time.monotonic() - began < 3
     listening.close()
 
@@ -288,7 +289,7 @@ async def test_the_share_of_time_spent_in_statements() -> None:
 
 async def refusal(text: str) -> str:
     with pytest.raises(DatabaseError) as caught:
-        await Database(text).batch(())
+        await Database(text).renew()
     assert 1 <= len(str(caught.value).splitlines()) <= 2
     return str(caught.value)
 
@@ -351,13 +352,13 @@ async def test_several_hosts_a_password_file_and_a_standby(
     hosts = f"host=127.0.0.1,127.0.0.1,127.0.0.1 port=1,{own_server.port},{server.port} user={name} dbname={name}"
 
     first = Database(hosts)
-    await first.batch(())
+    await first.renew()
     assert first.server is not None
     assert first.server.port == own_server.port
     await first.close()
     uri = f"postgresql://{name}@127.0.0.1:1,127.0.0.1:{own_server.port},127.0.0.1:{server.port}/{name}"
     writable = Database(f"{uri}?target_session_attrs=read-write")
-    await writable.batch(())
+    await writable.renew()
     assert writable.server is not None
     assert writable.server.port == server.port
     await writable.close()

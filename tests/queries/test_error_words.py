@@ -20,7 +20,7 @@ async def test_a_role_without_connect_sees_that_it_is_missing(server: PostgresSe
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; REVOKE CONNECT ON DATABASE {name} FROM PUBLIC")
     refused = Database(server.dsn(name, user=role, password="x"))
     with pytest.raises(DatabaseError) as error:
-        await refused.batch(())
+        await refused.renew()
     assert not isinstance(error.value, UnreachableError), "another attempt does not help"
     assert "GRANT CONNECT" in str(error.value)
     assert "starting" not in str(error.value)

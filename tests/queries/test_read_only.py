@@ -56,9 +56,9 @@ async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(
     eternaltwin_db: EternaltwinDb, eternaltwin: str
 ) -> None:
     db = database.Database(eternaltwin)
-    await db.batch(())
-    await db._connections["read"].execute("SET default_transaction_read_only = on")
-    await db.batch(())
+    await db.renew()
+    await db._pipelines["read"].connection.execute("SET default_transaction_read_only = on")
+    await db.renew()
     assert db.server is not None
     assert not db.server.read_only
     await db.close()

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from queries.contract.builtin import builtin
-from queries.db.batched_query import BatchedQuery, compose
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
+from queries.db.query import Query
 from queries.files.statement import Statement
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node
@@ -208,26 +208,9 @@ async def test_triggers_fire_whatever_the_role_is_set_to(
     await database.close()
 
 
-@pytest.mark.fast
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        (r"'\d+'", r" E'\\d+'"),
-        (r"E'\d''\''", r"E'\d''\''"),
-        (r"""U&'a\+00000A\0041\\'""", r""" E'a\U0000000A\u0041\\'"""),
-        ("'plain'", "'plain'"),
-        (r"$$'\d'$$", r"$$'\d'$$"),
-        (r"$a$'\d'$a$", r"$a$'\d'$a$"),
-    ],
-)
-def test_a_script_means_the_same_before_its_settings_hold(written: str, sent: str) -> None:
-    query = BatchedQuery(Statement(text=f"SELECT {written}", source=""))
-    assert f"SELECT {sent}\n" in compose("BEGIN", [query])
-
-
 async def test_a_pattern_of_the_first_read_keeps_its_backslashes(server: PostgresServer, eternaltwin: str) -> None:
     set_all(server, eternaltwin, {"standard_conforming_strings": "off"})
     database = Database(eternaltwin)
     query = Statement(text=r"SELECT 'a1' ~ '^a\d$' AS found, U&'\0041' AS word", source="")
-    assert await database.batch([BatchedQuery(query)]) == [[{"found": True, "word": "A"}]]
+    assert [dict(row) for row in (await database.batch([Query(query)]))[0]] == [{"found": True, "word": "A"}]
     await database.close()

@@ -306,7 +306,7 @@ SECRET = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 def connection_error(text: str) -> str:
     """Return the error of connecting to ``text``, where nothing listens."""
     try:
-        asyncio.run(Database(text).batch(()))
+        asyncio.run(Database(text).renew())
     except DatabaseError as error:
         return str(error)
     raise AssertionError("a server listens on port 1")

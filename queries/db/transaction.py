@@ -1,0 +1,388 @@
+"""Transactions: what a statement runs under, its time limits, and what becomes of its errors."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from queries.db import asyncpg_compat, blockers, errors
+from queries.db.driver_errors import driver_errors
+from queries.db.errors import (
+    DatabaseError,
+    DeniedError,
+    LockedError,
+    LostError,
+    OutdatedError,
+    SlowError,
+    UnreadableError,
+)
+from queries.db.pipeline import Fetch, Pipeline, RepeatError, Run
+from queries.db.query import Query, Rows
+from queries.db.server_load import Load
+from queries.db.shared_sql import statement
+from queries.files.statement import Statement
+from queries.records.record import Record
+from queries.text.safe_text import has_bytes, shown_bytes
+
+Answer = Rows | DatabaseError
+"""Rows of a statement, or why it failed."""
+GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
+SHRINK = 0.5  # seconds by which a statement's timeout may exceed the remaining time of its transaction
+
+
+class Description(Record):
+    """Columns of a statement with their types, and the types of its parameters.
+
+    The names of types are those of the server.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    parameters: tuple[str, ...]
+
+
+class Settings(Record):
+    """What one statement of a transaction may run under, and another not.
+
+    ``schemas`` are on the search_path. ``in_order``: without bitmap scans. ``generic``: with a plan for any values.
+    ``limit``: seconds.
+    """
+
+    limit: float
+    schemas: tuple[str, ...] = ()
+    in_order: bool = False
+    generic: bool = False
+
+    @property
+    def plan(self) -> tuple[tuple[str, ...], bool, bool]:
+        """What a plan depends on."""
+        return self.schemas, self.in_order, self.generic
+
+    def commands(self, before: Settings | None = None) -> list[str]:
+        """Return the commands that set what differs from ``before``."""
+        changed = []
+        if before is None or self.schemas != before.schemas:
+            changed.append(search_path(*self.schemas))
+        if before is None or self.in_order != before.in_order:
+            changed.append(f"SET LOCAL enable_bitmapscan = {'off' if self.in_order else 'DEFAULT'}")
+        if before is None or self.generic != before.generic:
+            mode = "force_generic_plan" if self.generic else "force_custom_plan"
+            changed.append(f"SET LOCAL plan_cache_mode = {mode}")
+        if before is None or self.limit != before.limit:
+            changed.append(f"SET LOCAL statement_timeout = '{round(self.limit * 1000) or 1}ms'")
+        return changed
+
+
+class Reads:
+    """Source of rows."""
+
+    async def each(self, queries: Sequence[Query]) -> list[Answer]:
+        """Run several statements together.
+
+        One that fails does not stop the others. Raises an error of NO_CONNECTION only.
+        """
+        raise NotImplementedError
+
+    async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Rows:
+        """Run one statement with the parameters that it names. Raises DatabaseError."""
+        return (await self.batch([Query(statement, values)]))[0]
+
+    async def batch(self, queries: Sequence[Query]) -> list[Rows]:
+        """Run several statements together. Raises DatabaseError."""
+        answers = []
+        for answer in await self.each(queries) if queries else ():
+            if isinstance(answer, DatabaseError):
+                raise answer
+            answers.append(answer)
+        return answers
+
+
+class Transaction(Reads):
+    """A transaction. It begins with its first statement.
+
+    In one that reads, a statement that fails costs only itself: the transaction is rolled back and begun again, with
+    another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it.
+
+    ``begin``: the command that begins it, with ``settings``. ``connected`` returns the connection, and True if it was
+    idle before; with True it returns a new one. ``met`` takes the facts about the server of a new connection, which are
+    read with the first statements.
+    """
+
+    def __init__(
+        self,
+        connected: Callable[[bool], Awaitable[tuple[Pipeline, bool]]],
+        begin: str,
+        settings: Settings,
+        load: Load,
+        *,
+        reads: bool,
+        role: Callable[[], str],
+        met: Callable[[Pipeline, Mapping[str, Any]], None],
+    ) -> None:
+        self._connected = connected
+        self._pipeline: Pipeline | None = None
+        self._begin = begin
+        self._own = self._wanted = settings  # of the transaction, and of statements that ask for nothing else
+        self._now: Settings | None = settings  # None: not known
+        self._load = load
+        self._reads = reads
+        self._role = role
+        self._met = met
+        self._until: float | None = None
+        self._aborted = False
+        self._was_idle = False
+        self.begun = False
+        self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
+
+    def limit_time(self, seconds: float) -> None:
+        """Set the transaction's time limit. Statements fail with SlowError after it."""
+        self._until = time.monotonic() + seconds
+
+    async def limit_statements(self, seconds: float) -> None:
+        """Limit each statement until a rollback to an earlier savepoint."""
+        self._wanted = msgspec.structs.replace(self._wanted, limit=seconds)
+
+    async def search(self, schema: str, more: Sequence[str]) -> None:
+        """Put more schemas on the search_path after ``schema``, for triggers.
+
+        The caller must have checked that only trusted roles can create objects in them.
+        """
+        if more:
+            self._wanted = msgspec.structs.replace(self._wanted, schemas=tuple(dict.fromkeys((schema, *more))))
+
+    async def begin(self) -> None:
+        """Begin the transaction. Raises DatabaseError."""
+        (answer,) = await self._run([Run(self._begin)], self._own.limit)
+        if isinstance(answer, Exception):
+            raise self._failure(answer)
+
+    async def each(self, queries: Sequence[Query], take: Callable[[Answer], None] | None = None) -> list[Answer]:
+        """Run several statements together.
+
+        One that fails does not stop the others of a transaction that reads. In one that writes it is the last answer.
+        ``take`` is called for each answer when it comes. Raises an error of NO_CONNECTION only.
+        """
+        answers: list[Answer] = []
+
+        def note(answer: Answer) -> None:
+            answers.append(answer)
+            if take is not None:
+                take(answer)
+
+        again = self._reads
+        while len(answers) < len(queries):
+            error = await self._until_error(queries[len(answers) :], note)
+            if isinstance(error, OutdatedError) and again:
+                again = False
+            elif error is not None:
+                note(await self._explained(error, queries[len(answers)].statement))
+                again = self._reads
+                if not self._reads:
+                    break
+        return answers
+
+    async def control(self, command: str) -> str:
+        """Run a transaction command and return its command tag. Raises DatabaseError."""
+        steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
+            self._wanted = msgspec.structs.replace(self._wanted, limit=self._own.limit)
+        elif changed := self._settings().commands(self._now):
+            steps.append(Run("; ".join(changed)))
+        *_, answer = await self._run([*steps, Run(command)], self._settings().limit)
+        self._now = None if command.startswith("ROLLBACK") else self._settings()
+        if isinstance(answer, Exception):
+            raise self._failure(answer)
+        return str(answer)
+
+    async def describe(self, statement: Statement) -> Description:
+        """Return the columns and parameters of a statement, without running it.
+
+        Raises DatabaseError.
+        """
+        if not self.begun:
+            await self.control("SAVEPOINT described")
+        assert self._pipeline is not None
+        with driver_errors():
+            prepared = await self._pipeline.describe(statement.text, self._own.limit + GRACE)
+            return Description(
+                columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
+                parameters=tuple(each.name for each in prepared.get_parameters()),
+            )
+
+    # Steps
+
+    async def _until_error(self, queries: Sequence[Query], take: Callable[[Answer], None]) -> DatabaseError | None:
+        """Run statements together until the first error, and return it. ``take`` has the answers before it."""
+        steps: list[Run | Fetch] = []
+        if self._aborted or not self.begun:
+            steps.append(Run(f"ROLLBACK; {self._begin}" if self._aborted else self._begin))
+            self._now = self._own
+        for query in queries:
+            settings = self._settings(query)
+            if changed := settings.commands(self._now):
+                steps.append(Run("; ".join(changed)))
+            self._now = settings
+            arguments = tuple(query.values[name] for name in query.statement.parameters)
+            steps.append(Fetch(query.statement.text, arguments, settings.plan))
+        taken = 0
+
+        def note(rows: Rows) -> None:
+            nonlocal taken
+            taken += 1
+            take(self._as_text(rows))
+
+        answers = await self._run(steps, max(self._settings(query).limit for query in queries), note)
+        error = answers[-1]
+        if not isinstance(error, Exception):
+            return None
+        self._aborted, self._now = self._reads, None
+        return None if isinstance(error, RepeatError) else self._failure(error, queries[taken].statement)
+
+    async def _run(
+        self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None] = lambda _: None
+    ) -> list[Any]:
+        """Run steps until the first error, which is the last answer.
+
+        ``take`` is called for the rows of each statement when they come. Raises LostError, and any error of the command
+        that begins the transaction.
+        """
+        begins, self.begun = not self.begun, True
+        try:
+            answers = await self._sent(steps, limit, take, again=False)
+        except LostError:
+            # The connection had died while idle. Nothing was done on it, so a new one can take over.
+            if not (begins and self._was_idle):
+                raise
+            answers = await self._sent(steps, limit, take, again=True)
+        if begins and isinstance(answers[0], Exception):
+            raise self._failure(answers[0])
+        self._aborted = False
+        return answers
+
+    async def _sent(
+        self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None], *, again: bool
+    ) -> list[Any]:
+        if self._pipeline is None or again:
+            self._pipeline, self._was_idle = await self._connected(again)
+        pipeline = self._pipeline
+        name = pipeline.new_name()
+        if new := pipeline.keeps is None:
+            begin, *others = steps
+            steps = [begin, Fetch(statement("server").text, (name,), name=name), *others]
+
+        def note(step: int, answer: Any) -> None:
+            if new and step == 1 and not isinstance(answer, Exception):
+                pipeline.meet(answer[0], name)
+                self._met(pipeline, answer[0])
+            elif isinstance(steps[step], Fetch) and not isinstance(answer, Exception):
+                take(answer)
+
+        pipeline.connection.add_log_listener(self._on_log)
+        try:
+            with driver_errors(), self._load.measured():
+                answers = await pipeline.run(steps, limit + GRACE, reads=self._reads, take=note)
+                await asyncio.sleep(0)  # the driver passes on notices a moment later
+        finally:
+            pipeline.connection.remove_log_listener(self._on_log)
+        if new and len(answers) == 2 and isinstance(answers[1], Exception):
+            raise self._failure(answers[1])
+        return [answers[0], *answers[2:]] if new else answers
+
+    def _settings(self, query: Query | None = None) -> Settings:
+        """Return what a statement runs under.
+
+        Raises SlowError if no time is left.
+        """
+        wanted = self._wanted
+        limit = wanted.limit if query is None or query.limit is None else query.limit
+        if self._until is not None:
+            left = self._until - time.monotonic()
+            if left <= 0:
+                raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
+            now = self._now.limit if self._now else limit
+            if left < limit - SHRINK:
+                limit = now if now <= limit and left >= now - SHRINK else left
+        if query is None:
+            return msgspec.structs.replace(wanted, limit=limit)
+        return Settings(
+            limit=limit,
+            schemas=(query.statement.schema,) if query.statement.schema else wanted.schemas,
+            in_order=wanted.in_order if query.in_order is None else query.in_order,
+            generic=wanted.generic and not query.statement.custom,
+        )
+
+    def _failure(self, error: Exception, failed: Statement | None = None) -> DatabaseError:
+        """Return an error of the driver as a DatabaseError."""
+        assert self._pipeline is not None
+        # The driver finds it out itself if the server parses the statement at each run.
+        if isinstance(error, asyncpg.InvalidCachedStatementError | asyncpg.exceptions.ProtocolError):
+            self._pipeline.forget()
+            return OutdatedError("A table has got other columns meanwhile.", "Nothing was changed. Try again.")
+        if isinstance(error, ValueError | ArithmeticError) and not self._pipeline.connection.is_closed():
+            # Python cannot represent some values, such as the year 294276. The connection is still usable.
+            return UnreadableError(f"A value cannot be read: {errors.first_line(error)}.")
+        try:
+            with driver_errors(statement=failed):
+                raise error
+        except DatabaseError as known:
+            return known
+
+    async def _explained(self, error: DatabaseError, failed: Statement) -> DatabaseError:
+        """Return an error with what the server did not say: who holds the lock, which columns are denied."""
+        if not self._reads or not isinstance(error, LockedError | DeniedError):
+            return error
+        name = "blockers" if isinstance(error, LockedError) else "denied_columns"
+        found: list[Answer] = []
+        if await self._until_error([Query(statement(name), {"query": failed.text})], found.append) or not found:
+            return error
+        (rows,) = found
+        if isinstance(rows, DatabaseError):
+            return error
+        if isinstance(error, LockedError):
+            return LockedError(error.line, blockers.describe(rows, self._role()), code=error.code)
+        denied = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
+        why = f"The role may not read these columns: {denied}."
+        return DeniedError(error.line, why, code=error.code) if denied else error
+
+    def _as_text(self, rows: Rows) -> Answer:
+        """Return rows with bytes that are no text escaped.
+
+        Only a database that does not check its texts has such bytes. In a transaction that writes they are an error:
+        the audit log could not hold a copy of such a row.
+        """
+        assert self._pipeline is not None
+        if not asyncpg_compat.accepts_any_bytes(self._pipeline.connection):
+            return rows
+        if not any(isinstance(value, str) and has_bytes(value) for row in rows for value in row.values()):
+            return rows
+        if not self._reads:
+            return UnreadableError(
+                "A row holds bytes that are no UTF-8, so the audit log cannot hold a copy of it.",
+                "Nothing was changed. The database is in SQL_ASCII: correct the text of the row with psql.",
+            )
+        return [{k: shown_bytes(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+
+    def _on_log(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
+        """Set ``unreplicated`` if a wait for a synchronous standby was cancelled.
+
+        Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
+        """
+        self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def search_path(*schemas: str) -> str:
+    """Return the command for a search_path of the server's and these schemas.
+
+    A role that may create objects in another schema on the path could have its operators and functions run by unstick.
+    """
+    own = "".join(f"{quoted(schema)}, " for schema in schemas if schema)
+    return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
