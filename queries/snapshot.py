@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
@@ -18,7 +18,7 @@ from queries.workspace import Workspace
 NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
-Seen = Callable[[Part], Awaitable[None]]  # takes each engine's part as soon as it is read
+Seen = Callable[[Part], None]  # takes each engine's part as soon as it is read
 
 
 async def snapshot(
@@ -40,18 +40,21 @@ async def snapshot(
     engines, so that one that is declined was not checked. ``once``: nothing was read before that counters could be
     compared with, so what they could confirm or show is worth a second read. Raises an error of NO_CONNECTION only.
     """
-    parts: list[Part] = []
     kept = kept or {}
-    for reader in readers:
-        parts.append(await _of_engine(reader, page, sampled, counts, kept))
+
+    async def of_engine(reader: Reader) -> Part:
+        part = await _of_engine(reader, page, sampled, counts, kept)
         if seen is not None:
-            await seen(parts[-1])
-    server = await _of_server(workspace, parts, kept)
+            seen(part)
+        return part
+
+    *parts, outside = await workspace.database.together(*map(of_engine, readers), _outside(workspace))
+    server = await _of_server(workspace, parts, kept, outside)
     standstill = server_spec().groups["standstill"]
     standing = {part.label for part in parts for finding in part.findings.found if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
         await asyncio.sleep(COUNTED_SECONDS)
-        server = await _of_server(workspace, parts, kept)
+        server = await _of_server(workspace, parts, kept, await _outside(workspace))
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
@@ -74,7 +77,15 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
 
 
 async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
-    numbers, uncounted = await counted(reader) if counts else (None, "")
+    if not counts:
+        return await _found(reader, page, sampled, kept)
+    reads = counted(reader), _found(reader, page, sampled, kept)
+    (numbers, uncounted), part = await reader.database.together(*reads)
+    found: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
+    return found
+
+
+async def _found(reader: Reader, page: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
     try:
         findings = await reader.findings(page=page)
@@ -84,7 +95,7 @@ async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kep
         raise
     except DatabaseError as error:
         part = _failed(reader.label, error, kept, *unsampled)
-    return with_samples(reader, msgspec.structs.replace(part, counts=numbers, uncounted=uncounted))
+    return with_samples(reader, part)
 
 
 def with_samples(reader: Reader, part: Part) -> Part:
@@ -101,14 +112,31 @@ def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
             yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 
-async def _of_server(workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part]) -> Part:
-    """Read the causes outside of the tables, and the locks on rows of findings."""
+async def _outside(workspace: Workspace) -> Findings | DatabaseError:
+    """Read the causes outside of the tables.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    try:
+        return await workspace.server_findings.findings()
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        return error
+
+
+async def _of_server(
+    workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part], outside: Findings | DatabaseError
+) -> Part:
+    """Return the causes outside of the tables, and read the locks on rows of findings."""
     found = [finding for part in parts for finding in part.findings.found]
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:
         return Part(label=LABEL, findings=Findings(found=(), at=0.0, skipped_findings=workspace.not_checked))
     try:
-        return Part(label=LABEL, findings=await workspace.server_problems(found, unread))
+        if isinstance(outside, DatabaseError):
+            raise outside
+        return Part(label=LABEL, findings=await workspace.server_problems(found, unread, outside))
     except NO_CONNECTION:
         raise
     except DatabaseError as failure:

@@ -308,13 +308,15 @@ class Workspace:
         """Folder with the runs of this machine, next to the local audit file."""
         return self._file.path.parent / "runs"
 
-    async def server_problems(self, found: Sequence[Finding], unread: Mapping[str, str] | None = None) -> Findings:
+    async def server_problems(
+        self, found: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
+    ) -> Findings:
         """Read the findings about the server, for all engines at once.
 
         ``found``: findings of the engines; the locks on the rows of their nodes are read, too. ``unread``: engines of
-        which most could not be read, with the reason.
+        which most could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
         """
-        server = await self.server_findings.findings()
+        server = outside or await self.server_findings.findings()
         reader = self.server_findings
         workers = {label: {(s.role, s.application) for s in reader.sessions(label)} for label in self.engines}
         waiting = reader.row_waits > 0

@@ -86,18 +86,22 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds:
     until = time.monotonic() + seconds
     failed: dict[str, str] = {}
     while True:
-        for reader in readers:
-            failed.pop(reader.label, None)
-            try:
-                await reader.sample()
-            except NO_CONNECTION:
-                raise
-            except DatabaseError as error:
-                failed[reader.label] = error.line
+        failed = dict(filter(None, await workspace.database.together(*map(_sampled, readers))))
         left = until - time.monotonic()
         if left <= 0:
             return [f"{label}: {why}" for label, why in failed.items()]
         await asyncio.sleep(min(PAUSE, left))
+
+
+async def _sampled(reader: Reader) -> tuple[str, str] | None:
+    """Take a sample. Return the engine with the error if that fails."""
+    try:
+        await reader.sample()
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        return reader.label, error.line
+    return None
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:

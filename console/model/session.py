@@ -40,7 +40,6 @@ STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals 
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
-PAINT = 0.05  # seconds reserved for painting the first rows
 
 
 class Link(StrEnum):
@@ -397,20 +396,30 @@ class Session:
         if self.workspace is not None:
             await self.workspace.renew()
             await self._check(self.workspace)
-        if self.read_screen is not None:
-            with errors.each():
-                await self.read_screen()
-            self.page_trouble = errors.error_text
-            if not self.begun.is_set():  # show the first rows as early as possible
-                self.begun.set()
-                self.changed()
-                await asyncio.sleep(PAINT)
-        for label, reader in self.engines.items():
-            with errors.each(label):
-                self.counts[label] = await reader.counts()
+            counts = (self._count(label, errors) for label in self.engines)
+            await self.workspace.database.together(self._read_page(errors), *counts)
         # A page that reads nothing itself is as fresh as the counts.
         if self._server_time is not None and not errors.error_text:
             self.read(self._server_time + self._now() - self._read_at)
+
+    async def _read_page(self, errors: ErrorCollector) -> None:
+        """Read what the page in front shows."""
+        if self.read_screen is not None:
+            own = ErrorCollector()
+            with own.each():
+                await self.read_screen()
+            self.page_trouble = own.error_text
+            errors.add("", own.error_text)
+
+    async def _count(self, label: str, errors: ErrorCollector) -> None:
+        with errors.each(label):
+            self.counts[label] = await self.engines[label].counts()
+
+    async def _sample(self, label: str, errors: ErrorCollector) -> None:
+        with errors.each(label):
+            await self.engines[label].sample()
+            if label in self._parts:
+                self._parts[label] = with_samples(self.engines[label], self._parts[label])
 
     async def _check(self, workspace: Workspace) -> None:
         """Check the console's commits again if another server answers now."""
@@ -424,11 +433,9 @@ class Session:
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
-        for label, reader in self.engines.items():
-            with errors.each(label):
-                await reader.sample()
-                if label in self._parts:
-                    self._parts[label] = with_samples(reader, self._parts[label])
+        if self.workspace is not None:
+            samples = (self._sample(label, errors) for label in self.engines)
+            await self.workspace.database.together(*samples)
         self._pace_samples()
         if self.findings_loaded:
             self._put_findings(self._parts.values())
@@ -462,7 +469,7 @@ class Session:
             self._put_incidents(now.incidents)
         self.findings_loaded = True
 
-    async def _part_read(self, part: Part) -> None:
+    def _part_read(self, part: Part) -> None:
         """Show the first findings of an engine before the other engines have answered."""
         self._parts[part.label] = part
         if not part.error:
@@ -473,9 +480,8 @@ class Session:
         self._put_findings([part])
         self._group()
         self.changed()
-        if self.incidents and not self.begun.is_set():
+        if self.incidents:
             self.begun.set()
-            await asyncio.sleep(PAINT)
 
     def _sample_flow(self, workspace: Workspace) -> None:
         """Note the counters and counts of each engine; they have just been read."""

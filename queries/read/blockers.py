@@ -89,40 +89,58 @@ async def row_locked(
     of an engine is connected beside the session that locks rows. Without ``workers``, any session may be a worker.
     Raises an error of NO_CONNECTION only.
     """
+    if _standby(database):
+        return Findings(found=(), at=0.0)
     found = tuple(found)
     ids = _symptomatic(readers, found)
-    left = [] if _standby(database) else [asked] if (asked := _asked(readers, ids)) else []
-    parts: list[Blockers] = []
+    asked = _asked(readers, ids)
     skipped: list[SkippedFinding] = []
-
-    while left:
-        asked_now, left = left, []
-        async with database.reading() as transaction:
-            answers = await transaction.each([Query(*_composed(some)) for some in asked_now])
-            for some, rows in zip(asked_now, answers, strict=True):
-                if not isinstance(rows, DatabaseError):
-                    if rows:
-                        parts.append(await _sessions(transaction, rows, some, (), WAITING))
-                elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
-                    left.extend([each] for each in some)
-                else:
-                    label = some[0].reader.label
-                    skipped.append(SkippedFinding(engine=label, code=CODE, why=rows.line, failed=True))
+    reads = [_locks(database, asked, skipped)] if asked else []
+    reads += [_waits(database, readers, skipped)] if found or waiting else []
+    read: list[list[Blockers]] = await database.together(*reads)
+    parts = read.pop(0) if asked else []
+    sessions = [each for some in read for each in some]
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
     if working is not None:
         findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), working)
-    if (found or waiting) and not _standby(database):
+    for each in sessions:
+        findings += _waiting(each, role, workers)
+    at = max((part.at for part in parts), default=0.0)
+    return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
+
+
+async def _locks(database: Database, asked: Sequence[Asked], skipped: list[SkippedFinding]) -> list[Blockers]:
+    """Read the sessions that lock rows. What cannot be read is added to ``skipped``."""
+    found = []
+    left: list[Sequence[Asked]] = [asked]
+    while left:
+        some = left.pop(0)
         try:
             async with database.reading() as transaction:
-                sessions = await _sessions(transaction, (), (), readers.values(), WAITING)
-            findings += _waiting(sessions, role, workers)
+                if rows := await transaction.rows(*_composed(some)):
+                    found.append(await _sessions(transaction, rows, some, (), WAITING))
         except NO_CONNECTION:
             raise
         except DatabaseError as error:
-            skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=error.line, failed=True))
-    at = max((part.at for part in parts), default=0.0)
-    return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
+            if len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
+                left.extend([each] for each in some)
+            else:
+                label = some[0].reader.label
+                skipped.append(SkippedFinding(engine=label, code=CODE, why=error.line, failed=True))
+    return found
+
+
+async def _waits(database: Database, readers: Readers, skipped: list[SkippedFinding]) -> list[Blockers]:
+    """Read the sessions that wait. If they cannot be read, that is added to ``skipped``."""
+    try:
+        async with database.reading() as transaction:
+            return [await _sessions(transaction, (), (), readers.values(), WAITING)]
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=error.line, failed=True))
+        return []
 
 
 async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -> dict[str, str]:
@@ -203,7 +221,7 @@ async def _sessions(
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
     tables = [[r.found.schema, name, r.label] for r in readers for name in r.found.relations]
     values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": msgspec.json.encode(tables).decode()}
-    read = await transaction.rows(statement("lock_sessions"), values)
+    now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
     with readable("lock_sessions.sql"):
         sessions = {s.id: s for s in map(_session, read)}
     for row in rows:  # a prepared transaction that nothing waits for
@@ -211,7 +229,7 @@ async def _sessions(
             sessions.setdefault(_id(row), LockSession(id=_id(row), gid=row["gid"], since=row["prepared"]))
     every = read[0]["all_waiting"] if read else 0
     return Blockers(
-        at=float((read or await transaction.rows(statement("now"), {}))[0]["now"]),  # only prepared ones: no rows
+        at=float(now[0]["now"]),
         holders=tuple(_holders(rows, asked, sessions)),
         waiters=tuple(dict.fromkeys(_id(row) for row in rows if row["how"] == "waits" and _id(row) in sessions)),
         sessions=tuple(sessions.values()),

@@ -65,7 +65,7 @@ REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked ab
 HEAD = 65536  # bytes of a payload that are read by default
 
 
-_CALL = re.compile(r':"schema"\.\w+\(')  # of an engine's function
+_CALL = re.compile(r'"\.\w+\(')  # of an engine's function
 
 
 class Reader:
@@ -155,7 +155,9 @@ class Reader:
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
-            read = [await self._ids(source, "children", None, page, allow_scan, parent=parent) for parent in parents]
+            chosen = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
+            answers = iter(await source.batch([each for each in chosen if isinstance(each, Query)]))
+            read = [_ids(next(answers), each) if isinstance(each, Query) else each for each in chosen]
             return await self._pages_of(source, read, page)
 
     async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
@@ -548,18 +550,19 @@ class Reader:
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
-            ids = await self._ids(source, which, cursor, page, allow_scan, **values)
-            return (await self._pages_of(source, [ids], page))[0]
+            chosen = self._which(which, cursor, page, allow_scan, **values)
+            read = await _rows(source, chosen.statement, which, chosen.values) if isinstance(chosen, Query) else chosen
+            return (await self._pages_of(source, [read], page))[0]
 
-    async def _ids(
-        self, source: Reads, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
-    ) -> Rows | ScanRequired:
-        """Return the rows of a *which* statement, or the scan that it would need."""
+    def _which(
+        self, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
+    ) -> Query | ScanRequired:
+        """Return a *which* statement with its values, or the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
             return self._scan_required(which, kind)
-        return await _rows(source, chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
+        return Query(chosen, self.variant.parameters(cursor=cursor, page=page, **values))
 
     async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
         """Return the nodes of a *which* statement's rows.
@@ -880,6 +883,12 @@ async def _rows(source: Reads, chosen: Statement, name: str, values: Mapping[str
     """
     rows = await source.rows(chosen, values)
     verify(rows, SHAPES[name], chosen.source)
+    return rows
+
+
+def _ids(rows: Rows, asked: Query) -> Rows:
+    """Return the rows of a *which* statement. Raises UnreadableError."""
+    verify(rows, SHAPES["children"], asked.statement.source)
     return rows
 
 

@@ -6,6 +6,7 @@ reads an engine's tables, so the cost does not depend on their size.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import Any
@@ -127,6 +128,7 @@ class ServerFindings:
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
+        self._kept_at: dict[str, float] = {}  # monotonic time of each part's read
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
@@ -146,19 +148,25 @@ class ServerFindings:
             self._asked, self._kept = asked, {}
 
         async with self.database.reading() as transaction:
-            at = float((await transaction.rows(statement("now"), {}))[0]["now"])
-            left = [part for part in self._spec.parts if self.engines and not self._is_fresh(part, at)]
-            answers = await transaction.each([Query(server_statement(part), asked) for part in left])
+            left = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
+            now, *answers = await transaction.each(
+                [Query(statement("now")), *(Query(server_statement(part), asked) for part in left)]
+            )
+        if isinstance(now, DatabaseError):
+            raise now
+        at = float(now[0]["now"])
         for part, rows in zip(left, answers, strict=True):
             try:
                 if isinstance(rows, DatabaseError):
                     raise rows
                 with readable(f"{part}.sql"):
                     self._kept[part] = self._part(rows, at)
+                self._kept_at[part] = time.monotonic()
             except DatabaseError as error:
                 codes = self._spec.parts[part]
                 skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)
                 self._kept[part] = Part(at=-inf, skipped=tuple(skipped))
+                self._kept_at[part] = -inf
         self._read = at
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
@@ -174,9 +182,8 @@ class ServerFindings:
             skipped_findings=tuple(each for part in parts for each in part.skipped),
         )
 
-    def _is_fresh(self, part: str, at: float) -> bool:
-        kept = self._kept.get(part)
-        return kept is not None and 0 <= at - kept.at < KEPT_SECONDS.get(part, 0.0)
+    def _is_fresh(self, part: str) -> bool:
+        return part in self._kept and time.monotonic() - self._kept_at[part] < KEPT_SECONDS.get(part, 0.0)
 
     @property
     def row_waits(self) -> int:
