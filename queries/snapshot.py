@@ -41,15 +41,18 @@ async def snapshot(
     compared with, so what they could confirm or show is worth a second read. Raises an error of NO_CONNECTION only.
     """
     kept = kept or {}
+    together = workspace.database.together
+    *found, outside = await together(
+        *(_of_engine(reader, page, sampled, counts, kept) for reader in readers), _outside(workspace)
+    )
 
-    async def of_engine(reader: Reader) -> Part:
-        part = await _of_engine(reader, page, sampled, counts, kept)
+    async def offered(reader: Reader, part: Part) -> Part:
+        part = with_samples(reader, msgspec.structs.replace(part, findings=await reader.offered(part.findings)))
         if seen is not None:
             seen(part)
         return part
 
-    *parts, outside = await workspace.database.together(*map(of_engine, readers), _outside(workspace))
-    server = await _of_server(workspace, parts, kept, outside)
+    *parts, server = await together(*map(offered, readers, found), _of_server(workspace, found, kept, outside))
     standstill = server_spec().groups["standstill"]
     standing = {part.label for part in parts for finding in part.findings.found if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
@@ -88,14 +91,14 @@ async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kep
 async def _found(reader: Reader, page: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
     try:
-        findings = await reader.findings(page=page)
+        findings = await reader.findings(page=page, offer=False)
         skipped = (*findings.skipped_findings, *unsampled)
         part = Part(label=reader.label, findings=msgspec.structs.replace(findings, skipped_findings=skipped))
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
         part = _failed(reader.label, error, kept, *unsampled)
-    return with_samples(reader, part)
+    return part
 
 
 def with_samples(reader: Reader, part: Part) -> Part:

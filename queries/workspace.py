@@ -28,7 +28,7 @@ from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server, Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
 from queries.read import incidents as grouping
@@ -209,12 +209,10 @@ class Workspace:
         ``locked`` is not empty afterwards, a later call may find more.
         """
         self.detected = time.monotonic()
-        known = await self._bound()
-        asked = [*detection_queries(known, self._trusted), Query(statement("audit_log_state"))]
         try:
-            catalog, types, doubts, (there,) = await self.database.batch(asked)
+            known, (catalog, types, doubts, (there,)) = await self._catalog()
         except LockedError:  # a session locked a table after the statement had read the locks
-            catalog, types, doubts, (there,) = await self.database.batch(asked)
+            known, (catalog, types, doubts, (there,)) = await self._catalog()
         labels = {reader.found.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(known, catalog, types, doubts, self._schema, labels)
         state = audit_log.State(**there)
@@ -235,8 +233,8 @@ class Workspace:
                 reader.variant.set_option(option, value)
             self.engines[found.label] = reader
         self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
-        for reader in () if self._later else self.engines.values():
-            await reader.variant.recognise()
+        if not self._later:
+            await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt and not state.policies
@@ -295,13 +293,19 @@ class Workspace:
             for (engine, why, failed), names in schemas.items()
         )
 
-    async def _bound(self) -> tuple[Engine, ...]:
-        """Return the known engines; those with roles once for each set of their tables."""
-        patterns = roles.like(self._known)
-        if not patterns:
-            return self._known
-        (rows,) = await self.database.batch([Query(statement("relation_names"), {"query": patterns})])
-        return roles.bound(self._known, {row["name"] for row in rows})
+    async def _catalog(self) -> tuple[tuple[Engine, ...], list[Rows]]:
+        """Return the known engines, and what the catalog has of their tables.
+
+        Engines with roles are there once for each set of their tables, whose names take another read.
+        """
+        named = Query(statement("relation_names"), {"query": roles.like(self._known)})
+        state = Query(statement("audit_log_state"))
+        known = roles.bound(self._known, ())
+        *found, names = await self.database.batch([*detection_queries(known, self._trusted), state, named])
+        if every := roles.bound(self._known, {row["name"] for row in names})[len(known) :]:
+            known = (*known, *every)
+            found = await self.database.batch([*detection_queries(known, self._trusted), state])
+        return known, found
 
     @property
     def runs(self) -> Path:
@@ -552,26 +556,30 @@ class Workspace:
         if before is None:
             raise UnknownIdError(_NO_CHANGES.format(cursor=cursor))
         found: dict[str, Sequence[changes.Placed]] = {}
-        sources: list[ChangeSource] = []
-        for label, reader in self.engines.items():
+
+        async def of_engine(label: str, reader: Reader) -> ChangeSource:
             try:
                 found[label], source = await reader.changed(before.since, before.places.get(label, {}), page + 1)
+                return source
             except NO_CONNECTION:
                 raise
             except DatabaseError as error:
-                source = ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=error.line)
-            sources.append(source)
-        try:
-            after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-            wanted = audit_log.Filter(since=before.since, changes=False)
-            entries, _ = await self.audit_entries(after, page + 1, None, wanted)
-            found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
-            why = self.audit_log_closed
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            why = error.line
-        sources.append(ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why))
+                return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=error.line)
+
+        async def of_audit_log() -> ChangeSource:
+            try:
+                after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
+                wanted = audit_log.Filter(since=before.since, changes=False)
+                entries, _ = await self.audit_entries(after, page + 1, None, wanted)
+                found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
+                why = self.audit_log_closed
+            except NO_CONNECTION:
+                raise
+            except DatabaseError as error:
+                why = error.line
+            return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
+
+        sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
         shown, end = changes.page(found, before, page)
         return Changes(
             changes=shown,

@@ -31,8 +31,9 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     code = 0
     parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
-        for reader in select_readers(workspace, engine):
-            part = await read(reader, limit)
+        readers = list(select_readers(workspace, engine))
+        found = await workspace.database.together(*(read(reader, limit) for reader in readers))
+        for reader, part in zip(readers, found, strict=True):
             if lines := access_warnings(workspace, reader):
                 say(*lines)
                 code = 1

@@ -59,7 +59,7 @@ class EngineSummary(Record):
 async def engines(target: Target) -> int:
     """List the engines. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = [await _summary(reader) for reader in workspace.engines.values()]
+        found = await workspace.database.together(*map(_summary, workspace.engines.values()))
         lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     declined = workspace.declined
     answer = Engines(engines=tuple(found), declined=declined, broken=workspace.broken, expected=workspace.expected)

@@ -45,12 +45,12 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
         now = await snapshot(
             workspace, readers, page=COUNTED_NODES, sampled=sample is not None, counts=True, whole=engine is None
         )
+        await workspace.database.together(*map(found.add_dead, readers))
         here = {reader.label: reader for reader in readers}
         for part in now.parts:
             reader = here.get(part.label)
             found.add(part, reader.engine.spec.findings if reader else server_spec().findings)
             if reader is not None:
-                await found.add_dead(reader)
                 say(*access_warnings(workspace, reader))
     output_for(target).lines(exposition(found.families()))
     return int(bool(found.unreadable))

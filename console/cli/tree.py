@@ -48,6 +48,14 @@ class Rows:
         if page.scope:
             self.scope[label] = formatting.scope_note(page.scope)
 
+    def add(self, part: Rows) -> None:
+        """Add the rows of another engine."""
+        self.at = max(self.at, part.at)
+        self.scan_required |= part.scan_required
+        self.scope |= part.scope
+        for name in ("rows", "more", "below", "failed", "unread"):
+            getattr(self, name).extend(getattr(part, name))
+
     def skipped(self) -> Iterator[str]:
         """Yield what was not read and how to read it."""
         for scan_required in dict.fromkeys(self.scan_required.values()):
@@ -94,18 +102,21 @@ async def tree(
 
         async def once() -> int:
             found = Rows()
-            for reader in readers:
-                if not may_match(narrowed, reader.label):
-                    continue
+
+            async def of_engine(reader: Reader) -> Rows:
+                part = Rows()
                 try:
-                    rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, found)
-                    found.rows += rows
+                    part.rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, part)
                 except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
                     why = str(error)
-                lines = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
-                found.failed += lines
+                part.failed = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+                return part
+
+            asked = [reader for reader in readers if may_match(narrowed, reader.label)]
+            for part in await workspace.database.together(*map(of_engine, asked)):
+                found.add(part)
             found.failed += [f"{name}: {why}" for name, why in declined_engines(workspace, engine).items()]
             notes = [*found.failed, *found.unread, *found.skipped()]
             answer = Tree(

@@ -106,9 +106,10 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     """Return the nodes with their findings, and why some were not checked."""
     why = ""
     codes: dict[str, list[str]] = {}
-    for start in range(0, len(nodes), NODES_AT_ONCE):
-        ids = [node.id for node in nodes[start : start + NODES_AT_ONCE]]
-        read = await reader.findings(ids, page=len(ids))
+    starts = range(0, len(nodes), NODES_AT_ONCE)
+    parts = [[node.id for node in nodes[start : start + NODES_AT_ONCE]] for start in starts]
+    reads = (reader.findings(ids, page=len(ids), offer=False) for ids in parts)
+    for read in await reader.database.together(*reads):
         why = why or next(_failures(read), "")
         _note(codes, read.found)
     return list(marked(nodes, codes)), why

@@ -218,6 +218,7 @@ class Transaction(Reads):
     async def _until_error(self, queries: Sequence[Query], take: Callable[[Answer], None]) -> DatabaseError | None:
         """Run statements together until the first error, and return it. ``take`` has the answers before it."""
         steps: list[Run | Fetch] = []
+        await self._open()
         if self._aborted or not self.begun:
             steps.append(Run(f"ROLLBACK; {self._begin}" if self._aborted else self._begin))
             self._now = self._own
@@ -266,9 +267,7 @@ class Transaction(Reads):
     async def _sent(
         self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None], *, again: bool
     ) -> list[Any]:
-        if self._pipeline is None or again:
-            self._pipeline, self._was_idle = await self._connected(again)
-        pipeline = self._pipeline
+        pipeline = await self._open(again=again)
         name = pipeline.new_name()
         if new := pipeline.keeps is None:
             begin, *others = steps
@@ -292,6 +291,16 @@ class Transaction(Reads):
             raise self._failure(answers[1])
         return [answers[0], *answers[2:]] if new else answers
 
+    @property
+    def _keeps(self) -> bool:
+        """True if a plan is made once for all later reads: for any values."""
+        return self._reads and self._pipeline is not None and bool(self._pipeline.keeps)
+
+    async def _open(self, *, again: bool = False) -> Pipeline:
+        if self._pipeline is None or again:
+            self._pipeline, self._was_idle = await self._connected(again)
+        return self._pipeline
+
     def _settings(self, query: Query | None = None) -> Settings:
         """Return what a statement runs under.
 
@@ -312,7 +321,7 @@ class Transaction(Reads):
             limit=limit,
             schemas=(query.statement.schema,) if query.statement.schema else wanted.schemas,
             in_order=wanted.in_order if query.in_order is None else query.in_order,
-            generic=wanted.generic and not query.statement.custom,
+            generic=self._keeps and not query.statement.custom,
         )
 
     def _failure(self, error: Exception, failed: Statement | None = None) -> DatabaseError:

@@ -308,14 +308,18 @@ class Reader:
 
     # Findings
 
-    async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS) -> Findings:
-        """Run the findings that need one read, for all nodes or for ``ids``."""
+    async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS, *, offer: bool = True) -> Findings:
+        """Run the findings that need one read, for all nodes or for ``ids``.
+
+        ``offer``: ask whether the suggested actions are refused, as `offered` does.
+        """
         ahead, self._first_findings = self._first_findings, None
         if ahead is not None and (ids, page) == (None, FINDINGS):
             return ahead
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             found, skipped_findings, capped, at = await self._findings(transaction, local, page)
+            found = await self._offered(transaction, found) if offer else found
         unread = self._unread(skipped_findings)
         if self.found.policies:
             skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
@@ -443,6 +447,7 @@ class Reader:
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
             there, skipped, _, _ = await self._findings(transaction, [local, *below], FINDINGS)
+            there = await self._offered(transaction, there)
         codes: dict[str, list[str]] = {}
         there += self.watched()
         for finding in there:
@@ -672,7 +677,13 @@ class Reader:
             except DatabaseError as error:
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
         found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
-        return await self._offered(transaction, found), skipped, capped, float(now[0]["now"])
+        return found, skipped, capped, float(now[0]["now"])
+
+    async def offered(self, findings: Findings) -> Findings:
+        """Return findings without suggested actions that refuse their nodes."""
+        async with self._reading() as transaction:
+            found = await self._offered(transaction, list(findings.found))
+        return msgspec.structs.replace(findings, found=tuple(found))
 
     async def _offered(self, transaction: Reads, found: list[Finding]) -> list[Finding]:
         """Return the findings without suggested actions that refuse the nodes.

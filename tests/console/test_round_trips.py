@@ -1,0 +1,81 @@
+"""A far-away database: no command needs more than eight round trips after connecting, however many engines there are.
+
+Round trips are counted by a proxy between the console and the server. Connecting takes some itself, by the way to log
+in, and is not counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from tests.command import fetch, unstick
+from tests.queries.proxy import Proxy
+from tests.queries.test_together import fill
+from tests.servers import PostgresServer
+
+MOST = 8
+TASK = "SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task WHERE status::text = 'Blocked' ORDER BY task_id LIMIT 1"
+COMMANDS = {
+    "stuck": ("stuck",),
+    "tree": ("tree",),
+    "live": ("tree", "--live"),
+    "engines": ("engines",),
+    "dead": ("dead",),
+    "changed": ("changed",),
+    "show": ("show", "TASK"),
+    "find": ("find", "TASK"),
+    "dry run": ("do", "wake", "TASK", "--dry-run", "--reason", "late"),
+}
+
+
+@pytest.fixture(scope="module")
+def house(servers: Any) -> Iterator[str]:
+    """DSN of a database with the demo's data of every engine, without workers."""
+    server: PostgresServer = servers["18"]
+    dsn = server.fresh()
+    asyncio.run(fill(dsn))
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+def far(house: str, servers: Any) -> Iterator[Proxy]:
+    """A proxy that runs in a thread."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    proxy = Proxy(servers["18"].port)
+    asyncio.run_coroutine_threadsafe(proxy.__aenter__(), loop).result()
+    yield proxy
+    asyncio.run_coroutine_threadsafe(proxy.__aexit__(None, None, None), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def connecting(far: Proxy, dsn: str) -> int:
+    """Return the round trips that a connection takes."""
+
+    async def connect() -> None:
+        await (await asyncpg.connect(far.through(dsn))).close()
+
+    asyncio.run(connect())
+    trips, far.trips = far.trips, 0
+    return trips
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_command_takes_few_round_trips(far: Proxy, house: str, what: str) -> None:
+    ((task,),) = fetch(house, TASK)
+    before = connecting(far, house)
+    words = [task if word == "TASK" else word for word in COMMANDS[what]]
+    answer = unstick(*words, "--json", dsn=far.through(house))
+    assert answer.code in (0, 1, 4), answer.err
+    print(what, far.trips - before)
+    assert far.trips - before <= MOST
