@@ -321,7 +321,11 @@ async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> Non
     """Check that a finding is the same if it is read for its node only."""
     at, local = _of(reader, f"findings/{finding.code}"), reader.local(finding.node_id)
     async with reader.database.reading() as transaction:
-        alone, why = await reader.findings_of(transaction, reader.finding_specs[finding.code], [finding.node_id])
+        specs = [reader.finding_specs[finding.code]]
+        (answer,) = await reader.findings_of(transaction, specs, [finding.node_id])
+    if isinstance(answer, DatabaseError):
+        raise answer
+    alone, why = answer
     if why or not alone:
         notes.fault(at, f"{local}: {why or 'the finding is not there if it is read for this node only ($ids)'}")
     elif set(alone) != {finding.node_id}:

@@ -61,7 +61,7 @@ class Fetch(Record, kw_only=False):
 
 
 class RepeatError(Exception):
-    """A statement was sent with guessed types that were wrong, and the server has aborted the transaction."""
+    """A statement was sent with guessed types that were wrong, so the transaction has to begin again."""
 
 
 class _Command(Record, kw_only=False):
@@ -131,10 +131,10 @@ class Pipeline:
     ) -> list[Any]:
         """Run the steps in order, and return their answers until the first error, which is the last one.
 
-        Errors are the driver's, or `RepeatError`. ``limit``: seconds without any answer. ``reads``: the transaction is
-        READ ONLY. Then a new statement is prepared and run in one round trip, which may have to be repeated. ``take``
-        is called for each answer when it comes, with the number of the step. Raises errors of the driver if the
-        connection is lost, and TimeoutError.
+        Errors are the driver's, or `RepeatError`. A new statement is prepared and run in one round trip; ``reads``: the
+        transaction is READ ONLY, so it may be run again. ``limit``: seconds without any answer. ``take`` is called for
+        each answer when it comes, with the number of the step. Raises errors of the driver if the connection is lost,
+        and TimeoutError.
         """
         answers: list[Any] = []
         while len(answers) < len(steps) and not (answers and isinstance(answers[-1], Exception)):
@@ -197,8 +197,8 @@ class Pipeline:
         if state is not None:
             start = self._execution(state, step.arguments)
             return _Command(self._written(start, _BOUND + _ENDED), lambda answer: self._driven(start, answer)[1]), False
-        types = _types(step.text) if reads else None
-        return (self._parsed(step), True) if types is None else (self._guessed(step, types), False)
+        types = _types(step.text)
+        return (self._parsed(step), True) if types is None else (self._guessed(step, types, reads), False)
 
     def _parsed(self, step: Fetch) -> _Command:
         """Return the command that only prepares a statement."""
@@ -216,8 +216,11 @@ class Pipeline:
 
         return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
 
-    def _guessed(self, step: Fetch, types: tuple[int, ...]) -> _Command:
-        """Return the command that prepares a statement and runs it with values of these types."""
+    def _guessed(self, step: Fetch, types: tuple[int, ...], reads: bool) -> _Command:
+        """Return the command that prepares a statement and runs it with values of these types.
+
+        What was written with wrong types may not be written again, so that ends the transaction.
+        """
         start = self._preparation(step)
         content = struct.pack(f">h{len(types)}I", len(types), *types)
         parameters = b"t" + struct.pack(">i", len(content) + 4) + content
@@ -237,7 +240,7 @@ class Pipeline:
             self._known(step, found)
             if sent == bound:
                 return rows
-            return RepeatError() if isinstance(rows, Exception) else _AGAIN
+            return RepeatError() if isinstance(rows, Exception) or not reads else _AGAIN
 
         return _Command(written + bound, read)
 

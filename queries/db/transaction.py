@@ -241,7 +241,9 @@ class Transaction(Reads):
         if not isinstance(error, Exception):
             return None
         self._aborted, self._now = self._reads, None
-        return None if isinstance(error, RepeatError) else self._failure(error, queries[taken].statement)
+        return (
+            None if isinstance(error, RepeatError) and self._reads else self._failure(error, queries[taken].statement)
+        )
 
     async def _run(
         self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None] = lambda _: None
@@ -331,6 +333,8 @@ class Transaction(Reads):
         if isinstance(error, asyncpg.InvalidCachedStatementError | asyncpg.exceptions.ProtocolError):
             self._pipeline.forget()
             return OutdatedError("A table has got other columns meanwhile.", "Nothing was changed. Try again.")
+        if isinstance(error, RepeatError):
+            return OutdatedError("A statement has got parameters of other types.", "Nothing was changed. Try again.")
         if isinstance(error, ValueError | ArithmeticError) and not self._pipeline.connection.is_closed():
             # Python cannot represent some values, such as the year 294276. The connection is still usable.
             return UnreadableError(f"A value cannot be read: {errors.first_line(error)}.")

@@ -333,18 +333,31 @@ class Reader:
         )
 
     async def findings_of(
-        self, transaction: Reads, spec: FindingSpec, ids: Sequence[str]
-    ) -> tuple[tuple[str, ...], str]:
-        """Return which of these nodes have a finding, and why others are unknown.
+        self, transaction: Reads, specs: Sequence[FindingSpec], ids: Sequence[str]
+    ) -> list[tuple[tuple[str, ...], str] | DatabaseError]:
+        """Return which of these nodes have each finding, and why others are unknown.
 
-        The reason is "" if all are known. In a transaction that has begun. Raises DatabaseError.
+        The reason is "" if all are known. In a transaction that writes, the first error is the last of the list. Raises
+        an error of NO_CONNECTION only.
         """
-        skipped: list[SkippedFinding] = []
-        page = max(len(ids), FINDINGS)
-        query = self._question(spec, [self.local(i) for i in ids], page, skipped)
-        rows = await transaction.rows(query.statement, query.values) if query else ()
-        found = self._found(spec, query.statement, rows, page, skipped, []) if query else []
-        return tuple(dict.fromkeys(finding.node_id for finding in found)), "; ".join(each.why for each in skipped)
+        whys: list[list[SkippedFinding]] = [[] for _ in specs]
+        page, local = max(len(ids), FINDINGS), [self.local(i) for i in ids]
+        queries = [self._question(spec, local, page, skipped) for spec, skipped in zip(specs, whys, strict=True)]
+        answers = iter(await transaction.each([query for query in queries if query]))
+        found: list[tuple[tuple[str, ...], str] | DatabaseError] = []
+        for spec, query, skipped in zip(specs, queries, whys, strict=True):
+            rows = next(answers, None) if query else ()
+            if rows is None:
+                break
+            try:
+                if isinstance(rows, DatabaseError):
+                    raise rows
+                here = self._found(spec, query.statement, rows, page, skipped, []) if query else []
+                nodes = tuple(dict.fromkeys(finding.node_id for finding in here))
+                found.append((nodes, "; ".join(each.why for each in skipped)))
+            except DatabaseError as error:
+                found.append(error)
+        return found
 
     async def related(self, transaction: Reads, ids: Sequence[str], most: int) -> Rows:
         """Return related nodes, at most ``most`` for each relation.

@@ -20,7 +20,7 @@ from tests.queries.test_together import fill
 from tests.servers import PostgresServer
 
 MOST = 8
-TASK = "SELECT 'eternaltwin/task:' || task_id FROM eternaltwin.task WHERE status::text = 'Blocked' ORDER BY task_id LIMIT 1"
+TASK = "SELECT 'eternaltwin/task:' || min(task_id::text) FROM eternaltwin.task WHERE status::text = 'Blocked'"
 COMMANDS = {
     "stuck": ("stuck",),
     "tree": ("tree",),

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from console.text.pages.blast_radius import blast_radius as page
 from console.text.spans import text
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.contract.spec import FindingSpec
 from queries.db.database import Transaction
 from queries.db.errors import LostError
+from queries.db.query import Query
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.node import Precision
@@ -117,17 +120,24 @@ async def test_what_takes_too_long_is_unknown(
     assert ("ends", "overdue_timer") not in found
 
 
+def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the statement of one finding fail."""
+    real = Reader._question
+
+    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Query | None:
+        query = real(self, spec, *more)
+        if query is None or spec.code != "lost_wakeup":
+            return query
+        broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
+        return msgspec.structs.replace(query, statement=broken)
+
+    monkeypatch.setattr(Reader, "_question", failing)
+
+
 async def test_a_read_that_fails_fails_nothing_else(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Reader.findings_of
-
-    async def failing(self: Reader, transaction: Transaction, spec: Any, ids: Any) -> Any:
-        if spec.code == "lost_wakeup":
-            await transaction.control("SELECT 1/0")
-        return await real(self, transaction, spec, ids)
-
-    monkeypatch.setattr(Reader, "findings_of", failing)
+    fail_lost_wakeup(monkeypatch)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     found = reached(dry_run)
@@ -141,15 +151,14 @@ async def test_a_read_that_fails_late_fails_nothing_else(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fail a read when the transaction has less time left than a statement may take."""
+    fail_lost_wakeup(monkeypatch)
     real = Reader.findings_of
 
-    async def failing(self: Reader, transaction: Transaction, spec: Any, ids: Any) -> Any:
-        if spec.code == "lost_wakeup":
-            transaction.limit_time(3.0)
-            await transaction.control("SELECT 1/0")
-        return await real(self, transaction, spec, ids)
+    async def late(self: Reader, transaction: Transaction, specs: Any, ids: Any) -> Any:
+        transaction.limit_time(3.0)
+        return await real(self, transaction, specs, ids)
 
-    monkeypatch.setattr(Reader, "findings_of", failing)
+    monkeypatch.setattr(Reader, "findings_of", late)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     found = reached(await measured(workspace, "wake", [eternaltwin_db.id(task)]))
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN
