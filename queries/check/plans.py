@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from queries.check.actions import Trial, Tried
+from queries.check.explain import explained
 from queries.check.lab import Lab
 from queries.check.report import Check, Notebook
 from queries.check.scripts import query, script
@@ -29,7 +30,6 @@ READ_PART = 10  # a statement that reads more than this part of the rows is not 
 DUPLICATE = "42P07"  # SQLSTATE of a name that is taken
 SCANS = {"Relation Name", "Index Name"}  # of a node that reads a table; one above it may put several together
 EXACT = "exact"
-EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, FORMAT JSON) "
 
 
 class ReadCount:
@@ -195,10 +195,8 @@ def _unmet(reader: Reader, name: str) -> str:
 
 async def _read(reader: Reader, chosen: Statement, values: Mapping[str, Any]) -> int:
     """Return the most rows that a part of a statement reads of one table."""
-    async with reader.database.reading(in_order=True) as transaction:
-        explained = msgspec.structs.replace(chosen, text=EXPLAIN + chosen.text)
-        answer = await transaction.rows(explained, values)
-    plan = msgspec.json.decode(answer[0]["QUERY PLAN"])[0]["Plan"]
+    async with reader.database.reading_alone(in_order=True) as transaction:
+        plan = (await explained(transaction, chosen, values))["Plan"]
     return max((round(_rows(node)) for node in _nodes(plan) if node.keys() & SCANS), default=0)
 
 

@@ -10,7 +10,6 @@ The statements are those of the reader itself, with the parameters that it sends
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -20,14 +19,14 @@ from typing import Any, NamedTuple
 import asyncpg
 import msgspec
 
+from queries.check.explain import explained
 from queries.check.plans import multiply
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db import shared_sql
-from queries.db.errors import DatabaseError
-from queries.db.query import Query, Rows
-from queries.db.transaction import Transaction
+from queries.db.query import Query
+from queries.db.transaction import Answer, Transaction
 from queries.files.statement import Statement
 from queries.read import documents
 from queries.read.blockers import blockers
@@ -116,23 +115,19 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
     costs: Costs = {}
     real = Transaction.each
 
-    async def each(self: Transaction, queries: Sequence[Query]) -> list[Rows | DatabaseError]:
-        explained = [
-            msgspec.structs.replace(
-                query,
-                statement=msgspec.structs.replace(
-                    query.statement, text=f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {query.statement.text}"
-                ),
-            )
-            for query in queries
-        ]
-        for query, answer in zip(queries, await real(self, explained), strict=True):
-            if isinstance(answer, DatabaseError):
-                raise answer
-            cost = _cost(json.loads(answer[0]["QUERY PLAN"])[0], large)
+    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
+        for query in queries:
+            settings = self._wanted
+            if query.in_order is not None:
+                self._wanted = msgspec.structs.replace(settings, in_order=query.in_order)
+            Transaction.each = real  # type: ignore[method-assign]
+            plan = await explained(self, query.statement, query.values)
+            Transaction.each = each  # type: ignore[method-assign]
+            self._wanted = settings
+            cost = _cost(plan, large)
             name = _name(query.statement)
             costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
-        return await real(self, queries)
+        return await real(self, queries, *more)
 
     Transaction.each = each  # type: ignore[method-assign]
     try:
