@@ -1,4 +1,7 @@
-"""The plan with which a read runs: one for any values, unless the statement asks for a plan for its own."""
+"""The plan with which a read runs.
+
+It is one for any values, unless the statement asks for a plan for its own.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Expected:
 
 
 class DriverProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
-    """Protocol of the driver, behind the guard of its event loop, with a place for expected answers.
+    """Protocol of the driver, behind the guard of its event loop.
 
     It reads only the messages that the guard admits, until the session is ready. Answers that were asked for with
     `expect` do not reach the driver.

@@ -147,7 +147,7 @@ class Database:
         return shell.unstick(words, self.words)
 
     async def batch(self, queries: Sequence[Query]) -> list[Rows]:
-        """Run several statements together in a READ ONLY transaction. Raises DatabaseError."""
+        """Run statements together in a READ ONLY transaction. Raises DatabaseError."""
         async with self.reading(in_order=True) as transaction:
             return await transaction.batch(queries)
 
@@ -162,7 +162,9 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Reads]:
-        """Open a READ ONLY transaction with one snapshot, or the group's if a group of reads is running.
+        """Open a READ ONLY transaction with one snapshot.
+
+        A member of a group of reads gets the group's.
 
         It ends with COMMIT: the server's count of rollbacks is that of the workers, however many consoles read.
 
@@ -192,9 +194,9 @@ class Database:
                     self._drop("read")
 
     async def together(self, *reads: Coroutine[Any, Any, Any]) -> list[Any]:
-        """Run reads side by side in one transaction, so that their statements travel together.
+        """Run reads side by side in one transaction.
 
-        Return their results in order. All of them end before the first error is raised.
+        Their statements travel together. Return their results in order. All end before the first error is raised.
         """
         if (joined := self._group()) is not None:
             return await joined.join(reads)

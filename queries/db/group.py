@@ -70,7 +70,10 @@ class Group:
             self._send_if_all_wait()
 
     async def each(self, queries: Sequence[Query]) -> list[Answer]:
-        """Run statements with those of the other reads. Raises an error of NO_CONNECTION only."""
+        """Run statements with those of the other reads.
+
+        Raises an error of NO_CONNECTION only.
+        """
         if not queries:
             return []
         request = _Request(queries)

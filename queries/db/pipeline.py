@@ -43,7 +43,10 @@ Start = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class Run(Record, kw_only=False):
-    """A command without parameters and without rows, or several separated by ``;``. Its answer is the last tag."""
+    """Commands without parameters and rows, separated by ``;``.
+
+    The answer is the last tag.
+    """
 
     text: str
 
@@ -61,7 +64,10 @@ class Fetch(Record, kw_only=False):
 
 
 class RepeatError(Exception):
-    """A statement was sent with guessed types that were wrong, so the transaction has to begin again."""
+    """A statement was sent with wrong types.
+
+    The transaction has to begin again.
+    """
 
 
 class _Command(Record, kw_only=False):
@@ -98,7 +104,7 @@ class Pipeline:
         self._protocol: DriverProtocol = connection._protocol
         self._states: dict[tuple[Hashable, str], State] = {}
         self._made = 0  # names are used once
-        self._left: Expected | None = None  # answers that nobody waits for any more
+        self._left: Expected | None = None  # answers that no run waits for any more
         self._cancelled: asyncio.Future[None] | None = None  # ends when the server has the request to cancel
 
     def meet(self, facts: Mapping[str, Any], name: str) -> None:
@@ -129,7 +135,9 @@ class Pipeline:
         reads: bool,
         take: Callable[[int, Any], None] = lambda *_: None,
     ) -> list[Any]:
-        """Run the steps in order, and return their answers until the first error, which is the last one.
+        """Run the steps in order, and return their answers until the first error.
+
+        The error is the last answer.
 
         Errors are the driver's, or `RepeatError`. A new statement is prepared and run in one round trip; ``reads``: the
         transaction is READ ONLY, so it may be run again. ``limit``: seconds without any answer. ``take`` is called for
@@ -177,7 +185,7 @@ class Pipeline:
         return asyncpg.prepared_stmt.PreparedStatement(self.connection, text, state)
 
     def send_last(self, text: str) -> None:
-        """Send a command whose answer nobody waits for."""
+        """Send a command without waiting for its answer."""
         if not self.connection.is_closed():
             command, _ = self._command(Run(text), reads=False)
             self._protocol.expect(1)
@@ -217,7 +225,7 @@ class Pipeline:
         return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
 
     def _guessed(self, step: Fetch, types: tuple[int, ...], reads: bool) -> _Command:
-        """Return the command that prepares a statement and runs it with values of these types.
+        """Return the command that prepares a statement and runs it with these types.
 
         What was written with wrong types may not be written again, so that ends the transaction.
         """
@@ -349,7 +357,10 @@ def _end_of_description(answer: bytes) -> int:
 
 @cache
 def _types(text: str) -> tuple[int, ...] | None:
-    """Return the types of the parameters, as they are cast, or None if that does not tell them."""
+    """Return the types of the parameters, as they are cast.
+
+    None if the casts do not tell them.
+    """
     found: dict[int, str] = {}
     for number, type_ in _PARAMETER.findall(text):
         if found.setdefault(int(number), type_) != type_ or type_ not in _TYPES:

@@ -1,4 +1,4 @@
-"""Transactions: what a statement runs under, its time limits, and what becomes of its errors."""
+"""Transactions, with settings and time limits for each statement."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Description(Record):
 
 
 class Settings(Record):
-    """What one statement of a transaction may run under, and another not.
+    """Settings that one statement of a transaction may have, and another not.
 
     ``schemas`` are on the search_path. ``in_order``: without bitmap scans. ``generic``: with a plan for any values.
     ``limit``: seconds.
@@ -59,7 +59,7 @@ class Settings(Record):
 
     @property
     def plan(self) -> tuple[tuple[str, ...], bool, bool]:
-        """What a plan depends on."""
+        """Return the settings on which a plan depends."""
         return self.schemas, self.in_order, self.generic
 
     def commands(self, before: Settings | None = None) -> list[str]:
@@ -216,7 +216,10 @@ class Transaction(Reads):
     # Steps
 
     async def _until_error(self, queries: Sequence[Query], take: Callable[[Answer], None]) -> DatabaseError | None:
-        """Run statements together until the first error, and return it. ``take`` has the answers before it."""
+        """Run statements together until the first error, and return it.
+
+        ``take`` is called for each answer before it.
+        """
         steps: list[Run | Fetch] = []
         await self._open()
         if self._aborted or not self.begun:
@@ -345,7 +348,10 @@ class Transaction(Reads):
             return known
 
     async def _explained(self, error: DatabaseError, failed: Statement) -> DatabaseError:
-        """Return an error with what the server did not say: who holds the lock, which columns are denied."""
+        """Return an error with what the server did not say.
+
+        It is who holds the lock, or which columns are denied.
+        """
         if not self._reads or not isinstance(error, LockedError | DeniedError):
             return error
         name = "blockers" if isinstance(error, LockedError) else "denied_columns"

@@ -132,7 +132,10 @@ async def _locks(database: Database, asked: Sequence[Asked], skipped: list[Skipp
 
 
 async def _waits(database: Database, readers: Readers, skipped: list[SkippedFinding]) -> list[Blockers]:
-    """Read the sessions that wait. If they cannot be read, that is added to ``skipped``."""
+    """Read the sessions that wait.
+
+    If they cannot be read, that is added to ``skipped``.
+    """
     try:
         async with database.reading() as transaction:
             return [await _sessions(transaction, (), (), readers.values(), WAITING)]

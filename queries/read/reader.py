@@ -342,7 +342,7 @@ class Reader:
         """
         whys: list[list[SkippedFinding]] = [[] for _ in specs]
         page, local = max(len(ids), FINDINGS), [self.local(i) for i in ids]
-        queries = [self._question(spec, local, page, skipped) for spec, skipped in zip(specs, whys, strict=True)]
+        queries = [self.question(spec, local, page, skipped) for spec, skipped in zip(specs, whys, strict=True)]
         answers = iter(await transaction.each([query for query in queries if query]))
         found: list[tuple[tuple[str, ...], str] | DatabaseError] = []
         for spec, query, skipped in zip(specs, queries, whys, strict=True):
@@ -673,12 +673,15 @@ class Reader:
     async def _findings(
         self, transaction: Reads, ids: Sequence[str] | None, page: int
     ) -> tuple[list[Finding], list[SkippedFinding], list[str], float]:
-        """Return the findings, those that were skipped, the codes of capped ones, and the time of the read."""
+        """Return the findings, what was skipped, codes of capped ones, and the time.
+
+        The time is the server's.
+        """
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
         specs = (spec for spec in self.engine.spec.findings if not spec.sample)
-        asked = [(spec, query) for spec in specs if (query := self._question(spec, ids, page, skipped)) is not None]
+        asked = [(spec, query) for spec in specs if (query := self.question(spec, ids, page, skipped)) is not None]
         now, *answers = await transaction.each([Query(statement("now")), *(query for _, query in asked)])
         if isinstance(now, DatabaseError):
             raise now
@@ -775,10 +778,13 @@ class Reader:
         evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {why}"}
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
-    def _question(
+    def question(
         self, spec: FindingSpec, ids: Sequence[str] | None, page: int, skipped: list[SkippedFinding]
     ) -> Query | None:
-        """Return the statement that reads a finding, or None, with the reason in ``skipped`` if there is one."""
+        """Return the statement that reads a finding, or None.
+
+        The reason is added to ``skipped``.
+        """
         key = f"findings/{spec.code}"
         candidates = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):

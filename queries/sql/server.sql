@@ -1,5 +1,6 @@
--- Facts about this server and session. `named`: this session has a prepared statement of the name :id. `life` differs after a crash, after a restart and on another server; `timeline`
--- after a promotion. Right after a promotion the last checkpoint is still on the old timeline, but the end of recovery is
+-- Facts about this server and session.
+-- id: name of a prepared statement; `named` says whether this session has it.
+-- `life` differs after a crash, after a restart and on another server; `timeline` after a promotion. Right after a promotion the last checkpoint is still on the old timeline, but the end of recovery is
 -- on the new one. `read_only` is default_transaction_read_only of a new session. It is read from the catalog, because
 -- ALTER DATABASE and ALTER ROLE do not affect existing sessions, and a SET of another client of a pooler does not count.
 -- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With

@@ -1,4 +1,6 @@
-"""A far-away database: no command needs more than eight round trips after connecting, however many engines there are.
+"""A far-away database: no command needs more than eight round trips.
+
+That is after connecting, however many engines there are.
 
 Round trips are counted by a proxy between the console and the server. Connecting takes some itself, by the way to log
 in, and is not counted.

@@ -112,7 +112,7 @@ class Proxy:
             while data := await reader.read(65536):
                 if b"BEGIN ISOLATION" in data:
                     writes = b"READ WRITE" in data
-                if to_console not in self._asking and (writes or data != COMMIT):  # nobody waits for the end of a read
+                if to_console not in self._asking and (writes or data != COMMIT):  # the end of a read is not waited for
                     self._asking.add(to_console)
                     self.trips += 1
                 await asyncio.sleep(self.delay / 2)

@@ -122,7 +122,7 @@ async def test_what_takes_too_long_is_unknown(
 
 def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
-    real = Reader._question
+    real = Reader.question
 
     def failing(self: Reader, spec: FindingSpec, *more: Any) -> Query | None:
         query = real(self, spec, *more)
@@ -131,7 +131,7 @@ def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
         broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
         return msgspec.structs.replace(query, statement=broken)
 
-    monkeypatch.setattr(Reader, "_question", failing)
+    monkeypatch.setattr(Reader, "question", failing)
 
 
 async def test_a_read_that_fails_fails_nothing_else(

@@ -29,7 +29,8 @@ def test_the_project_pins_the_checked_version() -> None:
 
 
 def test_the_private_parts_are_there() -> None:
-    assert [*inspect.signature(Connection._copy_out).parameters] == ["self", "copy_stmt", "output", "timeout"]
+    assert [*inspect.signature(Connection._cancel_current_command).parameters][:2] == ["self", "waiter"]
+    assert [*inspect.signature(Connection._introspect_types).parameters] == ["self", "typeoids", "timeout"]
     assert "_transport" in Connection.__slots__
     assert asyncpg.connect_utils.protocol.Protocol.__module__ == asyncpg_compat.__name__
 
