@@ -57,11 +57,10 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
 
 
 def _run(target: Target, greeting: str = "") -> int:
-    from console.cli.early import EarlyIncidents
     from console.tui.run import run
 
     _leave_cleanly()
-    return run(target, EarlyIncidents(target), greeting)
+    return run(target, greeting)
 
 
 def _leave_cleanly() -> None:

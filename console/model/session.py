@@ -38,6 +38,7 @@ SLOWER = 5  # findings are read at every fifth interval
 QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
 STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals in seconds that + and - choose from
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
+COMPLETE = 0.4  # seconds in which the first list should be complete; then what is there is shown
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
 
@@ -136,7 +137,7 @@ class Session:
         self._forced = False  # poll everything although paused
         self._once = False  # poll the screen although paused
         self._backoff = Backoff()
-        self._loop: asyncio.Task[object] | None = None
+        self._loop: asyncio.Task[None] | None = None
         self._since = 0.0
         self.works: list[RunWork] = []
 
@@ -330,15 +331,20 @@ class Session:
 
     # reading
 
-    async def run(self) -> None:
-        """Connect and poll until cancelled."""
-        self._loop = asyncio.current_task()
+    def begin(self) -> asyncio.Task[None]:
+        """Begin to connect and poll, unless it has begun. Return the task, which runs until cancelled."""
+        if self._loop is None:
+            self._loop = asyncio.ensure_future(self._run())
+        return self._loop
+
+    async def _run(self) -> None:
         while True:
             try:
                 await self._poll()
             except DatabaseError as error:
                 self.failed(error)
-            self.begun.set()
+            if self.findings_first or self.read_screen is not None:  # else the page in front has read nothing yet
+                self.begun.set()
             self.changed()
             await self._wait()
 
@@ -457,7 +463,12 @@ class Session:
             with errors.each():
                 await self.workspace.detect_again()
             readers = list(self.engines.values())
-            now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, seen=self._part_read)
+            early = asyncio.get_running_loop().call_later(COMPLETE, self._show_part) if self.pending else None
+            try:
+                now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, seen=self._part_read)
+            finally:
+                if early is not None:
+                    early.cancel()
             self._parts = {part.label: part for part in now.parts}
             for part in now.parts:
                 errors.add("" if part.label == LABEL else part.label, part.error)
@@ -470,18 +481,18 @@ class Session:
         self.findings_loaded = True
 
     def _part_read(self, part: Part) -> None:
-        """Show the first findings of an engine before the other engines have answered."""
+        """Note the findings of an engine while others have not answered."""
         self._parts[part.label] = part
         if not part.error:
             self.read(part.findings.at)
-        if not self.pending:
-            return
         self.pending = tuple(each for each in self.pending if each != part.label)
-        self._put_findings([part])
+
+    def _show_part(self) -> None:
+        """Show the first findings of the engines that have answered, because the others take long."""
+        self._put_findings(self._parts.values())
         self._group()
+        self.begun.set()
         self.changed()
-        if self.incidents:
-            self.begun.set()
 
     def _sample_flow(self, workspace: Workspace) -> None:
         """Note the counters and counts of each engine; they have just been read."""

@@ -21,7 +21,7 @@ from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
 from console.model.history import History, Place
-from console.model.session import Link, Opener, Session
+from console.model.session import Link, Session
 from console.target import Target
 from console.text import formatting
 from console.text.encodings import takes_unicode
@@ -41,7 +41,7 @@ from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
-FIRST_FRAME_DELAY = 0.15  # seconds to wait for rows before "Connecting" is painted
+FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
 BETWEEN = "between"  # mode without a page, while all pages are replaced
 LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
@@ -106,7 +106,7 @@ class UnstickApp(App[None]):
 
     def __init__(
         self,
-        open_: Opener,
+        session: Session,
         target: Target,
         *,
         greeting: str = "",
@@ -114,7 +114,7 @@ class UnstickApp(App[None]):
     ) -> None:
         """Create the app. Raises ConfigError.
 
-        ``greeting`` is shown in the status line at first; ``now`` is a monotonic clock.
+        ``session`` may have begun. ``greeting`` is shown in the status line at first; ``now`` is a monotonic clock.
         """
         config = target.config
         self._target = target
@@ -124,7 +124,7 @@ class UnstickApp(App[None]):
         textual_compat.send_spans_only()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
-        self.session = Session(open_, target.interval, now)
+        self.session = session
         self.context = target.context
         self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
         self.saved_filters: Mapping[str, str] = config.filters
@@ -206,7 +206,12 @@ class UnstickApp(App[None]):
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
         self.session.read_screen, self.session.changed = self._read_screen, self.renew
-        self.run_worker(self.session.run(), group="session", exit_on_error=True)
+        self.session.run_now()
+        self.run_worker(self._follow_session(self.session), group="session", exit_on_error=True)
+
+    async def _follow_session(self, session: Session) -> None:
+        """Let an error of the session's loop end the console."""
+        await session.begin()
 
     async def _paint_first(self, painting: contextlib.ExitStack) -> None:
         """Paint the first frame with rows if the server is quick.

@@ -85,8 +85,6 @@ class Reader:
         self.database = database
         self.variant = EngineVariant(database, found, settings or {})
         self.read_only = read_only
-        self._first_page: Page | None = None
-        self._first_findings: Findings | None = None
         self._labels = frozenset((found.label, found.full, found.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
@@ -114,29 +112,11 @@ class Reader:
 
     # Pages of nodes
 
-    async def read_ahead(self) -> None:
-        """Read the first page of roots and keep it for the next call of `roots`.
-
-        Raises DatabaseError.
-        """
-        self._first_page = await self.roots()
-
-    async def read_findings_ahead(self) -> Findings:
-        """Read the findings, return them, and keep them for the next call of `findings`.
-
-        Raises DatabaseError.
-        """
-        self._first_findings = await self.findings()
-        return self._first_findings
-
     async def roots(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
 
         Raises DatabaseError, like all reads here.
         """
-        ahead, self._first_page = self._first_page, None
-        if ahead is not None and (cursor, page) == (None, PAGE_NODES):
-            return ahead
         return await self._page("roots", cursor, page)
 
     async def children(
@@ -313,9 +293,6 @@ class Reader:
 
         ``offer``: ask whether the suggested actions are refused, as `offered` does.
         """
-        ahead, self._first_findings = self._first_findings, None
-        if ahead is not None and (ids, page) == (None, FINDINGS):
-            return ahead
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             found, skipped_findings, capped, at = await self._findings(transaction, local, page)

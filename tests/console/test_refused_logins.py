@@ -130,7 +130,7 @@ async def test_the_console_logs_in_rarely(
             await asyncio.sleep(1)
 
     session = Session(open_, 0.2, now=asyncio.get_running_loop().time)
-    running = asyncio.ensure_future(session.run())
+    running = session.begin()
     await session.begun.wait()
     role.rotate()
     await clock.run(running, dialog())

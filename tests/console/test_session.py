@@ -40,7 +40,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
         return await Workspace.open(dsn, file=folder / "audit_log.jsonl")
 
     session = Session(open_, 0.2)
-    task = asyncio.create_task(session.run())
+    task = session.begin()
     try:
         await wait_for(lambda: session.findings_loaded or session.error_text)
         yield session

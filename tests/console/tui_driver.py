@@ -13,6 +13,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from console.config import Config, Context
+from console.model.session import Session
 from console.target import Target
 from console.tui.app import UnstickApp
 from queries.contract.outside import NONE, OutsideEngines
@@ -171,7 +172,7 @@ async def run_tui(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
     target = Target(config=config, context=context, ascii=ascii, interval=interval, outside=outside)
-    app = kind(open_, target, now=now)
+    app = kind(Session(open_, interval, now), target, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)
