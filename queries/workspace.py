@@ -302,8 +302,9 @@ class Workspace:
         state = Query(statement("audit_log_state"))
         known = roles.bound(self._known, ())
         *found, names = await self.database.batch([*detection_queries(known, self._trusted), state, named])
-        if every := roles.bound(self._known, {row["name"] for row in names})[len(known) :]:
-            known = (*known, *every)
+        every = roles.bound(self._known, {row["name"] for row in names})
+        if len(every) > len(known):
+            known = every
             found = await self.database.batch([*detection_queries(known, self._trusted), state])
         return known, found
 

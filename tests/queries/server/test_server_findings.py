@@ -766,9 +766,10 @@ async def test_the_catalog_is_read_every_few_seconds(
 
 
 async def test_a_part_that_fails_costs_only_its_own_findings(
-    server: PostgresServer, workspace: Workspace, eternaltwin: str
+    server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
 ) -> None:
     server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
+    await session(eternaltwin, "BEGIN; LOCK TABLE task IN SHARE MODE")
     reader = server_findings(workspace)
     reader.settings["table_locked"] = 1e308  # no interval
     read = await reader.findings()
