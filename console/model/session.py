@@ -332,7 +332,10 @@ class Session:
     # reading
 
     def begin(self) -> asyncio.Task[None]:
-        """Begin to connect and poll, unless it has begun. Return the task, which runs until cancelled."""
+        """Begin to connect and poll, unless it has begun.
+
+        Return the task, which runs until cancelled.
+        """
         if self._loop is None:
             self._loop = asyncio.ensure_future(self._run())
         return self._loop
@@ -488,7 +491,7 @@ class Session:
         self.pending = tuple(each for each in self.pending if each != part.label)
 
     def _show_part(self) -> None:
-        """Show the first findings of the engines that have answered, because the others take long."""
+        """Show the findings of the engines that have answered: others take long."""
         self._put_findings(self._parts.values())
         self._group()
         self.begun.set()

@@ -13,7 +13,7 @@ import msgspec
 from queries.db.query import Query
 from queries.db.transaction import Answer, Reads, Transaction
 
-PATIENCE = 0.05  # seconds that statements wait for a read that waits for something else than the server
+PATIENCE = 0.2  # seconds that statements wait for a read that waits for something else than the server
 
 
 class Group:

@@ -25,7 +25,7 @@ _SYNC = b"S\0\0\0\4"
 # What a server would answer, so that the driver goes on while it only writes.
 _ENDED = b"C\0\0\0\rSELECT 0\0" + b"Z\0\0\0\5T"
 _PARSED, _NO_ROWS, _BOUND = b"1\0\0\0\4", b"n\0\0\0\4", b"2\0\0\0\4"
-_TYPES = {  # of a parameter, as the statement casts it -> its object id, the same on every server
+TYPES = {  # of a parameter, as the statement casts it -> its object id, the same on every server
     "bool": 16,
     "int8": 20,
     "int": 23,
@@ -150,7 +150,10 @@ class Pipeline:
             for step in steps[len(answers) :]:
                 try:
                     command, ends = self._command(step, reads)
-                except ValueError as error:  # a value that its type does not allow; those before it are sent first
+                except (
+                    asyncpg.DataError,
+                    ValueError,
+                ) as error:  # a value that its type does not allow; those before it are sent first
                     if not commands:
                         return [*answers, error]
                     break
@@ -205,7 +208,7 @@ class Pipeline:
         if state is not None:
             start = self._execution(state, step.arguments)
             return _Command(self._written(start, _BOUND + _ENDED), lambda answer: self._driven(start, answer)[1]), False
-        types = _types(step.text)
+        types = types_of(step.text)
         return (self._parsed(step), True) if types is None else (self._guessed(step, types, reads), False)
 
     def _parsed(self, step: Fetch) -> _Command:
@@ -356,13 +359,13 @@ def _end_of_description(answer: bytes) -> int:
 
 
 @cache
-def _types(text: str) -> tuple[int, ...] | None:
+def types_of(text: str) -> tuple[int, ...] | None:
     """Return the types of the parameters, as they are cast.
 
     None if the casts do not tell them.
     """
     found: dict[int, str] = {}
     for number, type_ in _PARAMETER.findall(text):
-        if found.setdefault(int(number), type_) != type_ or type_ not in _TYPES:
+        if found.setdefault(int(number), type_) != type_ or type_ not in TYPES:
             return None
-    return tuple(_TYPES[found[number]] for number in range(1, len(found) + 1))
+    return tuple(TYPES[found[number]] for number in range(1, len(found) + 1))
