@@ -150,11 +150,8 @@ class Pipeline:
             for step in steps[len(answers) :]:
                 try:
                     command, ends = self._command(step, reads)
-                except (
-                    asyncpg.DataError,
-                    ValueError,
-                ) as error:  # a value that its type does not allow; those before it are sent first
-                    if not commands:
+                except (asyncpg.DataError, ValueError) as error:  # a value that its type does not allow
+                    if not commands:  # else those before it are sent first
                         return [*answers, error]
                     break
                 commands.append(command)

@@ -14,10 +14,12 @@ Rows = Sequence[Mapping[str, Any]]
 class Query(Record, kw_only=False):
     """A statement and the values of its parameters, by name.
 
-    ``in_order``, ``limit``: None for those of the transaction; see `Database.reading`.
+    ``in_order``, ``limit``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
+    values is better than one for any, because a part of the statement depends on which values are given.
     """
 
     statement: Statement
     values: Mapping[str, Any] = {}
+    custom: bool = False
     in_order: bool | None = None
     limit: float | None = None

@@ -326,7 +326,7 @@ class Transaction(Reads):
             limit=limit,
             schemas=(query.statement.schema,) if query.statement.schema else wanted.schemas,
             in_order=wanted.in_order if query.in_order is None else query.in_order,
-            generic=self._keeps and not query.statement.custom,
+            generic=self._keeps and not (query.custom or query.statement.custom),
         )
 
     def _failure(self, error: Exception, failed: Statement | None = None) -> DatabaseError:

@@ -777,7 +777,7 @@ class Reader:
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return None
-        return Query(chosen, self.variant.parameters(ids=ids, page=page + 1))
+        return Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
 
     def _found(
         self,

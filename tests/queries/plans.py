@@ -121,7 +121,9 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
             if query.in_order is not None:
                 self._wanted = msgspec.structs.replace(settings, in_order=query.in_order)
             Transaction.each = real  # type: ignore[method-assign]
-            plan = await explained(self, query.statement, query.values)
+            custom = query.custom or query.statement.custom
+            statement = msgspec.structs.replace(query.statement, custom=custom)
+            plan = await explained(self, statement, query.values)
             Transaction.each = each  # type: ignore[method-assign]
             self._wanted = settings
             cost = _cost(plan, large)

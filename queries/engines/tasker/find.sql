@@ -1,6 +1,7 @@
 -- Find tasks, steps and dead letters by id or by the beginning of an id; tasks by correlation id or tag.
 -- query: hexadecimal digits with or without hyphens, or a tag
 -- Indexes: primary keys as ranges of uuid, idx_tasks_correlation_id, idx_tasks_tags_gin_path.
+-- plan: custom
 WITH q AS (
   SELECT CASE WHEN :query ~* '^[0-9a-f-]{1,36}$' AND length(replace(:query, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace(:query, '-', ''), 32, '0')::uuid END AS low,
