@@ -346,8 +346,7 @@ class Session:
                 await self._poll()
             except DatabaseError as error:
                 self.failed(error)
-            if self.findings_first or self.read_screen is not None:  # else the page in front has read nothing yet
-                self.begun.set()
+            self.begun.set()
             self.changed()
             await self._wait()
 

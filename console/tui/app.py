@@ -206,6 +206,8 @@ class UnstickApp(App[None]):
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
         self.session.read_screen, self.session.changed = self._read_screen, self.renew
+        if not self.session.findings_first:
+            self.session.begun.clear()  # it may have begun without this page
         self.session.run_now()
         self.run_worker(self._follow_session(self.session), group="session", exit_on_error=True)
 

@@ -200,12 +200,16 @@ class Database:
         """
         if (joined := self._group()) is not None:
             return await joined.join(reads)
-        async with self.reading_alone(in_order=True) as transaction:
-            group = Group(self, transaction)
-            try:
-                return await group.run(reads)
-            finally:
-                group.ended = True
+        try:
+            async with self.reading_alone(in_order=True) as transaction:
+                group = Group(self, transaction)
+                try:
+                    return await group.run(reads)
+                finally:
+                    group.ended = True
+        finally:
+            for read in reads:  # those that no group has begun
+                read.close()
 
     def _group(self) -> Group | None:
         """Return the running group of reads that the caller is in."""

@@ -9,7 +9,6 @@ import pytest
 from textual.binding import Binding
 from textual.widget import Widget
 
-from console.cli.early import EarlyIncidents
 from console.config import ConfigError, parse
 from console.target import Target
 from console.tui import keymap
@@ -116,4 +115,4 @@ def test_a_key_that_is_taken_away_stays_away() -> None:
 def test_settings_that_name_what_there_is_not(settings: str, wanted: str) -> None:
     target = Target(config=parse(settings, Path("config.toml")))
     with pytest.raises(ConfigError, match=re.escape(wanted)):
-        run(target, EarlyIncidents(target))
+        run(target)
