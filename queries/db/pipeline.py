@@ -185,9 +185,15 @@ class Pipeline:
         return asyncpg.prepared_stmt.PreparedStatement(self.connection, text, state)
 
     def send_last(self, text: str) -> None:
-        """Send a command without waiting for its answer."""
-        if not self.connection.is_closed():
+        """Send a command without waiting for its answer.
+
+        A connection that the server is ending is closed instead.
+        """
+        try:
             command, _ = self._command(Run(text), reads=False)
+        except (asyncpg.InterfaceError, asyncpg.InternalClientError):
+            self.connection.terminate()
+        else:
             self._protocol.expect(1)
             self._protocol.wire.write(command.sent)
 

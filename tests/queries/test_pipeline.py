@@ -248,3 +248,16 @@ async def test_what_outlives_a_group_reads_alone(db: Database) -> None:
     await db.together(begins())
     async with asyncio.timeout(60):
         assert await tasks[0] == 3
+
+
+async def test_a_read_whose_connection_ends_afterwards_is_a_read(
+    db: Database, server: PostgresServer, eternaltwin: str
+) -> None:
+    """The server's last words come while nothing is asked, before the end of the transaction is sent."""
+    for _ in range(5):
+        async with db.reading() as transaction:
+            rows = await transaction.rows(asked("SELECT pg_backend_pid() AS pid").statement, {})
+            server.sql(f"SELECT pg_terminate_backend({rows[0]['pid']}, 5000)")
+            for _ in range(3):
+                await asyncio.sleep(0)  # the words are read, the end of the connection may be
+    assert (await db.batch([asked("SELECT 1 AS n")]))[0][0]["n"] == 1
