@@ -253,7 +253,7 @@ async def test_what_outlives_a_group_reads_alone(db: Database) -> None:
 async def test_a_read_whose_connection_ends_afterwards_is_a_read(
     db: Database, server: PostgresServer, eternaltwin: str
 ) -> None:
-    """The server's last words come while nothing is asked, before the end of the transaction is sent."""
+    """The server's last words come before the end of the transaction is sent."""
     for _ in range(5):
         async with db.reading() as transaction:
             rows = await transaction.rows(asked("SELECT pg_backend_pid() AS pid").statement, {})
