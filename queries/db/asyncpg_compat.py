@@ -21,6 +21,8 @@ CHECKED = "0.32"
 HEAD = 5  # bytes of a message before its content: type and length
 READY = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
+# The driver lets go of a text that BYTES has encoded before it copies it, so the last one is kept.
+_encoded: deque[bytes] = deque(maxlen=1)
 
 
 def _codec(name: str) -> codecs.CodecInfo | None:
@@ -32,7 +34,9 @@ def _codec(name: str) -> codecs.CodecInfo | None:
         return None
 
     def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
-        return text.encode("utf-8", "surrogateescape"), len(text)
+        encoded = text.encode("utf-8", "surrogateescape")
+        _encoded.append(encoded)
+        return encoded, len(text)
 
     def decode(data: Any, errors: str = "strict") -> tuple[str, int]:
         return bytes(data).decode("utf-8", "surrogateescape"), len(data)

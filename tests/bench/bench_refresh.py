@@ -21,10 +21,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from queries.db.database import Transaction
-from queries.files.statement import Statement
+from queries.check.explain import explained
+from queries.db.query import Query
+from queries.db.transaction import Answer, Transaction
 from queries.workspace import Workspace
 from tests.bench.figure import Figure
 
@@ -37,21 +36,21 @@ OWN = ("samples", "findings")  # parts that read the engine's tables
 def counted() -> Iterator[Counter[str]]:
     """Add the blocks of every statement in the body, by its source."""
     blocks: Counter[str] = Counter()
-    real = Transaction.rows
+    real = Transaction.each
 
-    async def rows(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        explained = msgspec.structs.replace(
-            statement, text=f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {statement.text}"
-        )
-        plan = json.loads((await real(self, explained, values))[0]["QUERY PLAN"])[0]["Plan"]
-        blocks[statement.source] += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-        return await real(self, statement, values)
+    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
+        for query in queries:
+            Transaction.each = real  # type: ignore[method-assign]
+            plan = (await explained(self, query.statement, query.values))["Plan"]
+            Transaction.each = each  # type: ignore[method-assign]
+            blocks[query.statement.source] += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        return await real(self, queries, *more)
 
-    Transaction.rows = rows  # type: ignore[method-assign]
+    Transaction.each = each  # type: ignore[method-assign]
     try:
         yield blocks
     finally:
-        Transaction.rows = real  # type: ignore[method-assign]
+        Transaction.each = real  # type: ignore[method-assign]
 
 
 async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:

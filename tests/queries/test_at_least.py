@@ -139,7 +139,7 @@ def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -
     server.sql(EXECUTING, dsn)
     incidents = unstick("stuck", "--json", dsn=dsn).json["incidents"]
     found = [each for each in incidents if each["code"] in ("executing_long", "dead_worker")]
-    (incident,) = (each for each in found if each["capped"])
+    incident = next(each for each in found if each["capped"])
     words = ["--incident", incident["key"], "-r", "test", "--json", "--dry-run"]
     whole = unstick("do", "release", *words, dsn=dsn)
     assert whole.out, whole.err

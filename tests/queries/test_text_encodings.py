@@ -10,7 +10,10 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.db.database import Database
 from queries.db.errors import DatabaseError
+from queries.db.query import Query
+from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.write import audit_log
 from tests.command import unstick
@@ -111,6 +114,22 @@ def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: Postg
     assert (shown.code, "\u00fc\\xff" in shown.out) == (0, True), shown
     answer = unstick("do", "retry", ids[0], "--reason", "it was stuck", "--dry-run", dsn=dsn)
     assert "bytes that are no UTF-8" in answer.out + answer.err, answer
+    server.drop(dsn)
+
+
+async def test_a_long_text_reaches_a_database_that_checks_none_as_it_is(server: PostgresServer) -> None:
+    """The driver copies a text after it has let go of it."""
+    dsn = await made(server, "SQL_ASCII", "oban")
+    database = Database(dsn)
+    query = Statement(
+        text="SELECT $1::jsonb #>> '{}' AS word, $2::text AS more", source="", parameters=("args", "query")
+    )
+    for size in (10, 600, 3_000, 70_000):
+        for _ in range(20):
+            values = {"args": f'"{"x" * size}"', "query": "y" * size}
+            ((row,),) = await database.batch([Query(query, values)])
+            assert (row["word"], row["more"]) == ("x" * size, "y" * size)
+    await database.close()
     server.drop(dsn)
 
 
