@@ -21,7 +21,7 @@ CHECKED = "0.32"
 HEAD = 5  # bytes of a message before its content: type and length
 READY = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
-# The driver lets go of a text that BYTES has encoded before it copies it, so the last one is kept.
+# The driver releases a text that BYTES has encoded before it copies it, so the last one is kept.
 _encoded: deque[bytes] = deque(maxlen=1)
 
 

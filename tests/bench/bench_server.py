@@ -1,8 +1,8 @@
-"""What a command and a refresh cost the server: milliseconds of parsing, planning and executing.
+"""What a command and a refresh cost the server, in milliseconds.
 
     python -m tests.bench.bench_server
 
-The demo's data of all engines, without workers. The server logs the duration of each step of each statement, so anybody
+Parsing, planning and executing, on the demo's data of all engines without workers. The server logs the duration of each step of each statement, so anybody
 can repeat this on a server of their own with ``log_min_duration_statement = 0``.
 """
 

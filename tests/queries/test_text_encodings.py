@@ -118,7 +118,7 @@ def test_bytes_that_are_no_text_are_shown_escaped_and_hide_nothing(server: Postg
 
 
 async def test_a_long_text_reaches_a_database_that_checks_none_as_it_is(server: PostgresServer) -> None:
-    """The driver copies a text after it has let go of it."""
+    """The driver copies a text after it has released it."""
     dsn = await made(server, "SQL_ASCII", "oban")
     database = Database(dsn)
     query = Statement(
