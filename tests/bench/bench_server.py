@@ -1,9 +1,9 @@
-"""What a command and a refresh cost the server, in milliseconds.
+"""Measure what a command and a refresh cost the server, in milliseconds.
 
     python -m tests.bench.bench_server
 
-Parsing, planning and executing, on the demo's data of all engines without workers. The server logs the duration of each step of each statement, so anybody
-can repeat this on a server of their own with ``log_min_duration_statement = 0``.
+Parsing, planning and executing, on the demo's data of all engines without workers. The server logs the duration of each
+step of each statement, so anybody can repeat this on a server of their own with ``log_min_duration_statement = 0``.
 """
 
 from __future__ import annotations
