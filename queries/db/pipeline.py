@@ -221,7 +221,7 @@ class Pipeline:
         def read(answer: bytes) -> Any:
             end = _end_of_description(answer)
             found = self._driven(start, answer[:end] if end else answer)[1]
-            if not end:
+            if not end or isinstance(found, Exception):
                 return found
             if unread := self._unread(found):
                 return unread
@@ -245,7 +245,7 @@ class Pipeline:
         def read(answer: bytes) -> Any:
             end = _end_of_description(answer)
             found = self._driven(start, answer[:end] if end else answer)[1]
-            if not end:
+            if not end or isinstance(found, Exception):
                 return found
             if unread := self._unread(found):
                 return unread

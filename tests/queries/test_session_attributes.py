@@ -11,6 +11,7 @@ import pytest
 
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
+from queries.db.shared_sql import statement
 from tests.proof import proof
 from tests.queries.psql_server import AVAILABLE, PSQL
 from tests.servers import PostgresServer
@@ -43,7 +44,8 @@ def chosen_by_psql(dsn: str) -> int:
 async def chosen(dsn: str) -> int:
     database = Database(dsn)
     try:
-        async with database.reading():
+        async with database.reading() as transaction:
+            await transaction.rows(statement("now"), {})
             assert database.server is not None
             return database.server.port or 0
     except DatabaseError:
