@@ -310,7 +310,7 @@ class Database:
         if pipeline is None:
             return
         try:
-            if pipeline.connection.is_in_transaction():
+            if pipeline.may_be_in_transaction:
                 ending = asyncio.ensure_future(pipeline.run([Run(ROLLBACK)], GRACE, reads=False))
                 ending.add_done_callback(_retrieve_exception)
                 (tag,) = await asyncio.shield(ending)

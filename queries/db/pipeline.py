@@ -118,6 +118,11 @@ class Pipeline:
             self.send_last(f"DEALLOCATE {name}")
         self.forget()  # until now they had no names
 
+    @property
+    def may_be_in_transaction(self) -> bool:
+        """True also if the answer to what was sent last was given up."""
+        return self._left is not None or bool(self.connection.is_in_transaction())
+
     def new_name(self) -> str:
         """Return a name for a statement that no other session uses."""
         self._made += 1

@@ -135,6 +135,7 @@ class Transaction(Reads):
         self._until: float | None = None
         self._aborted = False
         self._was_idle = False
+        self._answered = False  # something of what was sent last
         self.begun = False
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
 
@@ -188,12 +189,15 @@ class Transaction(Reads):
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
         steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        settings: Settings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
             self._wanted = msgspec.structs.replace(self._wanted, limit=self._own.limit)
-        elif changed := self._settings().commands(self._now):
-            steps.append(Run("; ".join(changed)))
-        *_, answer = await self._run([*steps, Run(command)], self._settings().limit)
-        self._now = None if command.startswith("ROLLBACK") else self._settings()
+        else:
+            settings = self._settings()  # not afterwards: a COMMIT that was answered is no matter of time any more
+            if changed := settings.commands(self._now):
+                steps.append(Run("; ".join(changed)))
+        *_, answer = await self._run([*steps, Run(command)], (settings or self._own).limit)
+        self._now = settings
         if isinstance(answer, Exception):
             raise self._failure(answer)
         return str(answer)
@@ -256,12 +260,12 @@ class Transaction(Reads):
         ``take`` is called for the rows of each statement when they come. Raises LostError, and any error of the command
         that begins the transaction.
         """
-        begins, self.begun = not self.begun, True
+        begins, self.begun, self._answered = not self.begun, True, False
         try:
             answers = await self._sent(steps, limit, take, again=False)
         except LostError:
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
-            if not (begins and self._was_idle):
+            if not begins or not self._was_idle or self._answered:
                 raise
             answers = await self._sent(steps, limit, take, again=True)
         if begins and isinstance(answers[0], Exception):
@@ -279,6 +283,7 @@ class Transaction(Reads):
             steps = [begin, Fetch(statement("server").text, (name,), name=name), *others]
 
         def note(step: int, answer: Any) -> None:
+            self._answered = True
             if new and step == 1 and not isinstance(answer, Exception):
                 pipeline.meet(answer[0], name)
                 self._met(pipeline, answer[0])

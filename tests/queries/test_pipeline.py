@@ -261,3 +261,21 @@ async def test_a_read_whose_connection_ends_afterwards_is_a_read(
             for _ in range(3):
                 await asyncio.sleep(0)  # the words are read, the end of the connection may be
     assert (await db.batch([asked("SELECT 1 AS n")]))[0][0]["n"] == 1
+
+
+async def test_a_connection_that_ends_after_an_answer_is_not_asked_again(db: Database) -> None:
+    """The first answer would come twice, and be taken for the second."""
+    await db.batch([asked("SELECT 1 AS n")])
+    taken: list[object] = []
+    queries = [asked("SELECT 1 AS n"), asked("SELECT pg_terminate_backend(pg_backend_pid())")]
+    async with db.reading_alone() as transaction:
+        with pytest.raises(LostError):
+            await transaction.each(queries, taken.append)
+    assert len(taken) == 1
+
+
+async def test_a_commit_is_not_called_late_after_its_answer(db: Database) -> None:
+    """Its transaction has no time left then, and was not rolled back."""
+    async with db.writing() as transaction:
+        transaction.limit_time(0.3)
+        assert await transaction.control("COMMIT; SELECT pg_sleep(0.5)") == "SELECT 1"
