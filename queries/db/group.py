@@ -13,7 +13,7 @@ import msgspec
 from queries.db.query import Query
 from queries.db.transaction import Answer, Reads, Transaction
 
-PATIENCE = 0.2  # seconds that statements wait for a read that waits for something else than the server
+SEND_AFTER_SECONDS = 0.2  # for which statements wait for a read that does not wait for rows
 
 
 class Group:
@@ -79,7 +79,7 @@ class Group:
         request = _Request(queries)
         self._waiting.append(request)
         self._send_if_all_wait()
-        asyncio.get_running_loop().call_later(PATIENCE, self._send)
+        asyncio.get_running_loop().call_later(SEND_AFTER_SECONDS, self._send)
         return await request.answers
 
     def _send_if_all_wait(self) -> None:
@@ -105,7 +105,7 @@ class Group:
                     raise
             await asyncio.sleep(0)
             if self._waiting and len(self._waiting) < self._running:
-                asyncio.get_running_loop().call_later(PATIENCE, self._send)
+                asyncio.get_running_loop().call_later(SEND_AFTER_SECONDS, self._send)
                 return
 
 

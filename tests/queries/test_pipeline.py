@@ -17,7 +17,7 @@ from queries.files.statement import Statement
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions
 
-LIMIT = 30.0  # seconds without an answer; a busy machine takes its time
+SILENT_SECONDS = 30.0  # seconds without an answer; a busy machine takes its time
 NAMES = Fetch("SELECT count(*)::int AS n FROM pg_prepared_statements")
 
 
@@ -52,7 +52,7 @@ async def test_each_statement_has_its_own_answer(pipeline: Pipeline) -> None:
                 Fetch("SELECT generate_series(1, 50000) AS n"),
                 Run("COMMIT"),
             ],
-            LIMIT,
+            SILENT_SECONDS,
             reads=True,
         )
         assert (begin, end) == ("BEGIN", "COMMIT")
@@ -60,23 +60,23 @@ async def test_each_statement_has_its_own_answer(pipeline: Pipeline) -> None:
         assert [row["n"] for row in number] == [2**40 + 1]
         assert len(many) == 50_000
         assert not pipeline.connection.is_in_transaction()
-    ((row,),) = await pipeline.run([NAMES], LIMIT, reads=True)
+    ((row,),) = await pipeline.run([NAMES], SILENT_SECONDS, reads=True)
     assert row["n"] == 4, "each was prepared once"
 
 
 async def test_an_error_is_the_last_answer(pipeline: Pipeline) -> None:
     steps = [Run("BEGIN"), Fetch("SELECT 1 AS one"), Fetch("SELECT 1 / $1::int4", (0,)), Fetch("SELECT 2 AS two")]
-    *_, rows, error = await pipeline.run(steps, LIMIT, reads=True)
+    *_, rows, error = await pipeline.run(steps, SILENT_SECONDS, reads=True)
     assert rows[0]["one"] == 1
     assert isinstance(error, asyncpg.DivisionByZeroError)
     assert pipeline.connection.is_in_transaction()
-    tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], LIMIT, reads=True)
+    tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
     assert (tag, rows[0]["two"]) == ("ROLLBACK", 2)
 
 
 async def test_a_value_that_its_type_does_not_allow_stops_there(pipeline: Pipeline) -> None:
     steps = [Fetch("SELECT 1 AS one"), Fetch("SELECT $1::int4 AS n", ("no number",)), Fetch("SELECT 2 AS two")]
-    rows, error = await pipeline.run(steps, LIMIT, reads=True)
+    rows, error = await pipeline.run(steps, SILENT_SECONDS, reads=True)
     assert rows[0]["one"] == 1
     assert isinstance(error, asyncpg.DataError)
 
@@ -87,9 +87,9 @@ async def test_a_wrong_guess_of_a_type_is_not_an_answer(pipeline: Pipeline, monk
     module.types_of.cache_clear()
     for reads in (True, False):
         pipeline.forget()
-        (error,) = await pipeline.run([Fetch("SELECT $1::int4 AS n", (7,))], LIMIT, reads=reads)
+        (error,) = await pipeline.run([Fetch("SELECT $1::int4 AS n", (7,))], SILENT_SECONDS, reads=reads)
         assert isinstance(error, RepeatError)
-        (rows,) = await pipeline.run([Fetch("SELECT $1::int4 AS n", (7,))], LIMIT, reads=reads)
+        (rows,) = await pipeline.run([Fetch("SELECT $1::int4 AS n", (7,))], SILENT_SECONDS, reads=reads)
         assert rows[0]["n"] == 7, "its types are known now"
     module.types_of.cache_clear()
 
@@ -97,19 +97,19 @@ async def test_a_wrong_guess_of_a_type_is_not_an_answer(pipeline: Pipeline, monk
 async def test_a_pipeline_that_is_given_up_leaves_the_connection_usable(pipeline: Pipeline) -> None:
     slow = [Run("BEGIN"), Fetch("SELECT pg_sleep(600)"), Fetch("SELECT 1 AS one")]
     for _ in range(3):
-        task = asyncio.create_task(pipeline.run(slow, LIMIT * 100, reads=True))
+        task = asyncio.create_task(pipeline.run(slow, SILENT_SECONDS * 100, reads=True))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], LIMIT, reads=True)
+        tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
         assert (tag, rows[0]["two"]) == ("ROLLBACK", 2)
 
 
 async def test_a_connection_that_ends_in_a_pipeline_says_why(pipeline: Pipeline) -> None:
     steps = [Fetch("SELECT 1 AS one"), Fetch("SELECT pg_terminate_backend(pg_backend_pid())"), Fetch("SELECT 2")]
     with pytest.raises(asyncpg.ConnectionDoesNotExistError, match="administrator command"):
-        await pipeline.run(steps, LIMIT, reads=True)
+        await pipeline.run(steps, SILENT_SECONDS, reads=True)
     assert pipeline.connection.is_closed()
 
 
