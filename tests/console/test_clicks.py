@@ -31,6 +31,7 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
         await tui.wait_for("● live", "0/1")
         await tui.press("colon")
         await tui.wait_for("Refresh more often")
+        await tui.laid_out()
         await tui.click(*[tui.place("Refresh more often")] * times)
         await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
         assert tui.app.fault is None
@@ -76,6 +77,7 @@ async def test_clicks_and_enter_that_arrive_together_open_one_page(
     await eternaltwin_db.task(kind="Seen")
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Seen v1", "● live")
+        await tui.laid_out()
         for _ in range(3):
             for event in clicked(*tui.place("Seen v1")) * 3:
                 tui.app.post_message(event)

@@ -157,10 +157,11 @@ async def test_a_click_opens_an_id(eternaltwin_db: EternaltwinDb, eternaltwin: s
         await tui.paste(str(task))
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(task), eternaltwin_db.id(job, "job"))
+        await tui.laid_out()
         y, line = next(
             (n, line) for n, line in enumerate(tui.text.splitlines()) if eternaltwin_db.id(job, "job") in line
         )
-        await tui.pilot.click(offset=(line.index("eternaltwin/job") + 5, y))
+        await tui.click_on(None, line.index("eternaltwin/job") + 5, y)
         await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(job, "job"))
 
 

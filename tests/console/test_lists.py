@@ -398,9 +398,9 @@ async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None
         for name, title in (("stuck", "incident"), ("tree", "task")):
             at = driver(tui, name)
             await at.open()
-            await tui.pilot.click(at.page.table, offset=(5, 0))
+            await tui.click_on(at.page.table, 5, 0)
             await tui.wait_for(f"sorted by {title}", "▼")
-            await tui.pilot.click(at.page.table, offset=(5, 0))
+            await tui.click_on(at.page.table, 5, 0)
             await tui.wait_for(f"sorted by {title}", "▲")
 
 
@@ -411,9 +411,9 @@ async def test_a_click_on_a_fold_sign_unfolds_and_folds(name: str, database: str
         await at.open()
         await at.grouped()
         for sign, unfolded in (("▸", True), ("▾", False)):
+            await tui.laid_out()
             line = next(line for line in tui.text.splitlines() if line.startswith("▌"))
-            click = (line.index(sign), at.page.table.cursor_row - at.page.table.top_row + 1)
-            await tui.pilot.click(at.page.table, offset=click)
+            await tui.click_on(at.page.table, line.index(sign), at.page.table.cursor_row - at.page.table.top_row + 1)
             await at.until(lambda unfolded=unfolded: at.row is not None and at.row.open is unfolded)  # type: ignore[misc]
 
 
@@ -427,7 +427,8 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
         at = TreeDriver(tui, LISTS["tree"])
         await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE_NODES)
         await tui.wait_for(" age ")
-        await tui.pilot.click(at.page.table, offset=(tui.text.splitlines()[3].index(" age ") + 1, 0))
+        await tui.laid_out()
+        await tui.click_on(at.page.table, tui.text.splitlines()[3].index(" age ") + 1, 0)
         await tui.wait_for("sorted by age: loaded rows", "age▼")
         await tui.press("i")
         await tui.wait_for("age▲")

@@ -25,9 +25,10 @@ async def click(tui: TuiDriver, bar: str, text: str) -> None:
         return tui.text.splitlines()[region.y : region.bottom]
 
     await tui.wait_for(lambda: any(text in line for line in lines()))
+    await tui.laid_out()
     widget = tui.app.screen.query_one(bar)
     y = next(number for number, line in enumerate(lines()) if text in line)
-    await tui.pilot.click(widget, offset=(lines()[y].index(text) + 1, y))
+    await tui.click_on(widget, lines()[y].index(text) + 1, y)
     await tui.handled()
 
 

@@ -11,6 +11,7 @@ from time import monotonic
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from console.config import Config, Context
 from console.model.session import Session
@@ -90,6 +91,19 @@ class TuiDriver:
         for event in typed(*keys):
             self.app.post_message(event)
         return await self.handled()
+
+    async def click_on(self, widget: Widget | None, x: int, y: int) -> TuiDriver:
+        """Click on a place of a widget, or of the screen, once every widget is where it belongs."""
+        await self.laid_out()
+        await self.pilot.click(widget, offset=(x, y))
+        return self
+
+    async def laid_out(self) -> None:
+        """Wait until no widget asks for another layout: what is read of the screen before may move."""
+        async with asyncio.timeout(DEADLINE):
+            await self.pilot.pause()
+            while any(widget._layout_required for widget in self.app.screen.walk_children(Widget, with_self=True)):
+                await self.pilot.pause()
 
     async def click(self, *places: tuple[int, int]) -> TuiDriver:
         """Click on these places, all at once; wait until all have been handled."""

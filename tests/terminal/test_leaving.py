@@ -139,7 +139,7 @@ def test_the_terminal_is_as_it_was(eternaltwin_demo: str, tmp_path: Path) -> Non
 
 def test_a_dialog_can_be_left_with_the_console(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.wait_for("● live").press("C").wait_for("Reason, for the audit log")
+        terminal.wait_for("● live", lambda: terminal.at > 0).press("C").wait_for("Reason, for the audit log")
         assert terminal.leave("ctrl+c") == 0
         assert terminal.modes == set()
 
@@ -154,7 +154,7 @@ def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path
     """Everything is painted again, and a key that is typed at once is not lost."""
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         before = terminal.settings()
-        terminal.wait_for("● live", "C Cancel")
+        terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0)
         drawn = {}
         for key, shown in (("2", "lost wakeup"), ("1", "all jobs")):
             terminal.press(key).wait_for(shown).settled()
@@ -180,7 +180,7 @@ def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path
 def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         before = terminal.settings()
-        terminal.wait_for("● live", "C Cancel")
+        terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0)
         for open_, shown in (((), "all jobs"), (("C",), "Reason, for the audit log")):
             terminal.press(*open_).wait_for(shown).press("ctrl+z")
             terminal.wait_for(
