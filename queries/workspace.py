@@ -26,10 +26,11 @@ from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
-from queries.db.database import Database, Server, Transaction
+from queries.db.database import Database, Server
 from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked

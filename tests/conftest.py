@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import random
@@ -18,7 +19,7 @@ from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.proof import leave_cases
-from tests.servers import PostgresServer, Servers
+from tests.servers import PostgresServer, Servers, all_engines_database
 
 # In the background of a script or under nohup, SIGINT or SIGHUP is ignored. Programs that the tests start would inherit
 # that.
@@ -99,6 +100,14 @@ def database(server: PostgresServer) -> Iterator[str]:
     dsn = server.fresh()
     yield dsn
     server.drop(dsn)
+
+
+@pytest.fixture(scope="session")
+def every_engine(servers: Servers) -> Iterator[str]:
+    """DSN of a database with the demo's data of every engine, only to be read."""
+    dsn = asyncio.run(all_engines_database(servers["18"]))
+    yield dsn
+    servers["18"].drop(dsn)
 
 
 @pytest.fixture

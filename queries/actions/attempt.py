@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from queries.actions.plan import recorded
-from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
@@ -157,7 +157,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False
-    await transaction.search(schema, path)
+    transaction.search(schema, path)
     attempt.effect = await change(transaction, script, attempt.copies)
     if request.seen is None:
         attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]

@@ -17,8 +17,8 @@ from queries.check.report import Check, Notebook, first
 from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
-from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.read import documents

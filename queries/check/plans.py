@@ -17,8 +17,8 @@ from queries.check.report import Check, Notebook
 from queries.check.scripts import query, script
 from queries.contract.engine import Engine
 from queries.contract.needs import OF_EXPRESSION
-from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.read.reader import PAGE_NODES, Reader

@@ -25,9 +25,7 @@ from queries.db.query import Query, Rows
 from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE, Reads, Settings
-from queries.db.transaction import Transaction as Transaction
-from queries.db.transaction import quoted as quoted
+from queries.db.transaction import GRACE, Reads, Settings, Transaction, quoted
 from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell

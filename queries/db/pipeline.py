@@ -224,12 +224,9 @@ class Pipeline:
         start = self._preparation(step)
 
         def read(answer: bytes) -> Any:
-            end = _end_of_description(answer)
-            found = self._driven(start, answer[:end] if end else answer)[1]
-            if not end or isinstance(found, Exception):
+            found, rest = self._described(start, answer)
+            if rest is None:
                 return found
-            if unread := self._unread(found):
-                return unread
             self._known(step, found)
             return _AGAIN
 
@@ -248,20 +245,29 @@ class Pipeline:
         bound = self._written(self._execution(guess, step.arguments), _BOUND + _ENDED)
 
         def read(answer: bytes) -> Any:
-            end = _end_of_description(answer)
-            found = self._driven(start, answer[:end] if end else answer)[1]
-            if not end or isinstance(found, Exception):
+            found, rest = self._described(start, answer)
+            if rest is None:
                 return found
-            if unread := self._unread(found):
-                return unread
             found._init_codecs()
-            sent, rows = self._driven(self._execution(found, step.arguments), answer[end:])
+            sent, rows = self._driven(self._execution(found, step.arguments), rest)
             self._known(step, found)
             if sent == bound:
                 return rows
             return RepeatError() if isinstance(rows, Exception) or not reads else _AGAIN
 
         return _Command(written + bound, read)
+
+    def _described(self, start: Start, answer: bytes) -> tuple[Any, bytes | None]:
+        """Return the state of a prepared statement, and the answers after it.
+
+        If it could not be prepared: what that means, and None.
+        """
+        end = _end_of_description(answer)
+        found = self._driven(start, answer[:end] if end else answer)[1]
+        if not end or isinstance(found, Exception):
+            return found, None
+        unread = self._unread(found)
+        return (unread, None) if unread else (found, answer[end:])
 
     def _known(self, step: Fetch, state: State) -> None:
         """Keep a prepared statement. One without a name is parsed again at its next run."""

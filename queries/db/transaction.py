@@ -143,11 +143,11 @@ class Transaction(Reads):
         """Set the transaction's time limit. Statements fail with SlowError after it."""
         self._until = time.monotonic() + seconds
 
-    async def limit_statements(self, seconds: float) -> None:
+    def limit_statements(self, seconds: float) -> None:
         """Limit each statement until a rollback to an earlier savepoint."""
         self._wanted = msgspec.structs.replace(self._wanted, limit=seconds)
 
-    async def search(self, schema: str, more: Sequence[str]) -> None:
+    def search(self, schema: str, more: Sequence[str]) -> None:
         """Put more schemas on the search_path after ``schema``, for triggers.
 
         The caller must have checked that only trusted roles can create objects in them.
@@ -225,6 +225,7 @@ class Transaction(Reads):
         ``take`` is called for each answer before it.
         """
         steps: list[Run | Fetch] = []
+        limit = 0.0
         await self._open()
         if self._aborted or not self.begun:
             steps.append(Run(f"ROLLBACK; {self._begin}" if self._aborted else self._begin))
@@ -234,6 +235,7 @@ class Transaction(Reads):
             if changed := settings.commands(self._now):
                 steps.append(Run("; ".join(changed)))
             self._now = settings
+            limit = max(limit, settings.limit)
             arguments = tuple(query.values[name] for name in query.statement.parameters)
             steps.append(Fetch(query.statement.text, arguments, settings.plan))
         taken = 0
@@ -243,7 +245,7 @@ class Transaction(Reads):
             taken += 1
             take(self._as_text(rows))
 
-        answers = await self._run(steps, max(self._settings(query).limit for query in queries), note)
+        answers = await self._run(steps, limit, note)
         error = answers[-1]
         if not isinstance(error, Exception):
             return None
@@ -290,9 +292,9 @@ class Transaction(Reads):
             elif isinstance(steps[step], Fetch) and not isinstance(answer, Exception):
                 take(answer)
 
-        pipeline.connection.add_log_listener(self._on_log)
         try:
             with driver_errors(), self._load.measured():
+                pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
                 answers = await pipeline.run(steps, limit + GRACE, reads=self._reads, take=note)
                 await asyncio.sleep(0)  # the driver passes on notices a moment later
         finally:

@@ -13,9 +13,9 @@ from operator import itemgetter
 import msgspec
 
 from queries.contract.spec import GONE
-from queries.db.database import Transaction
 from queries.db.errors import DatabaseError, LockedError, LostError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.read import blockers
 from queries.records.action import Outcome, Owner, Verdict
 from queries.write import witnesses

@@ -19,9 +19,10 @@ from typing import Any
 
 import msgspec
 
-from queries.db.database import APPLICATION, Database, Transaction
+from queries.db.database import APPLICATION, Database
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import FOLDER, statement
+from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.state_file import open_private
 from queries.files.statement import sql_text

@@ -13,9 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
 
-from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.db.transaction import Reads
+from queries.db.transaction import Reads, Transaction
 from queries.read.reader import RELATIONS, Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Phase, Precision, split_id
@@ -25,7 +24,7 @@ ACTED = 100  # changed nodes that are measured; the others change in the same wa
 RELATED = 100  # related nodes of each relation
 BUDGET = 0.5  # seconds for each of the two reads while rows are locked
 STATEMENT = 0.25  # seconds for each statement of them
-TOGETHER = 16  # findings that are read at once, before the time is looked at
+FINDINGS_AT_ONCE = 16  # findings that are read at once, before the time is looked at
 LATE = "measuring it would have held row locks for too long"
 MEANWHILE = "other sessions changed nodes at the same time, which are not counted"
 PHASES = tuple(Phase)
@@ -148,12 +147,12 @@ class _Reads:
     async def begin(self) -> None:
         if self._writing is not None:
             await self._writing.control("SAVEPOINT blast_radius")
-            await self._writing.limit_statements(STATEMENT)
+            self._writing.limit_statements(STATEMENT)
 
     async def failed(self) -> None:
         if self._writing is not None:
             await self._writing.control("ROLLBACK TO SAVEPOINT blast_radius")
-            await self._writing.limit_statements(STATEMENT)
+            self._writing.limit_statements(STATEMENT)
 
     async def end(self) -> None:
         """End the savepoint. Nothing was written, and the limit goes with it."""
@@ -177,7 +176,7 @@ class _Reads:
             if time.monotonic() > self._until:
                 state.unread.update(dict.fromkeys((spec.code for spec in left), LATE))
                 break
-            some = left[:TOGETHER]
+            some = left[:FINDINGS_AT_ONCE]
             answers = await reader.findings_of(self._transaction, some, ids)
             left = left[len(answers) :]
             for spec, answer in zip(some, answers, strict=False):

@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from queries.db.database import FIRE, Transaction
+from queries.db.database import FIRE
 from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
+from queries.db.transaction import Transaction
 from queries.records.action import OtherRows, RowChange
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record

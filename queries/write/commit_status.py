@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import time
 
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import audit_log

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from queries.db.database import Transaction
+from queries.db.transaction import Transaction
 from queries.records.action import OtherRows, RowChange
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, gate, row_copies

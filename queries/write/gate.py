@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from queries.db.database import Table, Transaction
+from queries.db.database import Table
 from queries.db.errors import ConflictError, DeniedError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.records.action import OtherRows, RowChange
 from queries.records.record import Record
 

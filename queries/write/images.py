@@ -13,9 +13,10 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
 from queries.records.action import RowChange
 from queries.records.record import Record

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.rows import SHAPES, verify
-from queries.db.database import Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import guard_token
 from queries.records.action import Outcome, Owner, Result, titled

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import DetectedEngine
-from queries.db.database import Transaction, quoted
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction, quoted
 from queries.files.statement import Statement, with_parts
 from queries.records.action import RowChange
 from queries.records.record import Record

@@ -22,8 +22,9 @@ from typing import Any
 
 import msgspec
 
-from queries.db.database import Database, Server, Transaction
+from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError
+from queries.db.transaction import Transaction
 from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result, titled
 from queries.records.audit import AuditLogEntry

@@ -17,9 +17,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.records.action import Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record

@@ -25,8 +25,8 @@ import msgspec
 
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
-from queries.db.database import Transaction
 from queries.db.errors import DatabaseError
+from queries.db.transaction import Transaction
 from queries.records.action import Outcome
 from queries.write import audit_log, row_copies
 from queries.write.admit import admit

@@ -21,9 +21,10 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import Action
-from queries.db.database import Table, Transaction
+from queries.db.database import Table
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
 from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET

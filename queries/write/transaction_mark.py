@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from queries.db.database import Transaction
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.records.action import Durability
 from queries.records.record import Record
 

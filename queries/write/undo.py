@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import Action
-from queries.db.database import Transaction, lock_tables
+from queries.db.database import lock_tables
 from queries.db.errors import DatabaseError, LostError, table_locks
 from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Outcome, Result, Risk, Undo
 from queries.records.finding import Support

@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from queries.db.database import Transaction
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads
+from queries.db.transaction import Reads, Transaction
 from queries.read.reader import Reader
 from queries.write.images import StoredImages, TableImages
 

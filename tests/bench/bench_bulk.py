@@ -24,7 +24,7 @@ import psutil
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.builtin import builtin
-from queries.db.database import Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.runs import launch

@@ -21,7 +21,7 @@ from tests.db.tasker import TaskerDb
 from tests.db.uni2work import DEAD, Uni2workDb
 from tests.proof import most_in_proof
 from tests.queries.test_search_scope import IN_LARGE, LARGE
-from tests.servers import PostgresServer, all_engines_database
+from tests.servers import PostgresServer
 from tests.simulators.tasker.data import Data
 
 
@@ -71,9 +71,8 @@ async def test_a_pasted_id_and_enter_open_the_node_from_every_mode(
         assert tui.app.screen is before
 
 
-async def test_hits_of_all_engines_are_one_list(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = await all_engines_database(server)
-    async with run_tui(dsn, tmp_path, size=(140, 45)) as tui:
+async def test_hits_of_all_engines_are_one_list(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, size=(140, 45)) as tui:
         await tui.wait_for("● live")
         await tui.press("f")
         await tui.type("42")
@@ -87,7 +86,6 @@ async def test_hits_of_all_engines_are_one_list(server: PostgresServer, tmp_path
         assert hit is not None
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == hit.node.id, "Recorded")
-    server.drop(dsn)
 
 
 async def test_m_searches_values_that_were_too_large(

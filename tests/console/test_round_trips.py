@@ -18,8 +18,6 @@ import pytest
 
 from tests.command import fetch, unstick
 from tests.queries.proxy import Proxy
-from tests.queries.test_together import fill
-from tests.servers import PostgresServer
 
 ROUND_TRIPS = 8
 TASK = "SELECT 'eternaltwin/task:' || min(task_id::text) FROM eternaltwin.task WHERE status::text = 'Blocked'"
@@ -35,18 +33,8 @@ COMMANDS = {
 }
 
 
-@pytest.fixture(scope="module")
-def house(servers: Any) -> Iterator[str]:
-    """DSN of a database with the demo's data of every engine, without workers."""
-    server: PostgresServer = servers["18"]
-    dsn = server.fresh()
-    asyncio.run(fill(dsn))
-    yield dsn
-    server.drop(dsn)
-
-
 @pytest.fixture
-def far(house: str, servers: Any) -> Iterator[Proxy]:
+def far(every_engine: str, servers: Any) -> Iterator[Proxy]:
     """A proxy that runs in a thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
@@ -72,10 +60,10 @@ def connecting(far: Proxy, dsn: str) -> int:
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-def test_a_command_takes_few_round_trips(far: Proxy, house: str, what: str) -> None:
-    ((task,),) = fetch(house, TASK)
-    before = connecting(far, house)
+def test_a_command_takes_few_round_trips(far: Proxy, every_engine: str, what: str) -> None:
+    ((task,),) = fetch(every_engine, TASK)
+    before = connecting(far, every_engine)
     words = [task if word == "TASK" else word for word in COMMANDS[what]]
-    answer = unstick(*words, "--json", dsn=far.through(house))
+    answer = unstick(*words, "--json", dsn=far.through(every_engine))
     assert answer.code in (0, 1, 4), answer.err
     assert far.trips - before <= ROUND_TRIPS

@@ -13,7 +13,7 @@ from console.tui import theme
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
-from tests.queries.test_together import NAMES, fill
+from tests.queries.test_together import NAMES
 from tests.servers import PostgresServer
 
 HOSTILE = (
@@ -357,10 +357,8 @@ async def test_two_engines(
         await tui.wait_for("2/2 eternaltwin@other", lambda: "eternaltwin@pub" not in tui.text)
 
 
-async def test_the_tree_switches_between_all_engines(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = server.fresh()
-    await fill(dsn)
-    async with run_tui(dsn, tmp_path) as tui:
+async def test_the_tree_switches_between_all_engines(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path) as tui:
         shown = []
         for name in NAMES:
             await tui.wait_for(f"▸ {name}")
@@ -372,7 +370,6 @@ async def test_the_tree_switches_between_all_engines(server: PostgresServer, tmp
         await tui.wait_for(lambda: {f.engine for f in tui.app.session.findings()} == set(NAMES))
         severities = [f.severity for f in tui.app.session.findings()]
         assert severities == sorted(severities, reverse=True)
-    server.drop(dsn)
 
 
 async def test_a_column_that_an_engine_never_fills_is_not_there(

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from textual import events
+from textual.geometry import Region
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -93,16 +94,19 @@ class TuiDriver:
         return await self.handled()
 
     async def click_on(self, widget: Widget | None, x: int, y: int) -> TuiDriver:
-        """Click on a place of a widget, or of the screen, once every widget is where it belongs."""
+        """Click on a place of a widget, or of the screen, when it is laid out."""
         await self.laid_out()
         await self.pilot.click(widget, offset=(x, y))
         return self
 
     async def laid_out(self) -> None:
-        """Wait until no widget asks for another layout: what is read of the screen before may move."""
+        """Wait until the widgets keep their places.
+
+        New rows and a new layout do not come in the same step.
+        """
         async with asyncio.timeout(DEADLINE):
-            await self.pilot.pause()
-            while any(widget._layout_required for widget in self.app.screen.walk_children(Widget, with_self=True)):
+            places: list[Region] | None = None
+            while places != (places := [widget.region for widget in self.app.screen.walk_children(Widget)]):
                 await self.pilot.pause()
 
     async def click(self, *places: tuple[int, int]) -> TuiDriver:

@@ -15,9 +15,9 @@ from console.text.spans import text
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.spec import FindingSpec
-from queries.db.database import Transaction
 from queries.db.errors import LostError
 from queries.db.query import Query
+from queries.db.transaction import Transaction
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.node import Precision

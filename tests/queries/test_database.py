@@ -89,7 +89,7 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
 
 
-FACTS = 1  # statement that is run at the beginning of each connection
+FIRST_STATEMENTS = 1  # statement that is run at the beginning of each connection
 PREPARED = sql("SELECT name FROM pg_catalog.pg_prepared_statements ORDER BY name")
 
 
@@ -97,10 +97,10 @@ async def test_a_statement_is_prepared_once_for_each_kind_of_transaction(db: Dat
     for _ in range(2):
         async with db.reading() as transaction:
             rows = await transaction.rows(PREPARED, {})
-    assert len(rows) == 1 + FACTS
+    assert len(rows) == 1 + FIRST_STATEMENTS
     async with db.reading(in_order=True) as transaction:  # another setting, another plan
         rows = await transaction.rows(PREPARED, {})
-    assert len(rows) == 2 + FACTS
+    assert len(rows) == 2 + FIRST_STATEMENTS
 
 
 async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwin_db: EternaltwinDb) -> None:

@@ -11,8 +11,8 @@ import asyncpg
 import pytest
 
 from queries.actions import attempt, parts
-from queries.db.database import Transaction
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.transaction import Transaction
 from queries.records.action import Outcome, Result
 from queries.runs import launch, runner, unfinished
 from queries.runs import run as runs

@@ -13,7 +13,8 @@ import pytest
 
 from queries.actions import parts
 from queries.contract.builtin import builtin
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
+from queries.db.transaction import Transaction
 from queries.records.action import DryRun, Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions

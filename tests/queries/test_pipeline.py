@@ -232,12 +232,22 @@ async def test_a_lost_connection_fails_all_members(db: Database) -> None:
     await read("SELECT 1")
 
 
+async def test_a_transaction_whose_connection_is_closed_is_lost(db: Database) -> None:
+    """Close the connections while something reads, as the console does at its end."""
+    async with db.reading_alone() as transaction:
+        await transaction.rows(asked("SELECT 1").statement, {})
+        await db.close()
+        with pytest.raises(LostError):
+            await transaction.rows(asked("SELECT 2").statement, {})
+
+
 async def test_what_outlives_a_group_reads_alone(db: Database) -> None:
     """A task that a member began has its context."""
     tasks = []
+    ended = asyncio.Event()
 
     async def later() -> int:
-        await asyncio.sleep(0.2)
+        await ended.wait()
         async with db.reading() as transaction:
             number: int = (await transaction.rows(asked("SELECT 3 AS n").statement, {}))[0]["n"]
         return number
@@ -246,6 +256,7 @@ async def test_what_outlives_a_group_reads_alone(db: Database) -> None:
         tasks.append(asyncio.create_task(later()))
 
     await db.together(begins())
+    ended.set()
     async with asyncio.timeout(60):
         assert await tasks[0] == 3
 

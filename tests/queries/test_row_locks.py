@@ -10,7 +10,8 @@ import pytest
 
 from queries.actions import narrow
 from queries.db import database
-from queries.db.database import Database, Transaction
+from queries.db.database import Database
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.runs import launch

@@ -16,7 +16,7 @@ from queries.actions import attempt, narrow, parts, perform
 from queries.actions.attempt import Attempt
 from queries.actions.undo import plan_entry
 from queries.contract.builtin import builtin
-from queries.db.database import Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, RowChange
 from queries.records.audit import AuditLogEntry

@@ -10,11 +10,11 @@ from queries.contract.server_spec import LABEL
 from queries.records.snapshot import Snapshot
 from queries.snapshot import NEEDS_SAMPLES, snapshot
 from queries.workspace import Workspace
-from tests.servers import PostgresServer, all_engines_database
+from tests.servers import PostgresServer
 
 
-async def test_it_is_written_and_read_without_loss(server: PostgresServer, tmp_path: Path) -> None:
-    workspace = await Workspace.open(await all_engines_database(server), file=tmp_path / "audit.jsonl")
+async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: Path) -> None:
+    workspace = await Workspace.open(every_engine, file=tmp_path / "audit.jsonl")
     now = await snapshot(workspace, list(workspace.engines.values()), counts=True)
     await workspace.close()
     assert {part.label for part in now.parts} == {*workspace.engines, LABEL}

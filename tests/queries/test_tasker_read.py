@@ -417,14 +417,14 @@ async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerD
                    " WHERE s.workflow_step_uuid = e.to_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
     await tasker_db.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
     ids = [tasker_db.task(made) for made in [*asked, bare]]
-    all_engines_database = (await tasker_db.reader.nodes(ids)).nodes
+    together = (await tasker_db.reader.nodes(ids)).nodes
     alone = [(await tasker_db.reader.nodes([i])).nodes[0] for i in ids]
-    assert all_engines_database == tuple(alone)
-    assert [n.title.split(" - ")[1] for n in all_engines_database] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
-    assert all_engines_database[1].error == "check_return: no stock"
-    assert all_engines_database[2].due_at is not None
+    assert together == tuple(alone)
+    assert [n.title.split(" - ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
+    assert together[1].error == "check_return: no stock"
+    assert together[2].due_at is not None
     live = (await tasker_db.reader.live(page=5)).nodes
-    assert sorted(live, key=lambda n: n.id) == sorted(all_engines_database, key=lambda n: n.id)
+    assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
 
 
 # Findings

@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from console.demo.engine import connect
-from console.demo.run import SQL as SETUP
 from queries.read.reader import Reader
 from queries.records.node import Node, split_id
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 from tests.queries.builders import opened
-from tests.servers import PostgresServer
 from tests.simulators.every import ENGINES
 
 NAMES = sorted(engine.name for engine in ENGINES)
 SELDOM = {"user", "queue", "runner"}  # kinds that a tree or a finding shows in some circumstances only
 
 
-@pytest.fixture(scope="module")
-def house(servers: Any) -> Iterator[str]:
-    """DSN of a database with the demo's data of every engine, without workers."""
-    server: PostgresServer = servers["18"]
-    dsn = server.fresh()
-    asyncio.run(fill(dsn))
-    yield dsn
-    server.drop(dsn)
-
-
-async def fill(dsn: str) -> None:
-    for engine in (engine() for engine in ENGINES):
-        connection = await connect(dsn, engine.name)
-        await connection.execute(SETUP["schema"])
-        await engine.install(connection)
-        await engine.fill(connection, 1)
-        await connection.execute("ANALYZE")
-        await connection.close()
-
-
 @pytest.fixture
-async def workspace(house: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    workspace = await opened(house, tmp_path)
+async def workspace(every_engine: str, tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = await opened(every_engine, tmp_path)
     yield workspace
     await workspace.close()
 
@@ -66,15 +41,15 @@ async def walked(reader: Reader) -> list[Node]:
 # All at once
 
 
-def test_engines_names_them_all(house: str) -> None:
-    answer = unstick("engines", "--json", dsn=house)
+def test_engines_names_them_all(every_engine: str) -> None:
+    answer = unstick("engines", "--json", dsn=every_engine)
     assert sorted(s["label"] for s in answer.json["engines"]) == NAMES
-    text = unstick("engines", dsn=house).out
+    text = unstick("engines", dsn=every_engine).out
     assert all(f"{name}" in text for name in NAMES)
 
 
-def test_stuck_ranks_the_findings_of_all_together(house: str) -> None:
-    answer = unstick("stuck", "--json", "--limit", "100000", dsn=house)
+def test_stuck_ranks_the_findings_of_all_together(every_engine: str) -> None:
+    answer = unstick("stuck", "--json", "--limit", "100000", dsn=every_engine)
     found = answer.found
     assert sorted({f["engine"] for f in found}) == NAMES
     incidents = answer.json["incidents"]
@@ -86,16 +61,16 @@ def test_stuck_ranks_the_findings_of_all_together(house: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_tree_of_each_can_be_asked_for(house: str, name: str) -> None:
-    page = unstick("tree", "--engine", name, "--json", dsn=house).json
+def test_the_tree_of_each_can_be_asked_for(every_engine: str, name: str) -> None:
+    page = unstick("tree", "--engine", name, "--json", dsn=every_engine).json
     assert page["nodes"]
     assert {n["engine"] for n in page["nodes"]} == {name}
-    stuck = unstick("stuck", "--engine", name, "--json", dsn=house)
+    stuck = unstick("stuck", "--engine", name, "--json", dsn=every_engine)
     assert {f["engine"] for f in stuck.found} == {name}
 
 
-def test_the_tree_of_all_can_be_asked_for(house: str) -> None:
-    assert {n["engine"] for n in unstick("tree", "--json", dsn=house).json["nodes"]} == set(NAMES)
+def test_the_tree_of_all_can_be_asked_for(every_engine: str) -> None:
+    assert {n["engine"] for n in unstick("tree", "--json", dsn=every_engine).json["nodes"]} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,20 +89,20 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
     assert [n.id for n in again] == [n.id for n in nodes], "each id finds its node"
 
 
-def test_each_shows_what_its_findings_name(house: str) -> None:
+def test_each_shows_what_its_findings_name(every_engine: str) -> None:
     """Run ``show`` for a finding of each engine, and dry-run its suggested action."""
-    found = unstick("stuck", "--json", "--limit", "100000", dsn=house).found
+    found = unstick("stuck", "--json", "--limit", "100000", dsn=every_engine).found
     for name in NAMES:
         finding = next(f for f in found if f["engine"] == name and f["action"])
-        detail = unstick("show", finding["node_id"], "--json", dsn=house)
+        detail = unstick("show", finding["node_id"], "--json", dsn=every_engine)
         assert detail.json["node"]["id"] == finding["node_id"]
         assert finding["code"] in detail.json["node"]["findings"]
-        text = unstick("show", finding["node_id"], dsn=house).out
+        text = unstick("show", finding["node_id"], dsn=every_engine).out
         assert f"unstick do {finding['action']} {finding['node_id']}" in text
 
 
-def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(house: str) -> None:
-    answer = unstick("dead", "--json", dsn=house)
+def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(every_engine: str) -> None:
+    answer = unstick("dead", "--json", dsn=every_engine)
     assert answer.code == 0
     parts = {part["engine"]: part for part in answer.json["dead"]}
     assert sorted(parts) == NAMES
@@ -137,7 +112,7 @@ def test_the_desk_has_a_part_for_each_with_what_a_dead_letter_is_there(house: st
     for name, part in parts.items():
         assert sum(group["n"] for group in part["groups"]) == len(part["dead_letters"])
         assert all(dead_letter["node"]["id"].startswith(f"{name}/") for dead_letter in part["dead_letters"])
-    text = unstick("dead", dsn=house).out
+    text = unstick("dead", dsn=every_engine).out
     assert [line.split("  ")[0] for line in text.splitlines() if not line.startswith(" ")] == NAMES
 
 
@@ -176,12 +151,12 @@ async def test_other_spellings_are_found(workspace: Workspace, name: str, kind: 
     assert [n.id for nodes in read for n in nodes] == [node.id]
 
 
-def test_a_typed_id_in_capitals_is_shown_and_acted_on(house: str) -> None:
-    (task,) = fetch(house, "SELECT task_id::text FROM eternaltwin.task WHERE status = 'Available' LIMIT 1")[0]
+def test_a_typed_id_in_capitals_is_shown_and_acted_on(every_engine: str) -> None:
+    (task,) = fetch(every_engine, "SELECT task_id::text FROM eternaltwin.task WHERE status = 'Available' LIMIT 1")[0]
     node, typed = f"eternaltwin/task:{task}", f"eternaltwin/task:{task.upper()}"
-    assert unstick("show", typed, "--json", dsn=house).json["node"]["id"] == node
-    answer = unstick("do", "cancel", typed, "--dry-run", "--json", "--reason", "x", dsn=house)
+    assert unstick("show", typed, "--json", dsn=every_engine).json["node"]["id"] == node
+    answer = unstick("do", "cancel", typed, "--dry-run", "--json", "--reason", "x", dsn=every_engine)
     assert [(r["id"], r["outcome"]) for r in answer.json["results"]] == [(node, "changed")]
     ghost = "eternaltwin/task:FFFFFFFF-0000-4000-8000-00000000000F"
-    answer = unstick("do", "cancel", typed, node, ghost, "--dry-run", "--json", "--reason", "x", dsn=house)
+    answer = unstick("do", "cancel", typed, node, ghost, "--dry-run", "--json", "--reason", "x", dsn=every_engine)
     assert {r["id"]: r["outcome"] for r in answer.json["results"]} == {node: "changed", ghost: "gone"}

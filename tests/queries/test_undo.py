@@ -14,8 +14,8 @@ import pytest
 
 from queries.actions import parts, perform
 from queries.actions.undo import plan_entry
-from queries.db.database import Transaction
 from queries.db.errors import DatabaseError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
 from queries.runs import launch

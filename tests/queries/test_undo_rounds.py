@@ -27,8 +27,8 @@ from queries.actions import parts, perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
 from queries.contract.spec import Action
-from queries.db.database import Transaction
 from queries.db.errors import LostError, SlowError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo

@@ -15,7 +15,7 @@ import pytest
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.db.database import Transaction
+from queries.db.transaction import Transaction
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node

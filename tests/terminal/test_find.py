@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from tests.command import fetch
 from tests.proof import most_in_proof
-from tests.servers import PostgresServer, all_engines_database
 from tests.terminal.driver import Terminal
 
 MOST = 2  # keys: a paste is one
@@ -31,10 +29,10 @@ MOST = 2  # keys: a paste is one
         ],
     ),
 )
-def test_from_an_alert_to_the_page_of_its_node(house: str, tmp_path: Path, query: str, text: str) -> None:
-    full = str(fetch(house, query)[0][0])
+def test_from_an_alert_to_the_page_of_its_node(every_engine: str, tmp_path: Path, query: str, text: str) -> None:
+    full = str(fetch(every_engine, query)[0][0])
     pasted = text.format(full=full, key=full.partition(":")[2])
-    with Terminal(house, home=tmp_path, size=(140, 40)) as terminal:
+    with Terminal(every_engine, home=tmp_path, size=(140, 40)) as terminal:
         terminal.wait_for("● live", lambda: terminal.at > 0)
         keys = 0
         for press in (lambda: terminal.paste(pasted), lambda: terminal.press("enter")):
@@ -43,9 +41,3 @@ def test_from_an_alert_to_the_page_of_its_node(house: str, tmp_path: Path, query
         terminal.wait_for("Recorded", full)
         assert keys <= MOST
         assert terminal.leave("q") == 0
-
-
-@pytest.fixture
-def house(server: PostgresServer) -> str:
-    """DSN of a database with the demo's data of every engine, without workers."""
-    return asyncio.run(all_engines_database(server))
