@@ -294,7 +294,8 @@ def start(home: Path, *words: str) -> subprocess.Popen[str]:
 
 async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
     """Until another session of unstick waits in the server as ``for_what`` says."""
-    query = f"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick' AND {for_what}"
+    here = "datname = current_database() AND application_name = 'unstick'"
+    query = f"SELECT count(*) FROM pg_stat_activity WHERE {here} AND {for_what}"
     async with asyncio.timeout(60):
         while not await connection.fetchval(query):
             await asyncio.sleep(0)

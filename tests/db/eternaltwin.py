@@ -19,6 +19,10 @@ import asyncpg
 LABEL = "eternaltwin"
 TABLES = ("users", "job", "task", "task_timer")
 
+WAITING = """
+SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+ WHERE NOT l.granted AND a.datname = current_database()
+"""
 TASK = """
 INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status, cpu_duration,
                   poll_duration, state, output)
@@ -41,6 +45,10 @@ class EternaltwinDb:
     async def open(cls, dsn: str, schema: str = "public") -> EternaltwinDb:
         """Connect to ``schema``; end with ``await eternaltwin_db.connection.close()``."""
         return cls(await asyncpg.connect(dsn, server_settings={"search_path": f'"{schema}"', "TimeZone": "UTC"}))
+
+    async def waiting(self) -> int:
+        """Return how many sessions of this database wait for a lock."""
+        return int(await self.value(WAITING))
 
     async def jobs(self, number: int, *, age: float = 3600, state: bytes = b"{}") -> list[uuid.UUID]:
         """Insert jobs; return their ids in order."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import asyncpg
 import msgspec
@@ -25,6 +26,7 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import blast_radius
 from queries.write.blast_radius import Measurement
+from tests.command import fetch
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -341,3 +343,67 @@ def test_the_last_line_is_about_what_is_outside() -> None:
     assert sum("slow" in line for line in lines) == 1
     empty = [text(line) for line in page(BlastRadius(reached=(), seconds=0.0), 100)]
     assert len(empty) == 2
+
+
+class Depends(NamedTuple):
+    """An action on a node of an engine's fixture, and the nodes that depend on it."""
+
+    action: str
+    node: str
+    relation: str
+    nodes: str
+    before: str = "SELECT 1"
+
+
+DEPENDS = {
+    "graphile_worker": Depends(
+        "wake",
+        "SELECT 'job:' || min(id) FROM _private_jobs WHERE job_queue_id = 3",
+        "waiter",
+        "SELECT 'job:' || id FROM _private_jobs WHERE job_queue_id = 3 AND is_available AND id > 5",
+        before="INSERT INTO _private_jobs (task_id, job_queue_id) VALUES (1, 3), (2, 3)",
+    ),
+    "oban": Depends(
+        "release",
+        "SELECT 'job:' || min(id) FROM oban_jobs WHERE worker = 'App.Sync'",
+        "sibling",
+        "SELECT 'job:' || max(id) FROM oban_jobs WHERE worker = 'App.Sync'",
+    ),
+    "pgqueuer": Depends(
+        "release",
+        "SELECT 'job:2'",
+        "waiter",
+        "SELECT 'job:' || id FROM pgqueuer WHERE entrypoint = 'mail' AND status = 'queued'",
+    ),
+    "procrastinate": Depends(
+        "release",
+        "SELECT 'job:3'",
+        "waiter",
+        "SELECT 'job:' || id FROM procrastinate_jobs WHERE lock = 'customer-1' AND status = 'todo'",
+    ),
+    "solid_queue": Depends(
+        "cancel",
+        "SELECT 'job:' || min(job_id) FROM solid_queue_blocked_executions",
+        "waiter",
+        """SELECT 'job:' || b.job_id FROM solid_queue_blocked_executions b
+             JOIN (SELECT * FROM solid_queue_blocked_executions ORDER BY job_id LIMIT 1) AS f USING (concurrency_key)
+            WHERE b.job_id > f.job_id""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEPENDS)
+async def test_what_depends_on_a_job_of_a_queue(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    case = DEPENDS[name]
+    dsn = server.fresh(name, filled=True)
+    server.sql(case.before, dsn)
+    ((node,),), rows = [await asyncio.to_thread(fetch, dsn, query) for query in (case.node, case.nodes)]
+    workspace = await opened(dsn, tmp_path)
+    try:
+        (label,) = workspace.engines
+        found = reached(await measured(workspace, case.action, [f"{label}/{node}"], {}, label))
+        assert {i.split("/", 1)[1] for i in found[case.relation, ""].ids} == {row[0] for row in rows} != set()
+        assert not [reach for reach in found.values() if "unstick does not know" in reach.note]
+    finally:
+        await workspace.close()
+        server.drop(dsn)

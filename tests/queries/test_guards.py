@@ -348,7 +348,10 @@ END $$;
 ALTER TABLE queued_job ENABLE ROW LEVEL SECURITY;
 CREATE POLICY gate ON queued_job USING (gate());
 """
-WAITS = "SELECT count(*) > 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+WAITS = (
+    "SELECT count(*) > 0 FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+    " WHERE l.locktype = 'advisory' AND NOT l.granted AND d.datname = current_database()"
+)
 TAKEN = "lock_instance = '10000000-0000-4000-8000-000000000001', lock_time = now()"
 LOCKED_AGAIN = "lock_time = now()"
 PASSED_ON = "lock_instance = '10000000-0000-4000-8000-000000000001'"

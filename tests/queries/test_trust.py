@@ -185,7 +185,7 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     async with stranger.transaction():
         await stranger.execute(CODE["trigger"])
         committing = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
-        while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+        while not await eternaltwin_db.waiting():
             await asyncio.sleep(0.01)
     outcomes = await committing
     await stranger.close()

@@ -86,7 +86,7 @@ async def test_a_migration_that_waits_names_the_session_before_it(
     first = await session(eternaltwin, "BEGIN; SELECT FROM task", "reporting")
     second = await session(eternaltwin)
     waiting = asyncio.create_task(second.execute("ALTER TABLE task ADD COLUMN note text"))
-    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+    while not await eternaltwin_db.waiting():
         await asyncio.sleep(0.01)
     queue = (await found(workspace, lock_queue=0))["lock_queue"]
     assert f"pid {second.get_server_pid()} (migrator, role postgres) waits" in queue.sentence
@@ -110,7 +110,7 @@ async def test_a_lock_queue_names_the_root_of_its_chain(
         *((m, f"ALTER TABLE task ADD COLUMN note_{n} text") for n, m in enumerate(migrations)),
     ):
         waiting.append(asyncio.create_task(client.execute(sql)))
-        while await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted") < len(waiting):
+        while await eternaltwin_db.waiting() < len(waiting):
             await asyncio.sleep(0.01)
     read = await server_findings(workspace, lock_queue=0).findings()
     (incident,) = workspace.incidents([f for f in read.found if f.code == "lock_queue"], ())
@@ -131,7 +131,7 @@ async def test_a_table_lock_names_the_root_that_its_holder_waits_for(
     root = await session(eternaltwin, "BEGIN; UPDATE customer SET id = 2", "colleague")
     holder = await session(eternaltwin, "BEGIN; LOCK TABLE task IN SHARE MODE")
     waiting = asyncio.create_task(holder.execute("UPDATE customer SET id = 3"))
-    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+    while not await eternaltwin_db.waiting():
         await asyncio.sleep(0.01)
     locked = (await found(workspace, table_locked=0))["table_locked"]
     assert locked.node_id == f"server/backend:{holder.get_server_pid()}"
@@ -154,9 +154,12 @@ async def test_a_prepared_transaction_that_locks_a_table_is_named(own_server: Po
     own_server.sql("BEGIN; SELECT FROM task; PREPARE TRANSACTION 'transfer'", dsn)
     migration = await asyncpg.connect(dsn)
     waiting = asyncio.create_task(migration.execute("ALTER TABLE task ADD COLUMN note text"))
+    watcher = await EternaltwinDb.open(dsn)
     async with asyncio.timeout(60):
-        while "lock_queue" not in (read := await found(workspace, lock_queue=0)):
+        while not await watcher.waiting():
             await asyncio.sleep(0.05)
+    await watcher.connection.close()
+    read = await found(workspace, lock_queue=0)
     assert "behind the prepared transaction transfer." in read["lock_queue"].sentence
     own_server.sql("ROLLBACK PREPARED 'transfer'", dsn)
     await waiting
@@ -233,7 +236,7 @@ async def test_an_advisory_lock_that_others_wait_for(
     assert (await found(workspace, advisory_idle=0))["advisory_lock"].suspected, "a leader holds one for ever"
     waiter = await session(eternaltwin)
     waiting = asyncio.create_task(waiter.execute("SELECT pg_advisory_lock(7)"))
-    while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+    while not await eternaltwin_db.waiting():
         await asyncio.sleep(0.01)
     lock = (await found(workspace, lock_queue=0))["advisory_lock"]
     assert (
