@@ -71,7 +71,7 @@ class Output:
         from console.text.spans import UNLIMITED
 
         for line in make(self.width or UNLIMITED):
-            yield self._line(line, stream)
+            yield self._line(self._safe(line), stream)
 
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""
@@ -80,14 +80,16 @@ class Output:
     def _fitting(self, line: str | Spans) -> str:
         from console.text.spans import crop
 
-        safe = [(self._plain(part), style) for part, style in ([(line, "")] if isinstance(line, str) else line)]
+        safe = self._safe([(line, "")] if isinstance(line, str) else line)
         return self._line(safe if self.width is None else crop(safe, self.width, self.ascii), sys.stdout)
 
     def _line(self, line: Spans, stream: TextIO) -> str:
         from console.text import ansi, spans
 
-        safe = [(self._plain(part), style) for part, style in line]
-        return (ansi.painted(safe) if _coloured(stream) else spans.text(safe)).rstrip()
+        return (ansi.painted(line) if _coloured(stream) else spans.text(line)).rstrip()
+
+    def _safe(self, line: Spans) -> Spans:
+        return [(self._plain(part), style) for part, style in line]
 
     def _plain(self, line: str) -> str:
         from console.text.ascii import to_ascii

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from console.model.walk import dead_letters, unfinished
-from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
@@ -47,10 +46,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         others = [id_ for id_ in ids if id_ not in seen]
         seen.update(others)
         async with reader.database.reading() as transaction:
-            (answer,) = await reader.findings_of(transaction, [spec], others) if others else (((), ""),)
-        if isinstance(answer, DatabaseError):
-            raise answer
-        matching, unread = answer
+            matching, unread = await reader.finding_of(spec, others).answer(transaction) if others else ((), "")
         why += [unread] if unread else []
         if matching:
             found += (await reader.findings(matching, page=len(matching))).found

@@ -320,12 +320,9 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
 async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> None:
     """Check that a finding is the same if it is read for its node only."""
     at, local = _of(reader, f"findings/{finding.code}"), reader.local(finding.node_id)
+    asked = reader.finding_of(reader.finding_specs[finding.code], [finding.node_id])
     async with reader.database.reading() as transaction:
-        specs = [reader.finding_specs[finding.code]]
-        (answer,) = await reader.findings_of(transaction, specs, [finding.node_id])
-    if isinstance(answer, DatabaseError):
-        raise answer
-    alone, why = answer
+        alone, why = await asked.answer(transaction)
     if why or not alone:
         notes.fault(at, f"{local}: {why or 'the finding is not there if it is read for this node only ($ids)'}")
     elif set(alone) != {finding.node_id}:

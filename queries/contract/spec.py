@@ -123,6 +123,14 @@ class Explains(Record, forbid_unknown_fields=True):
     symptoms: tuple[str, ...] = ()
     matching: tuple[str, ...] = ()
 
+    def names(self, code: str, symptom: str, *, suspected: bool = False) -> bool:
+        """Return True if the rule names a finding with this code and ``symptom`` word.
+
+        A suspected cause explains only the findings that are named by their code, because many nodes are late for
+        reasons of their own.
+        """
+        return code in self.findings or (symptom != "" and symptom in self.symptoms and not suspected)
+
 
 class Renewed(Record, forbid_unknown_fields=True):
     """Samples that refute a finding, or confirm it: a living owner increases a number.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -136,6 +137,7 @@ class Transaction(Reads):
         self._aborted = False
         self._was_idle = False
         self._answered = False  # something of what was sent last
+        self._queued: list[str] = []  # commands that are sent with the next statement
         self.begun = False
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
 
@@ -143,9 +145,28 @@ class Transaction(Reads):
         """Set the transaction's time limit. Statements fail with SlowError after it."""
         self._until = time.monotonic() + seconds
 
-    def limit_statements(self, seconds: float) -> None:
-        """Limit each statement until a rollback to an earlier savepoint."""
-        self._wanted = msgspec.structs.replace(self._wanted, limit=seconds)
+    @contextlib.contextmanager
+    def apart(self, limit: float | None = None) -> Iterator[Callable[[], None]]:
+        """Undo at the end what the body has done, with a savepoint.
+
+        The function undoes it before, so that after an error others can follow. ``limit``: seconds of each statement.
+        The commands are sent with the next statement.
+        """
+        wanted, now = self._wanted, self._now
+        if limit is not None:
+            self._wanted = msgspec.structs.replace(wanted, limit=limit)
+        self._queued.append("SAVEPOINT apart")
+
+        def undo() -> None:
+            self._queued.append("ROLLBACK TO SAVEPOINT apart")
+            self._now = now
+
+        try:
+            yield undo
+        finally:
+            undo()
+            self._queued.append("RELEASE SAVEPOINT apart")
+            self._wanted = wanted
 
     def search(self, schema: str, more: Sequence[str]) -> None:
         """Put more schemas on the search_path after ``schema``, for triggers.
@@ -188,7 +209,7 @@ class Transaction(Reads):
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
-        steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        steps = self._first()
         settings: Settings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
             self._wanted = msgspec.structs.replace(self._wanted, limit=self._own.limit)
@@ -219,16 +240,24 @@ class Transaction(Reads):
 
     # Steps
 
+    def _first(self) -> list[Run | Fetch]:
+        """Return what is sent before the next statement: the begin, and queued commands."""
+        steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        if self._queued:
+            steps.append(Run("; ".join(self._queued)))
+            self._queued = []
+        return steps
+
     async def _until_error(self, queries: Sequence[Query], take: Callable[[Answer], None]) -> DatabaseError | None:
         """Run statements together until the first error, and return it.
 
         ``take`` is called for each answer before it.
         """
-        steps: list[Run | Fetch] = []
         limit = 0.0
         await self._open()
-        if self._aborted or not self.begun:
-            steps.append(Run(f"ROLLBACK; {self._begin}" if self._aborted else self._begin))
+        steps = self._first()
+        if self._aborted:
+            steps.insert(0, Run(f"ROLLBACK; {self._begin}"))
             self._now = self._own
         for query in queries:
             settings = self._settings(query)

@@ -202,9 +202,10 @@ def _absorbed(groups: list[Group], at: float | None) -> Owners:
             for finding in group.findings:
                 causes.setdefault(_values(rule, finding), []).append(finding)
             for other, symptoms in enumerate(groups):
-                if other == place or symptoms.cause[0] not in group.engines or not _names(rule, symptoms.spec, group):
+                if other == place or symptoms.cause[0] not in group.engines:
                     continue
-                if other in _ancestors(parents, place):
+                named = rule.names(symptoms.spec.code, symptoms.spec.symptom, suspected=group.suspected)
+                if not named or other in _ancestors(parents, place):
                     continue
                 for finding in symptoms.findings:
                     if finding.affects and not group.engines.intersection(finding.affects):
@@ -225,17 +226,6 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
     if at is None or not cause.affects or cause.since is None or symptom.since is None:
         return False
     return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
-
-
-def _names(rule: Explains, spec: FindingSpec, cause: Group) -> bool:
-    """Return True if the rule of a cause names the finding.
-
-    A suspected cause explains only the findings that are named by their code, because many nodes are late for reasons
-    of their own.
-    """
-    if spec.code in rule.findings:
-        return True
-    return spec.symptom != "" and spec.symptom in rule.symptoms and not cause.suspected
 
 
 def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
+from queries.read.asked import Asked
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.incidents import REFUSED, Cause, cause_of
@@ -309,32 +310,21 @@ class Reader:
             unread=unread,
         )
 
-    async def findings_of(
-        self, transaction: Reads, specs: Sequence[FindingSpec], ids: Sequence[str]
-    ) -> list[tuple[tuple[str, ...], str] | DatabaseError]:
-        """Return which of these nodes have each finding, and why others are unknown.
+    def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Asked[tuple[tuple[str, ...], str]]:
+        """Ask which of these nodes have a finding, and why others are unknown.
 
-        The reason is "" if all are known. In a transaction that writes, the first error is the last of the list. Raises
-        an error of NO_CONNECTION only.
+        The reason is "" if all are known.
         """
-        whys: list[list[SkippedFinding]] = [[] for _ in specs]
+        skipped: list[SkippedFinding] = []
         page, local = max(len(ids), FINDINGS), [self.local(i) for i in ids]
-        queries = [self.question(spec, local, page, skipped) for spec, skipped in zip(specs, whys, strict=True)]
-        answers = iter(await transaction.each([query for query in queries if query]))
-        found: list[tuple[tuple[str, ...], str] | DatabaseError] = []
-        for spec, query, skipped in zip(specs, queries, whys, strict=True):
-            rows = next(answers, None) if query else ()
-            if rows is None:
-                break
-            try:
-                if isinstance(rows, DatabaseError):
-                    raise rows
-                here = self._found(spec, query.statement, rows, page, skipped, []) if query else []
-                nodes = tuple(dict.fromkeys(finding.node_id for finding in here))
-                found.append((nodes, "; ".join(each.why for each in skipped)))
-            except DatabaseError as error:
-                found.append(error)
-        return found
+        query = self.question(spec, local, page, skipped)
+
+        def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
+            here = self._found(spec, query.statement, answers[0], page, skipped, []) if query else []
+            nodes = tuple(dict.fromkeys(finding.node_id for finding in here))
+            return nodes, "; ".join(each.why for each in skipped)
+
+        return Asked([query] if query else [], read)
 
     async def related(self, transaction: Reads, ids: Sequence[str], most: int) -> Rows:
         """Return related nodes, at most ``most`` for each relation.
@@ -509,7 +499,13 @@ class Reader:
 
     async def existing(self, transaction: Reads, ids: Iterable[str]) -> tuple[Node, ...]:
         """Return the nodes of ``ids`` that exist, in a transaction that has begun."""
-        return (await self._nodes(transaction, [self.local(i) for i in ids])).nodes
+        return await self.existing_of(ids).answer(transaction)
+
+    def existing_of(self, ids: Iterable[str]) -> Asked[tuple[Node, ...]]:
+        """Ask which of these nodes exist."""
+        local = [self.local(i) for i in ids]
+        queries = self._queries(local)
+        return Asked(queries, lambda answers: self._nodes_of(_verified(queries, answers), local))
 
     def local(self, node_id: str) -> str:
         """Return ``kind:key`` of an id of this engine, for each form of its label."""
@@ -591,15 +587,18 @@ class Reader:
     async def _nodes(self, source: Reads, local: Sequence[str], given: Rows = ()) -> Page:
         known = {row["id"] for row in given}
         queries = self._queries([i for i in local if i not in known])
-        answers = await source.batch(queries)
-        for query, answer in zip(queries, answers, strict=True):
-            verify(answer, NodeKey, query.statement.source)
-        rows = [*given, *(row for answer in answers for row in answer)]
+        rows = [*given, *_verified(queries, await source.batch(queries))]
         at = float(rows[0]["now"]) if rows else await _now(source)
-        # The server may spell a key differently than the operator typed it. Such a node comes last, and once.
+        return Page(nodes=self._nodes_of(rows, local), at=at)
+
+    def _nodes_of(self, rows: Rows, local: Sequence[str]) -> tuple[Node, ...]:
+        """Return the nodes of rows in the order of ``local``.
+
+        The server may spell a key differently than the operator typed it. Such a node comes last, and once.
+        """
         found = {row["id"]: row for row in rows if isinstance(row["id"], str)}
         order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
-        return Page(nodes=tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__)), at=at)
+        return tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__))
 
     def _queries(self, local: Sequence[str]) -> list[Query]:
         """Return the statements that read these nodes, one for each sort of node.
@@ -669,8 +668,34 @@ class Reader:
                 found += self._found(spec, query.statement, rows, page, skipped, capped)
             except DatabaseError as error:
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
+        if ids is None and capped:
+            found += await self._causes_beyond(transaction, found, capped)
         found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
         return found, skipped, capped, float(now[0]["now"])
+
+    async def _causes_beyond(
+        self, transaction: Reads, found: Iterable[Finding], capped: Collection[str]
+    ) -> list[Finding]:
+        """Return more of the capped findings: of the nodes whose symptoms were read.
+
+        Otherwise a cause of which a part was read would explain a part of them.
+        """
+        nodes: dict[str, dict[str, None]] = {}
+        for finding in found:
+            nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
+        asked: list[tuple[FindingSpec, Query, int]] = []
+        for spec in (self.finding_specs[code] for code in capped):
+            rules = [rule for rule in spec.explains if rule.matching == ("node",)]
+            symptoms = [s.code for s in self.engine.spec.findings if any(r.names(s.code, s.symptom) for r in rules)]
+            ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
+            if ids and (query := self.question(spec, ids, len(ids), [])) is not None:
+                asked.append((spec, query, len(ids)))
+        more: list[Finding] = []
+        answers = await transaction.each([query for _, query, _ in asked])
+        for (spec, query, most), rows in zip(asked, answers, strict=True):
+            if not isinstance(rows, DatabaseError):  # that not all were read is said already
+                more += self._found(spec, query.statement, rows, most, [], [])
+        return more
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
@@ -897,6 +922,13 @@ def _ids(rows: Rows, asked: Query) -> Rows:
     """Return the rows of a *which* statement. Raises UnreadableError."""
     verify(rows, SHAPES["children"], asked.statement.source)
     return rows
+
+
+def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:
+    """Return the rows of the answers about nodes. Raises UnreadableError."""
+    for query, answer in zip(queries, answers, strict=True):
+        verify(answer, NodeKey, query.statement.source)
+    return [row for answer in answers for row in answer]
 
 
 async def _now(source: Reads) -> float:

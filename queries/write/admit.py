@@ -114,15 +114,13 @@ async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -
     """Return by node the sessions that lock its rows, as far as they can be read."""
     if not ids:
         return {}
-    await transaction.control("SAVEPOINT holders")
-    try:
-        return await blockers.holders_of(transaction, nodes.reader, ids)
-    except LostError:
-        raise
-    except DatabaseError:  # a missing privilege must not make the action fail
-        return {}
-    finally:
-        await transaction.control("ROLLBACK TO SAVEPOINT holders; RELEASE SAVEPOINT holders")
+    with transaction.apart():
+        try:
+            return await blockers.holders_of(transaction, nodes.reader, ids)
+        except LostError:
+            raise
+        except DatabaseError:  # a missing privilege must not make the action fail
+            return {}
 
 
 async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
@@ -138,18 +136,17 @@ async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids:
             break
         probed = left.pop(0)
         locked: set[str] = set()
-        await transaction.control("SAVEPOINT probe")
-        try:
-            with nodes.only(probed):
-                for part in request.sections["lock"]:
-                    waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
-                    rows = await nodes.rows(transaction, waiting)
-                    locked |= {nodes.full(row["id"]) for row in rows if row["version"] is not None}
-            hidden |= set(probed) - locked
-        except LockedError:
-            half = len(probed) // 2
-            left += [probed[:half], probed[half:]] if half else []
-        await transaction.control("ROLLBACK TO SAVEPOINT probe; RELEASE SAVEPOINT probe")
+        with transaction.apart():
+            try:
+                with nodes.only(probed):
+                    for part in request.sections["lock"]:
+                        waiting = msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
+                        rows = await nodes.rows(transaction, waiting)
+                        locked |= {nodes.full(row["id"]) for row in rows if row["version"] is not None}
+                hidden |= set(probed) - locked
+            except LockedError:
+                half = len(probed) // 2
+                left += [probed[:half], probed[half:]] if half else []
     return hidden
 
 
@@ -184,18 +181,16 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, aske
     if len(asked) > witnesses.SHOWN:
         parts = tuple(map(witnesses.counted, parts))
     row_locks = _row_locks(nodes)
-    await transaction.control("SAVEPOINT witnesses")
-    try:
-        with nodes.only(asked):
-            rows = [row for part in parts for row in await nodes.rows(transaction, part)]
-        sessions = await transaction.rows(statement("witness_sessions"), {}) if rows else []
-        owners = witnesses.owners(rows, sessions[0] if sessions else {}, row_locks)
-    except LostError:
-        raise
-    except DatabaseError as error:
-        await transaction.control("ROLLBACK TO SAVEPOINT witnesses")
-        owners = dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line))
-    await transaction.control("RELEASE SAVEPOINT witnesses")  # or the changes would have another xid
+    with transaction.apart():
+        try:
+            with nodes.only(asked):
+                rows = [row for part in parts for row in await nodes.rows(transaction, part)]
+            sessions = await transaction.rows(statement("witness_sessions"), {}) if rows else []
+            owners = witnesses.owners(rows, sessions[0] if sessions else {}, row_locks)
+        except LostError:
+            raise
+        except DatabaseError as error:
+            owners = dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line))
     return {nodes.full(local): owner for local, owner in owners.items()}
 
 

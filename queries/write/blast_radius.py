@@ -11,10 +11,12 @@ related nodes also begin and end because their job did, so only changed nodes be
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from typing import Any
 
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.db.transaction import Reads, Transaction
+from queries.read.asked import Asked, answered
 from queries.read.reader import RELATIONS, Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Phase, Precision, split_id
@@ -24,7 +26,7 @@ ACTED = 100  # changed nodes that are measured; the others change in the same wa
 RELATED = 100  # related nodes of each relation
 BUDGET = 0.5  # seconds for each of the two reads while rows are locked
 STATEMENT = 0.25  # seconds for each statement of them
-FINDINGS_AT_ONCE = 16  # findings that are read at once, before the time is looked at
+ASKED_AT_ONCE = 16  # statements that are run together, before the time is looked at
 LATE = "measuring it would have held row locks for too long"
 MEANWHILE = "other sessions changed nodes at the same time, which are not counted"
 PHASES = tuple(Phase)
@@ -112,82 +114,53 @@ class Measurement:
     async def _read(self, transaction: Transaction) -> tuple[State, tuple[str, ...]]:
         began = time.monotonic()
         acted = self._acted[:ACTED]
-        reads = _Reads(transaction, began + BUDGET, transaction)
-        await reads.begin()
-        try:
-            rows = await self._reader.related(transaction, acted, RELATED + 1)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            await reads.failed()
-            rows = [{"id": None, "relation": relation, "note": error.line} for relation in RELATIONS]
-        for row in rows:
-            if row["id"] is None:
-                self._unknown[row["relation"]] = row["note"]
-            else:
-                self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
-        ids = tuple(dict.fromkeys([*acted, *(i for nodes in self._related.values() for i in nodes)]))
-        state = await reads.state(self._reader, ids)
-        await reads.end()
+        with transaction.apart(STATEMENT) as undo:
+            try:
+                rows = await self._reader.related(transaction, acted, RELATED + 1)
+            except NO_CONNECTION:
+                raise
+            except DatabaseError as error:
+                undo()
+                rows = [{"id": None, "relation": relation, "note": error.line} for relation in RELATIONS]
+            for row in rows:
+                if row["id"] is None:
+                    self._unknown[row["relation"]] = row["note"]
+                else:
+                    self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
+            ids = tuple(dict.fromkeys([*acted, *(i for nodes in self._related.values() for i in nodes)]))
+            state = await _state(transaction, self._reader, ids, began + BUDGET, undo)
         self._seconds += time.monotonic() - began
         return state, ids
 
 
-class _Reads:
-    """Reads that go on after one has failed.
+async def _state(
+    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, undo: Callable[[], None] = lambda: None
+) -> State:
+    """Read phases and findings.
 
-    ``writing``: the transaction if it writes. It goes on from a savepoint.
+    A failure costs one of them. ``undo`` is called then, so that others can follow.
     """
-
-    def __init__(self, transaction: Reads, until: float, writing: Transaction | None = None) -> None:
-        self._transaction = transaction
-        self._until = until
-        self._writing = writing
-
-    async def begin(self) -> None:
-        if self._writing is not None:
-            await self._writing.control("SAVEPOINT blast_radius")
-            self._writing.limit_statements(STATEMENT)
-
-    async def failed(self) -> None:
-        if self._writing is not None:
-            await self._writing.control("ROLLBACK TO SAVEPOINT blast_radius")
-            self._writing.limit_statements(STATEMENT)
-
-    async def end(self) -> None:
-        """End the savepoint. Nothing was written, and the limit goes with it."""
-        if self._writing is not None:
-            await self._writing.control("ROLLBACK TO SAVEPOINT blast_radius; RELEASE SAVEPOINT blast_radius")
-
-    async def state(self, reader: Reader, ids: Sequence[str]) -> State:
-        """Read phases and findings; a failure affects one of them."""
-        state = State(phases={}, jobs={}, findings={}, unread={})
-        try:
-            nodes = await reader.existing(self._transaction, ids)
-            state.phases.update((node.id, node.phase) for node in nodes)
-            state.jobs.update((node.id, node.job_id) for node in nodes)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            await self.failed()
-            state.unread[""] = error.line
-        left = [spec for spec in reader.engine.spec.findings if not spec.sample]
-        while left:
-            if time.monotonic() > self._until:
-                state.unread.update(dict.fromkeys((spec.code for spec in left), LATE))
-                break
-            some = left[:FINDINGS_AT_ONCE]
-            answers = await reader.findings_of(self._transaction, some, ids)
-            left = left[len(answers) :]
-            for spec, answer in zip(some, answers, strict=False):
-                if isinstance(answer, DatabaseError):
-                    await self.failed()
-                    state.unread[spec.code] = answer.line
-                elif answer[1]:
-                    state.unread[spec.code] = answer[1]
-                else:
-                    state.findings[spec.code] = frozenset(answer[0])
-        return state
+    state = State(phases={}, jobs={}, findings={}, unread={})
+    left: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
+    left += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
+    asked = False
+    while left and not (asked and time.monotonic() > until):
+        some, asked = left[:ASKED_AT_ONCE], True
+        answers = await answered(transaction, [each for _, each in some])
+        left = left[len(answers) :]
+        for (code, _), answer in zip(some, answers, strict=False):
+            if isinstance(answer, DatabaseError):
+                undo()
+                state.unread[code] = answer.line
+            elif not code:
+                state.phases.update((node.id, node.phase) for node in answer)
+                state.jobs.update((node.id, node.job_id) for node in answer)
+            elif answer[1]:
+                state.unread[code] = answer[1]
+            else:
+                state.findings[code] = frozenset(answer[0])
+    state.unread.update(dict.fromkeys((code for code, _ in left), LATE))
+    return state
 
 
 async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius | None:
@@ -202,8 +175,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if ids:
         try:
             async with reader.database.reading(STATEMENT) as transaction:
-                reads = _Reads(transaction, time.monotonic() + BUDGET)
-                now = await reads.state(reader, ids)
+                now = await _state(transaction, reader, ids, time.monotonic() + BUDGET)
         except NO_CONNECTION:
             raise
         except DatabaseError:

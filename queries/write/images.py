@@ -215,7 +215,9 @@ class ImageReader:
         self._absent.update(str(each["name"]) for each in asked)
         values = {"schema": self._schema, "args": msgspec.json.encode(asked).decode()}
         for row in await transaction.rows(statement("image_columns"), values):
-            layout = msgspec.convert(dict(row), Layout)
+            layout = msgspec.convert(
+                dict(row), Layout, strict=False
+            )  # an array of bool is no type that the driver knows
             self.layouts[layout.name] = layout
             self._absent.discard(layout.name)
             self._known[self._schema, layout.name, tuple(self._columns[layout.name])] = layout

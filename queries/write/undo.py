@@ -268,18 +268,16 @@ class UndoScript:
         xids = sorted({xid for _, _, xid in changed.values() if xid})
         writers: dict[str, str] = {}
         nodes: dict[str, Phase] = {}
-        await transaction.control("SAVEPOINT reasons")
-        try:
-            nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
-            if self._in_table and xids:
-                rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
-                writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
-        except LostError:
-            raise
-        except DatabaseError:  # the reason is more than none
-            pass
-        finally:
-            await transaction.control("ROLLBACK TO SAVEPOINT reasons; RELEASE SAVEPOINT reasons")
+        with transaction.apart():
+            try:
+                nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
+                if self._in_table and xids:
+                    rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
+                    writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
+            except LostError:
+                raise
+            except DatabaseError:  # the reason is more than none
+                pass
         reasons = {}
         for node_id, (outcome, why, xid) in changed.items():
             by = f"by transaction {xid}{writers.get(xid, '')}" if xid else ""

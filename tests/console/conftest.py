@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 
 import pytest
 
+from queries import workspace
 from queries.write import audit_log
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
@@ -22,3 +24,12 @@ async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
     """Proxy to the server that can delay or hold back answers."""
     async with Proxy(server.port) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def detected_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the engines that were found, however long the test takes.
+
+    After a while the console would see that a renamed table is missing, and show the engine no more.
+    """
+    monkeypatch.setattr(workspace, "DETECTED", math.inf)

@@ -344,7 +344,9 @@ async def test_a_lost_server_leaves_the_last_picture(own_server: PostgresServer,
         await tui.wait_for("● live", "Connected again.", "2 dead letters in 1 group")
 
 
-async def test_an_engine_that_cannot_be_read_says_so(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+async def test_an_engine_that_cannot_be_read_says_so(
+    tasker_db: TaskerDb, tasker: str, detected_once: None, tmp_path: Path
+) -> None:
     await tasker_db.write(Data(1))
     async with run_tui(tasker, tmp_path, size=(150, 40)) as tui:
         await tui.press("3")

@@ -33,7 +33,9 @@ def lines(tui: TuiDriver) -> dict[str, str]:
     return {line[3:].split()[0]: line for line in found}
 
 
-async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(all_engines: str, tmp_path: Path) -> None:
+async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(
+    all_engines: str, detected_once: None, tmp_path: Path
+) -> None:
     connection = await connect(all_engines, "agent_jobs")
     async with run_tui(all_engines, tmp_path, size=(109, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)

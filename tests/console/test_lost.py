@@ -113,7 +113,7 @@ async def test_a_dry_run_without_a_server_can_be_tried_again(own_server: Postgre
 
 
 async def test_a_table_that_cannot_be_read_leaves_the_rest(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, detected_once: None, tmp_path: Path
 ) -> None:
     """Report a read error of one part; keep the connection and the loaded rows."""
     await eternaltwin_db.task(kind="Seen")

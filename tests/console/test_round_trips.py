@@ -20,6 +20,7 @@ from tests.command import fetch, unstick
 from tests.queries.proxy import Proxy
 
 ROUND_TRIPS = 8
+DRY_RUN = 24  # its steps need each other's answers
 TASK = "SELECT 'eternaltwin/task:' || min(task_id::text) FROM eternaltwin.task WHERE status::text = 'Blocked'"
 COMMANDS = {
     "stuck": ("stuck",),
@@ -67,3 +68,12 @@ def test_a_command_takes_few_round_trips(far: Proxy, every_engine: str, what: st
     answer = unstick(*words, "--json", dsn=far.through(every_engine))
     assert answer.code in (0, 1, 4), answer.err
     assert far.trips - before <= ROUND_TRIPS
+
+
+def test_a_dry_run_takes_few_round_trips(far: Proxy, every_engine: str) -> None:
+    """It has two connections: what writes does not wait for what reads."""
+    ((task,),) = fetch(every_engine, TASK)
+    before = connecting(far, every_engine)
+    answer = unstick("do", "wake", task, "--dry-run", "--reason", "test", dsn=far.through(every_engine))
+    assert answer.code == 0, answer.err
+    assert far.trips - 2 * before <= DRY_RUN

@@ -242,7 +242,7 @@ async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, ete
 
 
 async def test_a_failing_page_can_be_asked_for_again(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, detected_once: None, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task(kind="Late")
     async with run_tui(eternaltwin, tmp_path) as tui:

@@ -65,7 +65,7 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, detected_once: None, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-900)
     async with run_tui(eternaltwin, tmp_path, interval=60) as tui:

@@ -52,7 +52,7 @@ async def test_a_lookalike_beside_an_engine_is_named_in_the_help(
 
 
 async def test_a_page_that_cannot_be_read_is_not_live(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, detected_once: None, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task()
     async with run_tui(eternaltwin, tmp_path) as tui:

@@ -28,6 +28,8 @@ ENGINES = ("agent_jobs", "estuary", "eternaltwin", "oban", "pgqueuer", "procrast
 NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long", "skipped_by_poller"}
 
 EXECUTING = """
+INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)
+SELECT '6f1c1a3e-0000-4000-8000-000000000001', 'web@1', 'mail', now() - interval '4 days', now() - interval '3 days';
 INSERT INTO oban_jobs (state, queue, worker, args, attempt, attempted_at, attempted_by)
 SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '3 days',
        ARRAY['web@1', '6f1c1a3e-0000-4000-8000-000000000001'] FROM generate_series(1, 2100)
@@ -147,7 +149,8 @@ def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -
     dsn = server.fresh("oban")
     server.sql(EXECUTING, dsn)
     incident = the_only_one(dsn, "oban")
-    assert (incident["code"], incident["capped"]) == ("executing_long", True)
+    assert (incident["code"], incident["capped"]) == ("dead_worker", True)
+    assert [each["code"] for each in incident["explained"]] == ["executing_long"] * 200, "also of nodes beyond a page"
     words = ["--incident", incident["key"], "-r", "test", "--json", "--dry-run"]
     whole = unstick("do", "release", *words, dsn=dsn)
     assert whole.out, whole.err

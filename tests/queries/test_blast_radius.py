@@ -114,6 +114,7 @@ async def test_what_takes_too_long_is_unknown(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blast_radius, "BUDGET", -1.0)
+    monkeypatch.setattr(blast_radius, "ASKED_AT_ONCE", 1)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     found = reached(dry_run)
@@ -154,13 +155,13 @@ async def test_a_read_that_fails_late_fails_nothing_else(
 ) -> None:
     """Fail a read when the transaction has less time left than a statement may take."""
     fail_lost_wakeup(monkeypatch)
-    real = Reader.findings_of
+    real = Measurement.before
 
-    async def late(self: Reader, transaction: Transaction, specs: Any, ids: Any) -> Any:
+    async def late(self: Measurement, transaction: Transaction, acted: Any) -> Any:
         transaction.limit_time(3.0)
-        return await real(self, transaction, specs, ids)
+        return await real(self, transaction, acted)
 
-    monkeypatch.setattr(Reader, "findings_of", late)
+    monkeypatch.setattr(Measurement, "before", late)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     found = reached(await measured(workspace, "wake", [eternaltwin_db.id(task)]))
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN

@@ -1,0 +1,47 @@
+"""Questions that travel together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from queries.db.errors import DatabaseError
+from queries.db.query import Query, Rows
+from queries.db.transaction import Reads
+from queries.records.record import Record
+
+R = TypeVar("R")
+
+
+class Asked(Record, Generic[R], kw_only=False):
+    """A question: its statements, and the function that reads their answers.
+
+    It may raise DatabaseError.
+    """
+
+    queries: Sequence[Query]
+    read: Callable[[Sequence[Rows]], R]
+
+    async def answer(self, transaction: Reads) -> R:
+        """Ask, and return the answer. Raises DatabaseError."""
+        return self.read(await transaction.batch(self.queries))
+
+
+async def answered(transaction: Reads, asked: Sequence[Asked[Any]]) -> list[Any]:
+    """Ask together. Return the answer to each question, or the DatabaseError.
+
+    In a transaction that writes, those after the first that failed are missing. Raises an error of NO_CONNECTION only.
+    """
+    answers = iter(await transaction.each([query for each in asked for query in each.queries]))
+    found: list[Any] = []
+    for each in asked:
+        rows = list(islice(answers, len(each.queries)))
+        error = next((row for row in rows if isinstance(row, DatabaseError)), None)
+        if error is None and len(rows) < len(each.queries):
+            break
+        try:
+            found.append(error or each.read([row for row in rows if not isinstance(row, DatabaseError)]))
+        except DatabaseError as unreadable:
+            found.append(unreadable)
+    return found
