@@ -97,10 +97,11 @@ class _Writer:
             ("counts", self._counts),
             ("find", self._find),
             ("dead", self._dead),
-            ("rows", self._rows),
         ):
             if self.tables and not self._written(name):
                 write()
+        if not self._written("rows"):
+            self._rows()
         for n, finding in enumerate(self.spec.findings):
             if not finding.sample and not self._written(f"findings/{finding.code}"):
                 self._finding(n, finding)
@@ -325,8 +326,20 @@ class _Writer:
         }
 
     def _rows(self) -> None:
+        """Derive the rows of the nodes, of their own tables and of those in `rows`."""
         parts: list[Part] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
-        self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
+        for n, kind in self.kinds.values():
+            for m, name in enumerate(kind.rows):
+                at: Setting = ("kinds", n, "rows", m)
+                table, _, column = name.partition(".")
+                if column in self.spec.recognise.relations.get(table, ()):
+                    parts.append((at, self._of(n, msgspec.structs.replace(kind, table=table, key=column))))
+                else:
+                    columns = [f"{t}.{c}" for t, known in self.spec.recognise.relations.items() for c in known]
+                    near = did_you_mean(name, columns)
+                    self._fault(at, f"kind {kind.name}: {name!r} is no column in recognise.relations{near}")
+        if parts:
+            self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
 
     def _finding(self, n: int, finding: FindingSpec) -> None:
         if finding.among:

@@ -94,6 +94,7 @@ class Kind(Record, forbid_unknown_fields=True):
     columns: dict[str, str] = {}  # of its nodes, as SQL
     dead: DeadLetters | None = None
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
+    rows: tuple[str, ...] = ()  # the other rows that a change of it locks, as ``table.column``; the column has its key
     children: bool = False  # in addition to kinds that are the ``parent`` of another
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself

@@ -517,3 +517,36 @@ async def test_the_rows_of_each_kind_of_node_are_read(server: PostgresServer, tm
     await sessions.close()
     await workspace.close()
     server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("graphile_worker", {"job", "queue", "task", "crontab"}),
+        ("oban", {"job"}),
+        ("pgqueuer", {"job", "schedule"}),
+        ("procrastinate", {"job", "worker"}),
+        ("solid_queue", {"job", "process", "queue", "recurring"}),
+    ],
+)
+async def test_who_locks_rows_of_a_job_queue_is_found(
+    server: PostgresServer, tmp_path: Path, name: str, kinds: set[str]
+) -> None:
+    dsn = server.fresh(name, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    sessions = Sessions(dsn)
+    holder = await sessions.begin("report")
+    for (table,) in await holder.fetch(
+        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'"
+    ):
+        await holder.execute(f"SELECT FROM {table} FOR UPDATE")
+    (engine,) = workspace.engines.values()
+    ids = {i for i in await nodes_of(engine) if split_id(i)[1] in kinds}
+    found = await read(workspace, *sorted(ids))
+    held = {each.node_id for each in found.holders}
+    assert {split_id(i)[1] for i in held} == kinds
+    assert held <= ids
+    assert {i for i in ids if split_id(i)[1] == "job"} <= held
+    await sessions.close()
+    await workspace.close()
+    server.drop(dsn)

@@ -488,6 +488,18 @@ def test_a_stored_text_is_a_detail_section(folder: Path) -> None:
         load(folder)
 
 
+def test_rows_of_other_tables_belong_to_a_node(folder: Path) -> None:
+    change(folder, TOML, 'parent = "parent_id"\n', 'parent = "parent_id"\nrows = ["work_items.parent_id"]\n')
+    (statement,) = load(folder).statements["rows"]
+    own, other = statement.text.split("UNION ALL")
+    assert "WHERE t.id = ANY" in own
+    assert "'item:' || t.parent_id AS id" in other
+    assert "WHERE t.parent_id = ANY" in other
+    change(folder, TOML, 'rows = ["work_items.parent_id"]', 'rows = ["work_items.parent"]')
+    with pytest.raises(BrokenEngineError, match="'work_items.parent' is no column in recognise.relations"):
+        load(folder)
+
+
 def test_an_operator_may_wait_for_what_is_refused_for_now(folder: Path) -> None:
     release = next(a for a in load(folder).spec.actions if a.name == "release")
     assert not release.waits
