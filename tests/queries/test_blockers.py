@@ -536,9 +536,7 @@ async def test_who_locks_rows_of_a_job_queue_is_found(
     workspace = await opened(dsn, tmp_path)
     sessions = Sessions(dsn)
     holder = await sessions.begin("report")
-    for (table,) in await holder.fetch(
-        "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'"
-    ):
+    for (table,) in await holder.fetch("SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public'"):
         await holder.execute(f"SELECT FROM {table} FOR UPDATE")
     (engine,) = workspace.engines.values()
     ids = {i for i in await nodes_of(engine) if split_id(i)[1] in kinds}

@@ -496,7 +496,7 @@ def test_rows_of_other_tables_belong_to_a_node(folder: Path) -> None:
     assert "'item:' || t.parent_id AS id" in other
     assert "WHERE t.parent_id = ANY" in other
     change(folder, TOML, 'rows = ["work_items.parent_id"]', 'rows = ["work_items.parent"]')
-    with pytest.raises(BrokenEngineError, match="'work_items.parent' is no column in recognise.relations"):
+    with pytest.raises(BrokenEngineError, match=r"'work_items\.parent' is no column in recognise\.relations"):
         load(folder)
 
 
