@@ -134,7 +134,9 @@ class ActionCheck:
                 await self._rows(tried.of(node_id), " for one node", excess)
             await self._locks(tried)
             await self._guard(tried)
-            await self._version(tried.of(next(iter(tried.changed))))
+            one = tried.of(next(iter(tried.changed)))
+            await self._version(one)
+            await self._only_asked(one)
         else:
             self.notes.fault(self._at(action), f"{action.name}: no node of the fixture is changed by it")
         others = [node for node in of_kind if node not in within]
@@ -405,6 +407,17 @@ class ActionCheck:
         if now == [tried.changed[node_id]] and now[0] in states:  # the version may also be of a row of another table
             message = "a row whose other columns have changed has the same version: add a counter, or use xmin"
             self.notes.fault(self._at(tried.action), f"{tried.action.name}: {message}")
+
+    async def _only_asked(self, tried: Tried) -> None:
+        """Ask about one node: no section may return another, or lock its rows."""
+        reader, (node_id,) = self.reader, tried.changed
+        async with self._open(tried) as (transaction, running):
+            for section in ("lock", "refused", "rows"):
+                for part in tried.request(reader).sections.get(section, ()):
+                    rows = await running.nodes.rows(transaction, part)
+                    for other in sorted({row["id"] for row in rows} - {reader.local(node_id)})[:1]:
+                        message = f"asked about {reader.local(node_id)}, `:{section}` returns {other}"
+                        self.notes.fault(part, f"{tried.action.name}: {message}")
 
     async def _locks(self, tried: Tried) -> None:
         """Lock nodes, and try to lock them over a second connection."""

@@ -122,6 +122,8 @@ MISTAKES = [
             more=(("fixture.sql", "'failed'", "'done'"),)),
     Mistake(UNDO, "schema.sql", ");\n", f");\n{TOUCH}", "UPDATE", "an undo leaves item:", RETRY),
     Mistake(RIGHTS, "schema.sql", ");\n", f");\n{CALL}", "UPDATE", "do not suffice", RELEASE),
+    Mistake(ACTIONS, RETRY, "WHERE w.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))", "WHERE true",
+            "SELECT", "`:lock` returns item:"),
     Mistake(ACTIONS, RETRY, "   FOR UPDATE SKIP LOCKED", "   FOR UPDATE", "   FOR UPDATE", "it waits for rows"),
     Mistake(ACTIONS, RETRY, " ORDER BY w.id\n   FOR", "   FOR", "SELECT", "it locks rows in no order"),
     Mistake(ACTIONS, RETRY, " ORDER BY w.id\n   FOR", " ORDER BY w.id DESC\n   FOR", "SELECT",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from queries.read.dead_letters import fold, grouped
+from queries.read.dead_letters import digest, fold, grouped
 from queries.records.dead_letter import DeadLetter, Fate
 from queries.records.node import Node, Phase
 
@@ -39,6 +39,11 @@ def dead_letter(key: str, cause: str, since: float | None, severity: int = 5, en
         engine=engine, id=f"{engine}/dead_letter:{key}", kind="dead_letter", title="", phase=Phase.FAILED, version=""
     )
     return DeadLetter(node=node, severity=severity, fingerprint=cause, since=since, was="waiting", is_now=key[0])
+
+
+def test_the_key_of_a_group_is_short() -> None:
+    """It is typed and copied, and scripts have it: its length does not change."""
+    assert digest("no such card <n>") == "de6b890a"
 
 
 def test_groups_come_worst_then_oldest_and_so_do_their_dead_letters() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from queries.contract.spec import Explains, FindingSpec
-from queries.read.incidents import incidents, is_new, ordered
+from queries.read.incidents import by_schemas, incidents, is_new, ordered
 from queries.records.action import Proof
 from queries.records.finding import Finding
 
@@ -194,3 +194,16 @@ def test_the_order_is_severity_then_news_then_size_then_age() -> None:
     assert codes == ["failed", "flapping", "dead_owner", "late", "near"]
     assert [each.code for each in ordered(every)] == ["failed", "late", "flapping", "near", "dead_owner"]
     assert [each.code for each in every if is_new(each, 10_000.0)] == ["dead_owner"]
+
+
+def test_a_cause_in_many_schemas_says_of_which_symptoms_more_may_exist() -> None:
+    specs = {f"engine@{n}": SPECS["engine"] for n in range(3)}
+    every = []
+    for label in specs:
+        every += [found("dead_owner", 1, engine=label, worker="w"), found("late", 2, engine=label, worker="w")]
+        every += [found("blocked", 2, engine=label)]
+    (joined,) = by_schemas(incidents(every, specs, {("engine@1", "late")}))
+    assert (joined.key.partition("/")[0], joined.n) == ("engine@*", 6)
+    assert {each.code: (each.n, each.capped) for each in joined.symptoms} == {"late": (3, True), "blocked": (3, False)}
+    (exact,) = by_schemas(incidents(every, specs))
+    assert not any(each.capped for each in exact.symptoms)
