@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
 from console.cli import tables
 from console.cli.audit import parse_since
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
+from console.cli.tree import parsed
 from console.model.fields.change import FIELDS
+from console.model.fields.field import Context
+from console.model.filter import Fields
 from console.target import Target
 from console.text import formatting
 from console.text.pages import changes as pages
+from console.text.spans import Spans
 
 
-async def changed(target: Target, *, since: str, limit: int, after: str | None) -> int:
+async def changed(target: Target, *, since: str, limit: int, after: str | None, filters: Sequence[str]) -> int:
     """List changes, newest first. Return the exit code."""
     seconds = parse_since(since)
+    fields = Fields(FIELDS)
+    wanted = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
         answer = await workspace.changed(seconds, after, limit)
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
-    output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.changes))
+    context = Context(now=answer.at)
+    matching = tuple(change for change in answer.changes if fields.matches(wanted, change, context))
+    shown = msgspec.structs.replace(answer, changes=matching)
+
+    def lines() -> Iterator[str | Spans]:
+        yield from pages.counts(matching, capped=answer.capped)
+        yield from tables.listed(FIELDS, matching)
+
+    output_for(target).answer(shown, lines)
     say(*warnings, *pages.notes(answer))
+    if filters and len(matching) < len(answer.changes):
+        say(f"{len(matching)} of the {len(answer.changes)} changes that were read match the filter.")
     if answer.capped:
         say(f"Capped: these are the newest {len(answer.changes)}. There are more: --after {answer.cursor}")
     elif not answer.changes:

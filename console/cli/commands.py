@@ -650,6 +650,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
 @unstick.command()
 @_words("target")
 @click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
+@_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
 @click.option("--after", metavar="CURSOR", help="Continue after this change.")
 @click.pass_obj

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, Iterator
+from typing import Any
 
 import click
 
@@ -13,7 +14,7 @@ from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.fields.field import Context
 from console.model.fields.node import FIELDS
-from console.model.filter import Filter, FilterError, matches, parse
+from console.model.filter import NODES, Fields, Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
 from console.model.walk import NODES_AT_ONCE, Row, Walk, unfinished
 from console.target import Target
@@ -139,10 +140,10 @@ async def tree(
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
 
-def parsed(text: str, target: Target) -> Filter:
+def parsed(text: str, target: Target, fields: Fields[Any] = NODES) -> Filter:
     """Parse a filter, with the saved filters of the settings. Raises UsageError."""
     try:
-        return parse(text, saved=target.config.filters)
+        return parse(text, fields, saved=target.config.filters)
     except FilterError as error:
         raise click.UsageError(f"Filter: {error.message} (at character {error.position + 1})") from None
 

@@ -46,6 +46,7 @@ async def test_rows_open_the_node_or_the_entry(
     async with run_tui(eternaltwin, tmp_path, size=size) as tui:
         await tui.press("2", "5")
         await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
+        await tui.wait_for("eternaltwin: 2 polled  ·  eternaltwin, by operators: 1 wake")
         assert isinstance(tui.app.screen, ChangedScreen)
         rows = tui.app.screen.forest.shown(0, 2)
         assert [row.record.what for row in rows if row.record] == ["polled", "wake"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,9 @@ def test_the_list_has_engines_and_operators(eternaltwin_demo: str, tmp_path: Pat
     assert done.code == 0, done.err
     answer = unstick("changed", dsn=eternaltwin_demo, home=tmp_path)
     assert answer.code == 0
-    heading, first, *others = answer.out.splitlines()
+    engine, operators, heading, first, *others = answer.out.splitlines()
+    assert re.fullmatch(r"eternaltwin: at least \d+ polled, \d+ created", engine)
+    assert operators == "eternaltwin, by operators: at least 1 cancel"
     assert heading.split() == ["time", "engine", "change", "status", "title", "id", "by", "role", "reason"]
     assert job["id"] in first
     assert "a test" in first
@@ -34,7 +37,8 @@ def test_the_list_has_engines_and_operators(eternaltwin_demo: str, tmp_path: Pat
 
 def test_a_long_list_is_capped_and_continues(eternaltwin_demo: str) -> None:
     first = unstick("changed", "--limit", "5", dsn=eternaltwin_demo)
-    assert (first.code, len(first.out.splitlines())) == (0, 6)
+    assert (first.code, len(first.out.splitlines())) == (0, 7)
+    assert first.out.startswith("eternaltwin: at least 5 polled\n")
     capped = unstick("changed", "--limit", "5", "--json", dsn=eternaltwin_demo).json
     assert capped["capped"]
     assert "Capped" in first.err
@@ -43,7 +47,24 @@ def test_a_long_list_is_capped_and_continues(eternaltwin_demo: str) -> None:
     assert not {c["id"] for c in after["changes"]} & {c["id"] for c in capped["changes"]}
 
 
-@pytest.mark.parametrize(("words", "code"), [(["--since", "noon"], 2), (["--limit", "0"], 2), (["--after", "x"], 2)])
+def test_a_filter_leaves_what_matches(eternaltwin_demo: str, tmp_path: Path) -> None:
+    every = unstick("changed", "--json", dsn=eternaltwin_demo, home=tmp_path).json["changes"]
+    created = [change["id"] for change in every if change["what"] == "created"]
+    assert 0 < len(created) < len(every)
+    answer = unstick("changed", "--filter", "!change:polled", "--json", dsn=eternaltwin_demo, home=tmp_path)
+    assert [change["id"] for change in answer.json["changes"]] == [c["id"] for c in every if c["what"] != "polled"]
+    text = unstick("changed", "--filter", "change:created age:<10m", dsn=eternaltwin_demo, home=tmp_path)
+    assert text.out.startswith(f"eternaltwin: at least {len(created)} created\n")
+    assert f"{len(created)} of the {len(every)} changes that were read match the filter." in text.err
+    none = unstick("changed", "--filter", "change:no_such", dsn=eternaltwin_demo, home=tmp_path)
+    assert (none.code, none.out) == (0, "")
+    assert f"0 of the {len(every)} changes that were read match the filter." in none.err
+
+
+WRONG = [(["--since", "noon"], 2), (["--limit", "0"], 2), (["--after", "x"], 2), (["--filter", "change:>3"], 2)]
+
+
+@pytest.mark.parametrize(("words", "code"), WRONG)
 def test_a_wrong_argument_is_refused(eternaltwin: str, words: list[str], code: int) -> None:
     answer = unstick("changed", *words, dsn=eternaltwin)
     assert (answer.code, answer.out) == (code, "")

@@ -125,8 +125,8 @@ def test_narrow_screens_drop_columns_by_priority() -> None:
     keys = {width: [column.name for column, _ in layout(COLUMNS, width)] for width in (200, 100, 78, 60, 38, 10)}
     assert keys[200] == [column.name for column in COLUMNS]
     assert keys[100] == [column.name for column in COLUMNS if column.name != "share"]
-    assert keys[78] == ["title", "status", "age", "idle", "due", "finding"]
-    assert keys[60] == ["title", "status", "finding"]
+    assert keys[78] == ["title", "status", "revision", "cpu", "poll", "age", "due"]
+    assert keys[60] == ["title", "status", "revision", "cpu", "poll"]
     assert keys[38] == ["title", "status"]
     assert keys[10] == ["title"]
     for width in range(1, 220):
@@ -176,6 +176,20 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
         assert " 414k " in often, "a number is never cut"
         app.table.sync(codes={"e/task:2": ["runner_silent"]})
         assert app.text()[2].endswith("runner silent")
+
+
+@pytest.mark.parametrize(("width", "sign"), [(80, "! "), (60, "! "), (130, "")])
+async def test_a_narrow_tree_marks_the_nodes_with_a_finding(width: int, sign: str) -> None:
+    app = TreeTableApp()
+    async with app.run_test(size=(width, 10)):
+        made = [node(1, findings=("overdue_timer",)), node(2), node(3)]
+        app.table.forest.set_children(None, made, complete=True)
+        app.table.sync(now=NOW, codes={"e/task:3": ["runner_silent"]})
+        assert [line[4:20].partition("  ")[0] for line in app.text()[1:]] == [
+            f"{sign}task 1",
+            "task 2",
+            f"{sign}task 3",
+        ]
 
 
 async def test_ages_change_only_when_the_time_is_set() -> None:

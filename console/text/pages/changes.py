@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
@@ -25,6 +26,21 @@ def status(change: Change) -> Spans:
     style = f"$phase-{change.node.phase}" if change.node else ""
     before: Spans = [(safe_text(change.old), "$faint"), (" → ", "$faint")] if change.old else []
     return [*before, (safe_text(change.new or ""), style)]
+
+
+def counts(changes: Iterable[Change], *, capped: bool) -> Iterator[Spans]:
+    """Yield the number of changes of each kind, by engine and by operators.
+
+    ``capped``: there are more.
+    """
+    found: dict[str, Counter[str]] = {}
+    for change in changes:
+        source = f"{change.engine}, by operators" if change.entry else change.engine
+        found.setdefault(source, Counter())[change.what] += 1
+    least = "at least " if capped else ""
+    for source, kinds in sorted(found.items()):
+        numbers = ", ".join(f"{n} {safe_text(what)}" for what, n in kinds.most_common())
+        yield [(f"{safe_text(source)}: ", "bold"), (f"{least}{numbers}", "")]
 
 
 def unsearched(answer: Changes) -> Iterator[str]:

@@ -11,6 +11,7 @@ from console.model.fields.change import FIELDS, GROUPINGS
 from console.model.filter import Fields
 from console.model.row_list import RowList
 from console.text.pages import changes as pages
+from console.text.spans import text
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen
@@ -22,12 +23,18 @@ from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
 
-class Unsearched(TextBar):
-    """Line below the list that says what was not searched."""
+class Note(TextBar):
+    """Lines above or below the list: numbers, and what was not searched."""
 
-    DEFAULT_CSS = "Unsearched { height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1; }"
+    DEFAULT_CSS = "Note { height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1; }"
 
     text = ""
+
+    def put(self, text: str) -> None:
+        """Show a text, or nothing."""
+        self.text = text
+        self.display = bool(text)
+        self.renew()
 
     def compose_line(self, width: int) -> Content:
         return Content(safe_text(self.text))
@@ -50,8 +57,9 @@ class ChangedScreen(ListScreen[Change]):
         return RowList(key, Fields(FIELDS), GROUPINGS)
 
     def body(self) -> Iterable[object]:
+        yield Note(id="counts")
         yield from super().body()
-        yield Unsearched(id="unsearched")
+        yield Note(id="unsearched")
 
     def note(self) -> str:
         answer = self._board.answer
@@ -81,10 +89,10 @@ class ChangedScreen(ListScreen[Change]):
             self.session.read(answer.at)
 
     def show_body(self) -> None:
-        answer, line = self._board.answer, self.query_one(Unsearched)
-        line.text = " ".join(pages.unsearched(answer)) if answer else ""
-        line.display = bool(line.text)
-        line.renew()
+        answer = self._board.answer
+        self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
+        counted = pages.counts(self._board.changes, capped=self.more())
+        self.query_one("#counts", Note).put("  ·  ".join(map(text, counted)))
         super().show_body()
 
     def notice(self) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from queries.text.safe_text import safe_text
 GUTTER = 2
 INDENT_CELLS = 2  # cells per level
 FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
+SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
 
 
 class Glyphs(Record, kw_only=False):
@@ -70,6 +71,8 @@ class TreeLook(Look[Node]):
 
     def fit(self, width: int, room: int) -> None:
         self._layout = layout(self.columns, room - GUTTER)
+        dropped = [column for column in self.columns if column not in self.shown]
+        self._sign = next((column for column in dropped if column.name == "finding"), None)
         self._width = GUTTER + sum(cells for _, cells in self._layout) + GAP * (len(self._layout) - 1)
 
     def header(self, order: Order[Node] | None, styles: Styles) -> Strip:
@@ -115,6 +118,8 @@ class TreeLook(Look[Node]):
         runs: list[Run] = []
         for number, (column, cells) in enumerate(layout):
             text, style = column.render(node, context)
+            if not number and self._sign is not None and self._sign.render(node, context)[0]:
+                text = SIGN + text  # the column that says which finding it is has no room
             if column.foreign:
                 text = safe_text(text[: 4 * cells], context.ascii)
             elif context.ascii:
