@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from console.text import formatting
+from console.text import formatting, severity
 from console.text.pages.audit_entry import outcome, target, who
 from console.text.spans import text
+from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
-from queries.records.finding import Finding
+from queries.records.finding import Finding, Incident
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -35,6 +36,7 @@ CSV = (
     "transaction",
     "entry",
 )
+INCIDENTS = ("severity", "engine", "incident", "nodes", "since (UTC)", "what it is")
 NODES = ("engine", "node", "status", "created (UTC)", "findings", "id")
 MARKDOWN = ("time", "who", "action", "target", "outcome", "reason")
 
@@ -88,6 +90,36 @@ def markdown_nodes(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[
         for node in nodes
     ]
     return "\n".join((*markdown_head(NODES), *rows))
+
+
+def markdown_shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since: float) -> str:
+    """Return open incidents, the actions of a shift, and nodes that are stuck again."""
+    stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
+    back = {
+        result.id: (result.title if isinstance(result.title, str) else "", stuck[result.id], entry)
+        for entry in entries
+        for result in entry.results
+        if result.outcome is Outcome.CHANGED and result.id in stuck
+    }
+    parts = [
+        ("Open", INCIDENTS, [markdown(_incident_cells(incident)) for incident in incidents]),
+        (f"Done since {formatting.instant(since)}", MARKDOWN, list(map(markdown_row, entries))),
+        (
+            "Stuck again",
+            ("node", "incident", "after", "id"),
+            [markdown((title, of.title, entry.action, id_)) for id_, (title, of, entry) in back.items()],
+        ),
+    ]
+    lines: list[str] = []
+    for title, titles, rows in parts:
+        lines += [f"## {title}", "", *((*markdown_head(titles), *rows) if rows else ("Nothing.",)), ""]
+    return "\n".join(lines)
+
+
+def _incident_cells(of: Incident) -> tuple[str, ...]:
+    since = formatting.NONE if of.since is None else formatting.instant(of.since)
+    about = f"{of.title} - {of.about}" if of.about else of.title
+    return severity.named(of.severity), of.engine, about, f"{of.n}{'+' * of.capped}", since, of.sentence
 
 
 def markdown_row(entry: AuditLogEntry) -> str:

@@ -476,6 +476,23 @@ class UnstickApp(App[None]):
             return
         self.push_screen(BlockersScreen(node.id, f"{node.kind} {node.title}", self.front.mode()))
 
+    def action_hand_over(self) -> None:
+        """Offer the shift as Markdown."""
+        if self.front is not None:
+            self.run_worker(self._hand_over(self.front), group="shift", exclusive=True, exit_on_error=True)
+
+    async def _hand_over(self, page: PageScreen) -> None:
+        from console.tui.screens.copy import shift_choices
+
+        try:
+            choices = await shift_choices(self.session)
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.refuse(f"The audit log could not be read. {error}")
+            return
+        if page is self.front:
+            page.offer_copies(choices)
+
     def action_command_palette(self) -> None:
         from console.tui.palette import Palette
 

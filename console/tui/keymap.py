@@ -1,7 +1,8 @@
 """Key tables as data: bindings, footer, palette and help are generated from them.
 
-Lower-case keys only read. Upper-case keys change the database; they come from the engines' actions, except those that
-signal a session. Every key has an id, by which the settings file gives it other keys: ``[keys]  "tree.live" = "f5"``.
+Lower-case keys and H only read. Upper-case keys change the database; they come from the engines' actions, except those
+that signal a session. Every key has an id, by which the settings file gives it other keys:
+``[keys]  "tree.live" = "f5"``.
 """
 
 from __future__ import annotations
@@ -43,6 +44,14 @@ APP = (
     Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
     Key(
         "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
+    ),
+    Key(
+        "shift",
+        "H",
+        "app.hand_over",
+        "hand over",
+        "Copy what is open, what was done in eight hours, and what is back",
+        65,
     ),
     Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the page before"),
     Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),

@@ -268,13 +268,17 @@ class PageScreen(ClosedGuard[None], Screen[None]):
 
     def action_copy(self) -> None:
         """Offer what can be copied of the marked nodes, or of the node under the cursor."""
-        from console.tui.screens.copy import CopyScreen
-
         found = self.copies()
         if found:
-            self.app.push_screen(CopyScreen(found), self._copied)
+            self.offer_copies(found)
         else:
             self.say("There is nothing here to copy from.", "warn")
+
+    def offer_copies(self, choices: Sequence[CopyChoice]) -> None:
+        """Open the dialog with texts to copy."""
+        from console.tui.screens.copy import CopyScreen
+
+        self.app.push_screen(CopyScreen(choices), self._copied)
 
     def copies(self) -> list[CopyChoice]:
         """Return what can be copied."""

@@ -24,6 +24,10 @@ from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
 from queries.records.record import Record
 from queries.text.safe_text import safe_json, safe_text
+from queries.write import audit_log
+
+SHIFT_SECONDS = 8 * 3600.0
+ENTRIES = 1000  # of the audit log, at most, in the text about a shift
 
 
 class CopyChoice(Record):
@@ -66,6 +70,19 @@ def entry_choices(entries: Sequence[AuditLogEntry]) -> list[CopyChoice]:
         CopyChoice(title="Markdown", text=export.markdown_entries(entries)),
         CopyChoice(title="entries as JSON", text="\n".join(map(_json, entries))),
     ]
+
+
+async def shift_choices(session: Session) -> list[CopyChoice]:
+    """Return the text about the shift. Raises DatabaseError."""
+    since = session.at - SHIFT_SECONDS
+    entries: Sequence[AuditLogEntry] = ()
+    cursor: str | None = None
+    if session.workspace is not None:
+        wanted = audit_log.Filter(since=since, changes=False)
+        entries, cursor = await session.workspace.audit_entries(page=ENTRIES, wanted=wanted)
+    newest = f", the newest {ENTRIES} entries" if cursor is not None else ""
+    text = export.markdown_shift(session.incidents, entries, since)
+    return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
