@@ -45,14 +45,7 @@ APP = (
     Key(
         "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
     ),
-    Key(
-        "shift",
-        "H",
-        "app.hand_over",
-        "hand over",
-        "Copy what is open, what was done in eight hours, and what is back",
-        65,
-    ),
+    Key("shift", "H", "app.hand_over", "hand over", "Copy what is open, what was done, and what is stuck again"),
     Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the page before"),
     Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),

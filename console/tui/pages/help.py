@@ -23,8 +23,8 @@ from queries.records.finding import SkippedFinding
 from queries.records.node import Phase
 
 OPENING = (
-    "Lower-case keys and H only read, upper-case keys change the database. Every change starts with a dry run: the "
-    "action's SQL runs in a transaction that is rolled back, and you see each row before and after. Nothing is "
+    "Lower-case keys only read, and so does H; other upper-case keys change the database. Every change starts with a dry "
+    "run: the action's SQL runs in a transaction that is rolled back, and you see each row before and after. Nothing is "
     "committed until you confirm it."
 )
 FILTER = (
