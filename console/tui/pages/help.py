@@ -23,9 +23,9 @@ from queries.records.finding import SkippedFinding
 from queries.records.node import Phase
 
 OPENING = (
-    "Lower-case keys only read, and so does H; other upper-case keys change the database. Every change starts with a dry "
-    "run: the action's SQL runs in a transaction that is rolled back, and you see each row before and after. Nothing is "
-    "committed until you confirm it."
+    "Lower-case keys only read, and so does H; other upper-case keys change the database. Every change starts with a "
+    "dry run: the action's SQL runs in a transaction that is rolled back, and you see each row before and after. "
+    "Nothing is committed until you confirm it."
 )
 FILTER = (
     ("failed mail", f"both words, in any of {', '.join(field.name for field in node.FIELDS if field.searched)}"),
