@@ -197,9 +197,9 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
         nodes.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
     elif status == commit_status.UNKNOWN:
         nodes.skip_all(Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid))
+    append_outcome(workspace.audit_log_file, attempt, entry)  # before the run knows it, and asks no more
     if request.fence is not None and status != commit_status.UNKNOWN:
         request.fence.run.settled(mark, attempt.results() if status == commit_status.COMMITTED else ())
-    append_outcome(workspace.audit_log_file, attempt, entry)
 
 
 def append_outcome(file: audit_log.File | None, attempt: Attempt, intent: AuditLogEntry) -> None:

@@ -206,12 +206,12 @@ class FileRun:
             results = [
                 Result(id=i, outcome=Outcome.UNKNOWN, why=commit_status.UNSETTLED.format(xid=xid)) for i in sent.ids
             ]
-        if status != commit_status.UNKNOWN and known is None:
-            self.settled(sent.mark, tuple(results))
         if self._note is not None and status != commit_status.UNKNOWN:
             gone = (Outcome.UNSENT, commit_status.ROLLED_BACK) if known is None else (Outcome.LOST, failover.LOST)
             rolled_back = [Result(id=i, outcome=gone[0], why=gone[1]) for i in sent.ids]
             self._note(msgspec.structs.replace(sent.entry, results=titled(results or rolled_back, sent.entry.titles)))
+        if status != commit_status.UNKNOWN and known is None:  # after the note: what is settled is asked no more
+            self.settled(sent.mark, tuple(results))
         return msgspec.structs.replace(entry, results=tuple(results)) if results else None
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from uuid import UUID
 
@@ -202,6 +203,9 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         proxy.delay = 0.02
         tui.app.screen.query_one("#more", Button).press()
         await tui.wait_for("of 500, ", lambda: not tui.app.screen.query_one("#more").display)
+        async with asyncio.timeout(60):
+            while await tasker_db.value(count) == done:
+                await asyncio.sleep(0.01)
         tui.app.screen.query_one("#stop", Button).press()
         proxy.delay = 0.0
         await tui.wait_for("changed", "refused", "stopped earlier", "Close")
