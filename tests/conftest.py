@@ -106,6 +106,7 @@ def database(server: PostgresServer) -> Iterator[str]:
 def every_engine(servers: Servers) -> Iterator[str]:
     """DSN of a database with the demo's data of every engine, only to be read."""
     dsn = asyncio.run(all_engines_database(servers["18"]))
+    servers["18"].sql("ANALYZE", dsn)
     yield dsn
     servers["18"].drop(dsn)
 

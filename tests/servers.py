@@ -229,7 +229,6 @@ async def all_engines_database(server: PostgresServer, *names: str) -> str:
             one = filler()
             await one.install(connection)
             await one.fill(connection, 1)
-            await connection.execute("ANALYZE")
             await connection.close()
     return dsn
 

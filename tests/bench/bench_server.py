@@ -19,8 +19,7 @@ from pathlib import Path
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
 from tests.bench.figure import Figure, table
-from tests.queries.test_together import fill
-from tests.servers import PostgresServer
+from tests.servers import PostgresServer, all_engines_database
 
 ROUNDS = 5
 COMMAND_GOAL, REFRESH_GOAL = 150.0, 90.0  # milliseconds
@@ -32,8 +31,8 @@ def main() -> None:
     server = PostgresServer(settings=SETTINGS)
     server.start()
     try:
-        dsn = server.fresh()
-        asyncio.run(fill(dsn))
+        dsn = asyncio.run(all_engines_database(server))
+        server.sql("ANALYZE", dsn)
         commands, refreshes = asyncio.run(_rounds(server, dsn))
     finally:
         server.close()

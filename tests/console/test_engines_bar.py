@@ -165,10 +165,10 @@ async def test_work_per_minute_is_shown_if_there_is_room(
         assert 1.2 < rates.entered / rates.left < 1.8, "60 tasks, of which 40 are complete"
 
 
-async def test_an_action_refuses_marked_nodes_of_other_engines(every_engine: str, tmp_path: Path) -> None:
-    async with run_tui(every_engine, tmp_path, size=(120, 40), start="stuck") as tui:
+async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
+    async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
         await tui.wait_for(lambda: tui.app.session.engines and not tui.app.session.pending and "incidents" in tui.text)
         await tui.press("asterisk")
         await tui.wait_for("marked")
         await tui.action("W")
-        await tui.wait_for("Will change", ": act on one engine at a time")
+        await tui.wait_for("Will change", "not a node of tasker: act on one engine at a time")
