@@ -547,11 +547,14 @@ class Workspace:
         links = audit_log.links(self.database, images=self._has_images)
         return await audit_chain.verify(audit_log.TABLE, links, known, sequence)
 
-    async def changed(self, since: float | None = None, cursor: str | None = None, page: int = 200) -> Changes:
+    async def changed(
+        self, since: float | None = None, cursor: str | None = None, page: int = 200, *, routine: bool = True
+    ) -> Changes:
         """Read what the engines and the operators changed lately, newest first.
 
-        ``since``: seconds before now. ``cursor`` continues a list and has its time. A source that cannot be read does
-        not stop the others. Raises UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
+        ``since``: seconds before now. ``cursor`` continues a list and has its time. ``routine``: with changes that say
+        only that work goes on. A source that cannot be read does not stop the others. Raises UnknownIdError for an
+        unknown cursor, and DatabaseError if the connection is lost.
         """
         at = await self.now()
         before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)
@@ -561,7 +564,9 @@ class Workspace:
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
             try:
-                found[label], source = await reader.changed(before.since, before.places.get(label, {}), page + 1)
+                found[label], source = await reader.changed(
+                    before.since, before.places.get(label, {}), page + 1, routine=routine
+                )
                 return source
             except NO_CONNECTION:
                 raise

@@ -11,6 +11,7 @@ from console.cli.audit import parse_since
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
 from console.cli.tree import parsed
+from console.model.change_list import COUNTED
 from console.model.fields.change import FIELDS
 from console.model.fields.field import Context
 from console.model.filter import Fields
@@ -20,24 +21,31 @@ from console.text.pages import changes as pages
 from console.text.spans import Spans
 
 
-async def changed(target: Target, *, since: str, limit: int, after: str | None, filters: Sequence[str]) -> int:
-    """List changes, newest first. Return the exit code."""
+async def changed(
+    target: Target, *, since: str, limit: int, after: str | None, filters: Sequence[str], routine: bool
+) -> int:
+    """List changes, newest first, below the numbers of all. Return the exit code."""
     seconds = parse_since(since)
     fields = Fields(FIELDS)
     wanted = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
-        answer = await workspace.changed(seconds, after, limit)
+        answer = whole = await workspace.changed(seconds, after, limit, routine=routine)
+        if answer.capped and after is None and limit < COUNTED:
+            whole = await workspace.changed(seconds, None, COUNTED, routine=routine)
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     context = Context(now=answer.at)
+    counted = [change for change in whole.changes if fields.matches(wanted, change, context)]
     matching = tuple(change for change in answer.changes if fields.matches(wanted, change, context))
     shown = msgspec.structs.replace(answer, changes=matching)
 
     def lines() -> Iterator[str | Spans]:
-        yield from pages.counts(matching, capped=answer.capped)
+        yield from pages.counts(counted, capped=whole.capped)
         yield from tables.listed(FIELDS, matching)
 
     output_for(target).answer(shown, lines)
     say(*warnings, *pages.notes(answer))
+    if left := pages.routine(answer):
+        say(f"Not shown, of the newest: {left}. --all shows them.")
     if filters and len(matching) < len(answer.changes):
         say(f"{len(matching)} of the {len(answer.changes)} changes that were read match the filter.")
     if answer.capped:

@@ -653,6 +653,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
 @_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
 @click.option("--after", metavar="CURSOR", help="Continue after this change.")
+@click.option("--all", "routine", is_flag=True, help="Also polls, heartbeats, locks and due times.")
 @click.pass_obj
 def changed(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
     """List what the engines and the operators changed lately, newest first.

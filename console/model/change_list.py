@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from queries.records.change import Change, Changes
 
 SECONDS = 600.0  # age of the oldest change that is shown
+COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest
+PAGE = 200  # changes that the end of the list loads
 
 
 def key(change: Change) -> str:
@@ -26,6 +28,11 @@ class ChangeBoard:
     def changes(self) -> Sequence[Change]:
         """All changes that were read, newest first."""
         return sorted(self._changes.values(), key=lambda change: -change.at)
+
+    @property
+    def uncounted(self) -> bool:
+        """True if changes of the last ten minutes are not counted that could be."""
+        return self.cursor is not None and len(self._changes) < COUNTED
 
     def refresh(self, answer: Changes) -> None:
         """Take the newest page.

@@ -133,6 +133,7 @@ DEAD = (
 )
 
 CHANGED = (
+    Key("changed.more", "m", "screen.more", "polls", "Show polls, heartbeats, locks and due times, or hide them", 25),
     Key("changed.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )

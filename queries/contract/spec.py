@@ -440,6 +440,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     kinds: Annotated[tuple[Annotated[Kind, forms.titled("name")], ...], forms.named("name")]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
+    routine: tuple[
+        str, ...
+    ] = ()  # parts of ``changed`` that say only that work goes on, such as polls: shown on request
     declines: tuple[Decline, ...] = ()
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path

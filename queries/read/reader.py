@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -223,11 +224,13 @@ class Reader:
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
-    async def changed(self, since: float, places: Mapping[str, str], page: int) -> tuple[list[Placed], ChangeSource]:
+    async def changed(
+        self, since: float, places: Mapping[str, str], page: int, *, routine: bool = True
+    ) -> tuple[list[Placed], ChangeSource]:
         """Read changes of nodes since a time, newest first in each part.
 
         A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
-        previous page. Each part has at most ``page`` changes.
+        previous page. Each part has at most ``page`` changes. ``routine``: with those that say only that work goes on.
         """
         await self.variant.recognise()
         source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)
@@ -241,14 +244,16 @@ class Reader:
         async with self._reading() as transaction:
             values = self.variant.parameters(since=since, cursor=cursor, page=page)
             rows = await _rows(transaction, chosen, "changed", values)
-            named = [row for row in rows if row["id"] is not None]
+            every = [row for row in rows if row["id"] is not None]
+            named = [row for row in every if routine or row["part"] not in self.engine.spec.routine]
             nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
         known = {node.id: node for node in nodes}
         scope = [row["what"] for row in rows if row["id"] is None]
         scope += ["only rows that policies show are searched"] if self.found.policies else []
         with readable("changed.sql"):
             found = [changes.placed(self.label, self._full(row["id"]), row, known) for row in named]
-        return found, msgspec.structs.replace(source, scope="; ".join(scope))
+        left = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
+        return found, msgspec.structs.replace(source, scope="; ".join(scope), routine=dict(left))
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """Read the current state of these nodes, in this order.

@@ -29,7 +29,8 @@ class ChangeSource(Record):
     """Source of changes: an engine, or the audit log.
 
     ``recorded`` says which changes have a recorded time, ``scope`` what was searched if not everything was.
-    ``scan_required`` has the index that would serve more.
+    ``scan_required`` has the index that would serve more. ``routine``: how many changes of each kind are not
+    shown, because they say only that work goes on; where a page is full, there are more.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ChangeSource(Record):
     scope: str = ""
     scan_required: ScanRequired | None = None
     unreadable: str = ""
+    routine: dict[str, int] = {}
 
 
 class Changes(Record):

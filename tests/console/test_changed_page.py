@@ -45,6 +45,10 @@ async def test_rows_open_the_node_or_the_entry(
     woken, polled = await changes(eternaltwin_db, eternaltwin, tmp_path)
     async with run_tui(eternaltwin, tmp_path, size=size) as tui:
         await tui.press("2", "5")
+        await tui.wait_for("eternaltwin, by operators: 1 wake", "not shown, of the newest: 2 polled of")
+        assert isinstance(tui.app.screen, ChangedScreen)
+        assert [row.record.what for row in tui.app.screen.forest.shown(0, 9) if row.record] == ["wake"]
+        await tui.press("m")
         await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
         await tui.wait_for("eternaltwin: 2 polled  ·  eternaltwin, by operators: 1 wake")
         assert isinstance(tui.app.screen, ChangedScreen)

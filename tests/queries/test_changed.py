@@ -196,7 +196,7 @@ async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(
     await do(workspace, "wake", [eternaltwin_db.id(task)])
     (reader,) = workspace.engines.values()
 
-    async def fails(*_: object) -> None:
+    async def fails(*_: object, **routine: bool) -> None:
         raise DatabaseError("permission denied for table task")
 
     monkeypatch.setattr(reader, "changed", fails)
@@ -214,3 +214,18 @@ async def test_a_wrong_cursor_is_refused(workspace: Workspace, cursor: str) -> N
 def test_a_position_is_a_word() -> None:
     end = changes.Position(since=1.5, places={"eternaltwin@ä b": {"poll": "2026-01-01|1|x"}})
     assert changes.position(changes.token(end)) == end
+
+
+@pytest.mark.parametrize("engine", ["eternaltwin", "estuary", "uni2work"])
+async def test_routine_changes_are_counted_and_not_listed(engine: str, every_engine: str, tmp_path: Path) -> None:
+    workspace = await opened(every_engine, tmp_path)
+    whole = await workspace.changed(10 * 365 * 86400, page=100_000)
+    without = await workspace.changed(10 * 365 * 86400, page=100_000, routine=False)
+    await workspace.close()
+    routine = source(without, engine).routine
+    assert routine
+    assert source(whole, engine).routine == {}
+    hidden = {(change.engine, change.what) for change in whole.changes} - {(c.engine, c.what) for c in without.changes}
+    assert {what for label, what in hidden if label == engine} == routine.keys()
+    listed = Counter(change.what for change in whole.changes if change.engine == engine)
+    assert all(n >= listed[what] > 0 for what, n in routine.items()), "meanwhile more tasks became due"

@@ -43,6 +43,16 @@ def counts(changes: Iterable[Change], *, capped: bool) -> Iterator[Spans]:
         yield [(f"{safe_text(source)}: ", "bold"), (f"{least}{numbers}", "")]
 
 
+def routine(answer: Changes) -> str:
+    """Return the routine changes that are not shown, such as polls, or ""."""
+    left = (
+        f"{n} {what} of {source.name}"
+        for source in answer.sources
+        for what, n in sorted(source.routine.items(), key=lambda each: -each[1])
+    )
+    return safe_text(", ".join(left))
+
+
 def unsearched(answer: Changes) -> Iterator[str]:
     """Yield what was not searched, and what cannot be read."""
     for source in answer.sources:

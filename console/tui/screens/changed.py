@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console.model.change_list import SECONDS, ChangeBoard, key
+from console.model.change_list import COUNTED, PAGE, SECONDS, ChangeBoard, key
 from console.model.fields.change import FIELDS, GROUPINGS
 from console.model.filter import Fields
 from console.model.row_list import RowList
@@ -52,6 +52,7 @@ class ChangedScreen(ListScreen[Change]):
     def __init__(self) -> None:
         super().__init__()
         self._board = ChangeBoard()
+        self._routine = False  # with changes that say only that work goes on
 
     def make_list(self) -> RowList[Change]:
         return RowList(key, Fields(FIELDS), GROUPINGS)
@@ -84,15 +85,25 @@ class ChangedScreen(ListScreen[Change]):
 
     async def load(self) -> None:
         if self.session.workspace is not None:
-            answer = await self.session.workspace.changed(SECONDS)
-            self._board.refresh(answer)
-            self.session.read(answer.at)
+            routine = self._routine
+            answer = await self.session.workspace.changed(SECONDS, routine=routine)
+            if routine == self._routine:
+                self._board.refresh(answer)
+                self.session.read(answer.at)
+                await self._count()
+
+    async def _count(self) -> None:
+        """Read a part of the window that is not counted yet."""
+        if self._board.uncounted:
+            await self.read_more(COUNTED // 4)
 
     def show_body(self) -> None:
         answer = self._board.answer
         self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
-        counted = pages.counts(self._board.changes, capped=self.more())
-        self.query_one("#counts", Note).put("  ·  ".join(map(text, counted)))
+        counted = [text(each) for each in pages.counts(self._board.changes, capped=self.more())]
+        left = pages.routine(answer) if answer else ""
+        counted += [f"not shown, of the newest: {left} (m shows them)"] * bool(left)
+        self.query_one("#counts", Note).put("  ·  ".join(counted))
         super().show_body()
 
     def notice(self) -> tuple[str, str]:
@@ -103,10 +114,21 @@ class ChangedScreen(ListScreen[Change]):
             return "No change matches the filter.", "Escape clears it. The end of the list loads older changes."
         return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
 
-    async def read_more(self) -> None:
-        if self._board.cursor is not None and self.session.workspace is not None:
-            self._board.add(await self.session.workspace.changed(cursor=self._board.cursor))
-            self.renew()
+    async def read_more(self, page: int = PAGE) -> None:
+        cursor = self._board.cursor
+        if cursor is not None and self.session.workspace is not None:
+            answer = await self.session.workspace.changed(cursor=cursor, page=page, routine=self._routine)
+            if cursor == self._board.cursor:
+                self._board.add(answer)
+                self.renew()
+
+    def action_more(self) -> None:
+        """Show changes that say only that work goes on, or leave them out again."""
+        self._routine = not self._routine
+        self._board = ChangeBoard()
+        self.say("With polls, heartbeats, locks and due times." if self._routine else "Without them.", "faint")
+        self.show_body()
+        self.session.run_now()
 
     def open(self, record: Change) -> None:
         if record.entry is not None:
