@@ -1,1 +1,4 @@
-"""Everything that speaks SQL. Imports neither console nor textual nor rich."""
+"""SQL of unstick: every statement, and the reading and writing with it.
+
+Imports neither console nor textual nor rich.
+"""

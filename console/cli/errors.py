@@ -19,6 +19,7 @@ from console.cli.output import say
 from queries.db.redaction import HIDDEN, redact, redact_message, secrets
 from queries.files.state_file import open_private
 from queries.text.safe_text import safe_text
+from unstick import mixed
 
 FAILED, USAGE, MISSING, INTERRUPTED = 1, 2, 3, 130
 
@@ -69,7 +70,13 @@ def _known(error: BaseException) -> int | None:
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:
-    """Write a crash file for a bug report, without secrets and values of variables."""
+    """Write a crash file for a bug report, without secrets and values of variables.
+
+    If another distribution has files in the packages, the bug is not unstick's: say that instead.
+    """
+    if fault := mixed():
+        say(fault)
+        return FAILED
     say(f"unstick: this is a bug in unstick ({type(error).__name__}). The command was stopped.")
     try:
         path = _write(error, arguments)

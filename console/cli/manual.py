@@ -16,7 +16,8 @@ from queries.contract.builtin import builtin
 def page(root: click.Group, codes: Mapping[int, str], examples: str, json: str) -> Iterator[str]:
     """Yield the lines of the manual page as roff source."""
     context = click.Context(root, info_name=root.name)
-    yield f'.TH UNSTICK 1 "" "unstick {version() or ""}" "User Commands"'
+    named = " ".join(filter(None, ("unstick", version())))
+    yield f'.TH UNSTICK 1 "" "{named}" "User Commands"'
     about = root.get_short_help_str(limit=200).rstrip(".")
     yield from (".SH NAME", "unstick \\- " + _text(about[:1].lower() + about[1:]))
     yield from (".SH SYNOPSIS", ".B unstick", _text(" ".join(root.collect_usage_pieces(context))))

@@ -15,6 +15,7 @@ from tests.unit import private, prose
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for package in ("console", "queries") for path in (ROOT / package).rglob("*.py"))
+SOURCES.append(ROOT / "unstick.py")
 SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|MERGE INTO|WITH|CREATE|ALTER|DROP|GRANT|TRUNCATE|LOCK) ")
 
 
@@ -37,7 +38,7 @@ def imports(path: Path) -> Iterator[str]:
 
 def foreign(paths: list[Path]) -> set[str]:
     """Return the third-party packages that these files import."""
-    own = {"console", "queries"} | sys.stdlib_module_names
+    own = {"console", "queries", "unstick"} | sys.stdlib_module_names
     return {name for path in paths for name in imports(path)} - own
 
 
