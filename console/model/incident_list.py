@@ -82,6 +82,11 @@ class Load:
         """Return the numbers of an engine, oldest first."""
         return tuple(number for _, number in self._samples.get(label, ()))
 
+    def seconds(self, label: str) -> float:
+        """Return the time from the first of an engine's numbers to the last."""
+        samples = self._samples.get(label)
+        return samples[-1][0] - samples[0][0] if samples else 0.0
+
 
 def thin(samples: deque[tuple[float, int]], at: float, number: int) -> None:
     """Add a sample; it replaces the last one if that is recent, so that few are kept."""

@@ -324,14 +324,25 @@ def scalar(value: object) -> str:
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(numbers: Sequence[int], cells: int) -> str:
-    """Return numbers as bars, the newest last; "" if all bars would be equal.
+def sparkline(numbers: Sequence[int]) -> str:
+    """Return numbers as bars from the least to the most; "" if all are equal."""
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    if least == most:
+        return ""
+    return "".join(BARS[round((number - least) / (most - least) * (len(BARS) - 1))] for number in numbers)
 
-    Equal bars look like one block, as large as that of a disaster.
+
+def trend(numbers: Sequence[int], cells: int, seconds: float, ascii: bool = False) -> str:
+    """Return the course of a number with its scale: ``▁▁▃█ 12..14 in 5m``.
+
+    Each of at most ``cells`` bars is the most of its part of the time; ``seconds`` is all of the time. Returns "" if
+    all bars are equal.
     """
-    most = max(numbers[-cells:], default=0) or 1
-    bars = [BARS[round(number / most * (len(BARS) - 1))] for number in numbers[-cells:]]
-    return "".join(bars) if len(set(bars)) > 1 else ""
+    size = math.ceil(len(numbers) / cells) or 1
+    peaks = [max(numbers[max(end - size, 0) : end]) for end in range(len(numbers), 0, -size)][::-1]
+    bars = sparkline(peaks)
+    scale = f"{min(peaks, default=0)}..{max(peaks, default=0)} in {age(seconds, 1)}"
+    return (scale if ascii else f"{bars} {scale}") if bars else ""
 
 
 def plain(text: str) -> str:

@@ -195,7 +195,7 @@ async def test_two_hundred_findings_at_once(
         await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
         async with answering(tui, proxy):
             await tui.press("2")
-            await tui.wait_for("overdue timer", "stuck 200+", "more of 1 kind, see help")
+            await tui.wait_for("overdue timer", "200+ tasks", "more of 1 kind, see help")
         proxy.open.clear()
         await tui.press("right", "end", "enter")
         await tui.wait_for("Reading …")

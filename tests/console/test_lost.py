@@ -138,7 +138,7 @@ async def test_a_standby_that_is_promoted_takes_changes_without_a_restart(
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("standby", "0/1")
         own_server.sql("SELECT pg_promote()")
-        await tui.wait_for("primary", lambda: "standby" not in tui.text)
+        await tui.wait_for("0/1", lambda: "standby" not in tui.text)
         await tui.action("C")
         await tui.wait_for("Will change 1")
 

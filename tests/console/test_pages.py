@@ -11,8 +11,11 @@ from textual.content import Content
 from console.text import spans
 from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
+from console.tui.screens.base import MODES
+from console.tui.widgets.footer import REFUSED, FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
-from console.tui.widgets.text_bar import spread, squeeze
+from console.tui.widgets.tabs import TabsBar
+from console.tui.widgets.text_bar import aligned, spread, squeeze, widths
 from queries.actions import signals
 from queries.db import database
 from queries.records.action import DryRun, Outcome, Proof, Result, RowChange
@@ -154,6 +157,45 @@ def test_squeezing_keeps_rank_and_order() -> None:
     assert squeeze(parts, 3).plain == ""
 
 
+def test_columns_are_aligned_and_empty_ones_are_not_shown() -> None:
+    lines = [{"a": Content("1"), "b": Content("")}, {"c": Content("22"), "a": Content("333")}]
+    columns = widths(lines, "abc")
+    assert [aligned(line, columns).plain for line in lines] == ["1      ", "333  22"]
+    assert [aligned(line, columns, right=True).plain for line in lines] == ["  1    ", "333  22"]
+
+
+class Tabs(TabsBar):
+    """Tabs without a screen."""
+
+    def renew(self) -> None:
+        """Paint nothing."""
+
+
+class Footer(FooterBar):
+    """Footer without a screen."""
+
+    def renew(self) -> None:
+        """Paint nothing."""
+
+
+@pytest.mark.parametrize("width", [64, 80, 120])
+@pytest.mark.parametrize(("crumbs", "note"), [((), "x" * 100), (("eternaltwin", "y" * 80), "31 dead letters")])
+def test_tabs_keep_their_words(crumbs: tuple[str, ...], note: str, width: int) -> None:
+    tabs = Tabs(MODES)
+    tabs.show("dead", {"stuck": "120"}, crumbs, note)
+    line = tabs.compose_line(width)
+    assert line.cell_length <= width
+    assert line.plain.startswith("  1 tree  2 stuck 120  3 dead  4 audit  5 changed  ? help")
+
+
+def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible() -> None:
+    footer = Footer()
+    footer.show([Hint(key="X", title="Drop", best=True), Hint(key="W", title="Wake", why="it is done")], [], low=False)
+    assert footer.compose_line(80).plain.splitlines()[0].split() == ["X", "Drop"]
+    footer.show([Hint(key="W", title="Wake", why="it is done")], [], low=False)
+    assert footer.compose_line(80).plain.splitlines()[0].strip() == REFUSED
+
+
 @pytest.mark.parametrize(
     ("header", "wanted"),
     [
@@ -163,8 +205,8 @@ def test_squeezing_keeps_rank_and_order() -> None:
         (Header(link="live", age=60.0), "1m old"),
         (Header(link="live", age=90.0, paused=True), "paused, 1m old"),
         (Header(link="lost", age=10.0, retry=3.0), "no connection, 10s old, again in 3s"),
-        (Header(link="live", age=0.1, share=0.004, interval=2.0), "load 0.4%  every 2s"),
-        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "every 20s, throttled"),
+        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "throttled to every 20s  ● live"),
+        (Header(link="live", age=0.1, interval=2.0, critical=3), "3 critical  ● live <5s old"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
         (Header(context="prod", production=True), "prod · PRODUCTION"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),

@@ -250,6 +250,13 @@ def test_of_a_label_the_schema_remains() -> None:
 
 
 def test_bars_show_a_difference_and_nothing_else() -> None:
-    assert formatting.sparkline([0, 4, 8], 10) == "▁▅█"
-    assert formatting.sparkline([9, 9, 0, 4, 8], 3) == "▁▅█"
-    assert [formatting.sparkline(numbers, 10) for numbers in ([], [3], [3, 3, 3], [0, 0])] == [""] * 4
+    assert formatting.sparkline([0, 4, 8]) == "▁▅█"
+    assert formatting.sparkline([13, 14, 14]) == "▁██", "the least bar is not 0"
+    assert [formatting.sparkline(numbers) for numbers in ([], [3], [3, 3, 3], [0, 0])] == [""] * 4
+
+
+def test_a_trend_says_its_scale() -> None:
+    assert formatting.trend([13, 14, 14], 10, 90.0) == "▁██ 13..14 in 1m"
+    assert formatting.trend([9, 9, 0, 8, 4, 4, 8], 3, 900.0) == "██▁ 8..9 in 15m", "no peak is lost"
+    assert formatting.trend([1, 2], 10, 60.0, ascii=True) == "1..2 in 1m"
+    assert formatting.trend([2, 2], 10, 60.0) == ""

@@ -46,7 +46,10 @@ FILTERS: Mapping[str, Iterable[Field[Any]]] = {
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
     ("‼3 !8 ·12", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below)"),
-    ("▁▂█", "stuck nodes over the last 15 minutes"),
+    (
+        "12..14 in 5m",
+        "the least and the most stuck nodes in the last 5 minutes; the bars beside it are those of this time",
+    ),
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
 )
 
@@ -75,7 +78,7 @@ def help_page(
         lines += pairs([(shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK, *_filters(width)]
-    header = [(formatting.plain(sign), means) for sign, means in HEADER if "█" not in sign] if ascii else HEADER
+    header = [(formatting.plain(sign), means) for sign, means in HEADER] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     left = list(skipped_findings)

@@ -203,7 +203,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
     def renew_place(self) -> None:
         """Update engines, tabs and footer after the cursor or the marks changed."""
         self._renew_engines()
-        found = sum(map(self.session.stuck, self.session.engines)) or len(self.session.incidents)
+        found = len(self.session.incidents)
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
         self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
         self.renew_footer()
@@ -246,9 +246,9 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         return None
 
     def action_hints(self) -> list[Hint]:
-        """Return the footer's action hints: the suggested one first.
+        """Return a hint for each action, the suggested one first.
 
-        Unavailable actions are last, grey, with the reason.
+        The unavailable ones are last and have a reason.
         """
         node = self.cursor()
         reader = self.session.reader(node.id) if node else None
@@ -258,7 +258,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         for key, action in self.actions():
             available = reader.availability(action, node)
             why, best = "" if available.ok else available.why, action.name == suggested
-            hints.append((not best, bool(why), Hint(key=key, title=action.title, why=why, best=best, press=key)))
+            hints.append((bool(why), not best, Hint(key=key, title=action.title, why=why, best=best, press=key)))
         ordered = sorted(hints, key=lambda each: each[:2])
         return [msgspec.structs.replace(hint, rank=rank) for rank, (_, _, hint) in enumerate(ordered)]
 
@@ -304,6 +304,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
                     levels=severity.sums(self.session.severities(label)),
                     oldest=self.session.oldest(label),
                     history=self.session.load.samples(label),
+                    span=self.session.load.seconds(label),
                     rates=self.session.rates(label),
                     stale=label in stale_engines,
                     policies=bool(reader.found.policies),
@@ -325,19 +326,25 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             server=_address(server) if server else "",
             standby=bool(server and server.standby),
             lag=server.lag if server else None,
-            superuser=bool(server and server.superuser),
-            unencrypted=bool(server and not server.encrypted and not server.local),
+            superuser=production and bool(server and server.superuser),
+            unencrypted=production and bool(server and not server.encrypted and not server.local),
             engines=_engines(self.engine, workspace) if workspace else "",
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
             retry=session.retry_in if session.link is not Link.LIVE else 0.0,
             paused=session.paused,
             page_failed=bool(session.page_trouble),
+            critical=self._critical(),
             age=session.age,
             interval=session.interval,
             pace=session.pace,
-            share=session.share,
         )
+
+    def _critical(self) -> int | None:
+        """Return the number of critical incidents; None before the first read."""
+        if not self.session.findings_loaded:
+            return None
+        return sum(severity.band(each.severity) is severity.BANDS[0] for each in self.session.incidents)
 
 
 def _name(label: str, engine: Engine) -> str:
@@ -372,6 +379,4 @@ def _read_only(workspace: Workspace) -> str:
 
 def _address(server: Server) -> str:
     port = f":{server.port}" if server.port else ""
-    version = server.version_text.partition(" ")[0]
-    address = f"{server.role}@{server.host}{port}/{server.database}"
-    return "  ".join(filter(None, (address, server.tls, f"PostgreSQL {version}")))
+    return f"{server.role}@{server.host}{port}/{server.database}"

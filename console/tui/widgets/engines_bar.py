@@ -9,7 +9,7 @@ from textual.content import Content
 from console.model.flow import Rates
 from console.text import formatting
 from console.text.severity import BANDS, band
-from console.tui.widgets.text_bar import TextBar, clickable, spread, squeeze
+from console.tui.widgets.text_bar import TextBar, aligned, clickable, fitting, spread, widths
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -27,8 +27,10 @@ ORDER = (
     Phase.DONE,
 )
 NARROW = 80  # cells below which shorter words are used
-WIDE = 110  # cells from which the trend of the stuck nodes is shown, and work per minute if the words still fit
-WIDER = 130  # cells from which work per minute is more important than the words
+WORDS = 100  # cells from which each number has its word
+TREND = 10  # bars of a trend
+WIDE = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
+EXTRAS = (("rates", "trend", "oldest"), ("trend", "oldest"), ("trend",), ())  # as many as leave room for all counts
 MAX_LINES, MAX_LINES_LOW = 6, 1  # as in the style sheets: on a screen, and on a low one
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
@@ -44,6 +46,7 @@ class EngineLine(Record):
     levels: tuple[int, ...] = ()  # numbers of stuck nodes by severity, the worst level first
     oldest: float | None = None  # seconds since the oldest finding began
     history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
+    span: float = 0.0  # seconds of the history
     rates: Rates | None = None  # work per minute
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
     chosen: bool = False  # the engine in front
@@ -70,35 +73,32 @@ class EnginesBar(TextBar):
     def compose_line(self, width: int) -> Content:
         low = self.screen.has_class("-low") and len(self._lines) > 1
         number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
-        lines = self._visible_lines()
-        room = min(max((formatting.width(line.label) for line in lines), default=0), 20)
+        room = min(max((formatting.width(line.label) for line in self._lines), default=0), 20)
         here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
-        heads = [self._head(line, here if line.chosen or low else "   ", room) for line in lines]
-        whole = [self._counts(line, words_too=True) for line in lines]
-        # Either all lines have words or none, so that the lines look alike.
-        for rates in (True, False) if width >= WIDE else (False,):
-            ends = [self._end(line, width, rates=rates) for line in lines]
-            rooms = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
-            needed = [sum(part.cell_length + 3 for _, part in counts) - 3 for counts in whole]
-            fit = all(cells <= room for cells, room in zip(needed, rooms, strict=True))
-            if fit or width >= WIDER:
+        heads = [self._head(line, here if line.chosen or low else "   ", room) for line in self._lines]
+        counts = self._counts(words_too=width >= WORDS)
+        phases = widths(counts, ORDER)
+        for extras in EXTRAS if width >= WIDE else ((),):
+            ends = self._ends(width, extras)
+            free = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
+            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], min(free, default=0))
+            if len(kept) == len(phases):
                 break
-        counts = whole if fit else [self._counts(line, words_too=False) for line in lines]
-        places = [self._lines.index(line) for line in lines]
-        return Content("\n").join(
-            clickable(
-                spread([head, squeeze(parts, room, "   " if fit else "  ")], [end, " "], width),
-                f"app.show_engine({place})",
-            )
-            for head, parts, room, end, place in zip(heads, counts, rooms, ends, places, strict=True)
-        )
+        columns = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
+        texts = [self._instead(line) or aligned(of, columns) for line, of in zip(self._lines, counts, strict=True)]
+        whole = [
+            clickable(spread([head, text], [end, " "], width), f"app.show_engine({place})")
+            for place, (head, text, end) in enumerate(zip(heads, texts, ends, strict=True))
+        ]
+        return Content("\n").join(whole[self._visible])
 
-    def _visible_lines(self) -> Sequence[EngineLine]:
-        """Return the lines that fit, with the chosen one among them."""
+    @property
+    def _visible(self) -> slice:
+        """The lines that fit, with the chosen one among them."""
         most = MAX_LINES_LOW if self.screen.has_class("-low") else MAX_LINES
         chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
         start = max(chosen + 1 - most, 0)
-        return self._lines[start : start + most]
+        return slice(start, start + most)
 
     def _head(self, line: EngineLine, mark: str, room: int) -> Content:
         label = formatting.engine_label(safe_text(line.label), room, self._ascii)
@@ -108,57 +108,71 @@ class EnginesBar(TextBar):
             "  ",
         )
 
-    def _end(self, line: EngineLine, width: int, *, rates: bool) -> Content:
-        """Return the end of a line: work per minute, stuck nodes, trend, warnings.
-
-        The warnings concern incomplete data.
-        """
-        warnings = "policies  " * line.policies + "not read  " * line.stale
-        badges = Content.styled(warnings, "bold $warning")
-        if rates and line.rates is not None:
-            entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
-            text = f"in {entered} out {left} /min  "
-            badges += Content.styled(formatting.plain(text) if self._ascii else text, "$faint")
-        if line.stuck is None:
-            return badges
-        if not line.stuck and not line.stale and not line.more_stuck:
-            return badges + Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")
-        if width >= WIDE:
-            spark = "" if self._ascii else formatting.sparkline(line.history, 10)
-            oldest = f"oldest {formatting.age(line.oldest)}  " if line.oldest is not None else ""
-            badges += Content.assemble((f"{spark}  " if spark else "", band(line.worst).ink), (oldest, "$faint"))
-            badges += Content.assemble(*self._levels(line))
-        number = f"{line.stuck}{'+' if line.more_stuck else ''} stuck"
-        return badges + Content.styled(number, f"bold {band(line.worst).ink}")
-
-    def _levels(self, line: EngineLine) -> list[tuple[str, str]]:
-        """Return the stuck nodes by severity, if they differ in it."""
-        found = [
-            (f"{of.plain if self._ascii else of.sign}{number} ", of.ink)
-            for number, of in zip(line.levels, BANDS, strict=False)
-            if number
+    def _ends(self, width: int, extras: Sequence[str]) -> list[Content]:
+        """Return the ends of the lines, with warnings about incomplete data first."""
+        cells = [{name: self._extra(name, line) for name in extras} | self._stuck(line, width) for line in self._lines]
+        columns = widths(cells, (*extras, *(of.word for of in BANDS), "stuck"))
+        return [
+            Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True))
+            for line, of in zip(self._lines, cells, strict=True)
         ]
-        return [*found, (" ", "")] if len(found) > 1 else []
 
-    def _counts(self, line: EngineLine, *, words_too: bool) -> list[tuple[int, Content]]:
+    def _extra(self, name: str, line: EngineLine) -> Content:
+        text = ""
+        if name == "oldest" and line.stuck and line.oldest is not None:
+            text = f"oldest {formatting.age(line.oldest)}"
+        elif name == "rates" and line.rates is not None:
+            entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
+            text = f"in {entered} out {left} /min"
+        elif name == "trend":
+            text = formatting.trend(line.history, TREND, line.span, self._ascii)
+        return Content.styled(formatting.plain(text) if self._ascii else text, "$faint")
+
+    def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
+        """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
+        if line.stuck is None:
+            return {}
+        if not line.stuck and not line.stale and not line.more_stuck:
+            return {"stuck": Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")}
+        number = f"{line.stuck}{'+' * line.more_stuck} stuck"
+        levels = zip(line.levels, BANDS, strict=False) if width >= WIDE else ()
+        return {
+            of.word: Content.styled(f"{of.plain if self._ascii else of.sign}{n}", of.ink) for n, of in levels if n
+        } | {"stuck": Content.styled(number, f"bold {band(line.worst).ink}")}
+
+    def _instead(self, line: EngineLine) -> Content | None:
+        """Return the text of a line without counts."""
         if line.counts is None:
-            return [(0, Content.styled("" if line.stale else "counting…", "$faint"))]
-        found = {count.phase: count for count in line.counts}
-        shown = [found[phase] for phase in ORDER if phase in found and (found[phase].n or not _certain(found[phase]))]
-        if not shown:
-            return [(0, Content.styled("none shown" if line.policies else "empty", "$faint"))]
-        return [(RANK[count.phase], self._count(count, words_too=words_too)) for count in shown]
+            return Content.styled("" if line.stale else "counting…", "$faint")
+        if any(map(_shown, line.counts)):
+            return None
+        return Content.styled("none shown" if line.policies else "empty", "$faint")
 
-    def _count(self, count: Count, *, words_too: bool) -> Content:
-        ink = f"$phase-{count.phase}"
-        number = formatting.count(count)
+    def _counts(self, *, words_too: bool) -> list[dict[Phase, Content]]:
+        """Return the counts of each line; numbers of a phase are as wide as the widest."""
+        found = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self._lines]
+        numbers = [{phase: formatting.count(count) for phase, count in counts.items()} for counts in found]
+        cells = {
+            phase: max((formatting.width(of[phase]) for of in numbers if phase in of), default=0) for phase in ORDER
+        }
+        return [
+            {phase: self._count(phase, of[phase].rjust(cells[phase]), words_too) for phase in ORDER if phase in of}
+            for of in numbers
+        ]
+
+    def _count(self, phase: Phase, number: str, words_too: bool) -> Content:
+        ink = f"$phase-{phase}"
         return Content.assemble(
-            (formatting.glyph(count.phase, self._ascii), ink),
+            (formatting.glyph(phase, self._ascii), ink),
             " ",
             (formatting.plain(number) if self._ascii else number, f"bold {ink}"),
-            (f" {count.phase.value}" if words_too else "", "$faint"),
+            (f" {phase.value}" if words_too else "", "$faint"),
         )
 
 
-def _certain(count: Count) -> bool:
-    return count.precision is Precision.EXACT
+def _warnings(line: EngineLine) -> str:
+    return "policies  " * line.policies + "not read  " * line.stale
+
+
+def _shown(count: Count) -> bool:
+    return bool(count.n) or count.precision is not Precision.EXACT

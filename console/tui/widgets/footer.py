@@ -9,9 +9,11 @@ from textual.content import Content
 from console.tui.widgets.text_bar import TextBar, clickable, squeeze
 from queries.records.record import Record
 
+REFUSED = "no action is possible here"
+
 
 class Hint(Record):
-    """One key. A key with a reason ``why`` has no effect now and is painted grey."""
+    """One key. A key with a reason ``why`` has no effect now and is not shown."""
 
     key: str  # as printed on the keyboard
     title: str
@@ -39,21 +41,17 @@ class FooterBar(TextBar):
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        actions = [(hint.rank, _action(hint)) for hint in self._actions]
+        actions = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
         reads = [(hint.rank, _read(hint)) for hint in self._reads]
-        if self._low:
-            # available actions come first; the rank of the help key keeps it visible
-            ready = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
-            return Content.assemble(" ", squeeze([*ready, *reads], width - 2))
-        first = squeeze(actions, width - 2) if actions else Content("")
+        if self._low:  # available actions come first; the rank of the help key keeps it visible
+            return Content.assemble(" ", squeeze([*actions, *reads], width - 2))
+        first = squeeze(actions, width - 2) if actions else Content.styled(REFUSED, "$faint")
         second = squeeze(reads, width - 2)
-        lines = [first, second] if actions else [second]
+        lines = [first, second] if self._actions else [second]
         return Content("\n").join([Content.assemble(" ", line) for line in lines])
 
 
 def _action(hint: Hint) -> Content:
-    if hint.why:
-        return _pressed(hint, Content.styled(f"{hint.key} {hint.title}", "$faint 60%"))
     title = (hint.title, "bold $accent") if hint.best else hint.title
     return _pressed(hint, Content.assemble((hint.key, "bold $accent"), " ", title))
 

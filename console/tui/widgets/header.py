@@ -1,4 +1,4 @@
-"""Header line: the database, and the age of the data shown."""
+"""Header line: the database, critical incidents, and the age of the data."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Header(Record):
     server: str = ""
     standby: bool = False
     lag: float | None = None  # replication lag of a standby
-    superuser: bool = False
-    unencrypted: bool = False
+    superuser: bool = False  # in production
+    unencrypted: bool = False  # in production
     engines: str = ""  # in short: an engine in front that is not of the package, and folders that are not used
     read_only: str = ""  # short reason why no action is possible
     link: str = "connecting"
@@ -34,7 +34,7 @@ class Header(Record):
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
-    share: float | None = None  # of wall time that the server worked for the console, 0..1
+    critical: int | None = None  # number of critical incidents; None: not read yet
 
 
 class HeaderBar(TextBar):
@@ -59,7 +59,7 @@ class HeaderBar(TextBar):
         faint = "" if header.production else "$faint"
         left: list[Part] = [_context_name(header), " ", *_warnings(header)]
         if header.server:
-            left += [*_role(header, faint), "  ", (safe_text(header.server), faint)]
+            left += [*_standby(header), (safe_text(header.server), faint)]
         right: list[Part] = [*_state(header, width), " "]
         return spread(left, right, width)
 
@@ -71,14 +71,11 @@ def _context_name(header: Header) -> Content:
     return Content.styled(f" {name} ", f"bold auto on {header.color}" if header.color else "bold reverse")
 
 
-def _role(header: Header, faint: str) -> list[Part]:
-    parts: list[Part] = []
-    if header.standby:
-        behind = f", {formatting.duration(header.lag)} behind" if header.lag is not None else ""
-        parts.append((f"standby{behind}", "bold $warning" if faint else "bold"))
-    else:
-        parts.append(("primary", faint))
-    return parts
+def _standby(header: Header) -> list[Part]:
+    if not header.standby:
+        return []
+    behind = f", {formatting.duration(header.lag)} behind" if header.lag is not None else ""
+    return [(f"standby{behind}", "bold" if header.production else "bold $warning"), "  "]
 
 
 def _warnings(header: Header) -> list[Part]:
@@ -97,13 +94,10 @@ def _warnings(header: Header) -> list[Part]:
 
 
 def _state(header: Header, width: int) -> list[Part]:
-    parts: list[Part] = []
     plain = header.production
-    if width >= 90 and header.link == "live":
-        throttled = header.pace > header.interval * 1.5
-        every = f"every {_seconds(header.pace)}, throttled" if throttled else f"every {_seconds(header.interval)}"
-        load = f"load {_percent(header.share)}  " if header.share is not None else ""
-        parts.append((f"{load}{every}  ", "" if plain else "$faint"))
+    parts: list[Part] = [_critical(header)]
+    if width >= 90 and header.link == "live" and header.pace > header.interval * 1.5:
+        parts.append((f"throttled to every {_seconds(header.pace)}  ", "" if plain else "$faint"))
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
@@ -128,8 +122,11 @@ def _state(header: Header, width: int) -> list[Part]:
     return parts
 
 
-def _percent(share: float) -> str:
-    return f"{share * 100:.1f}%" if share < 0.0995 else f"{share * 100:.0f}%"
+def _critical(header: Header) -> Part:
+    if header.critical is None:
+        return ""
+    ink = "$phase-failed" if header.critical else "$faint"
+    return f"{header.critical} critical  ", "bold" if header.production else f"bold {ink}"
 
 
 def _seconds(seconds: float) -> str:

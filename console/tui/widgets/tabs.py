@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.text import formatting
-from console.tui.widgets.text_bar import Part, TextBar, clickable, spread
+from console.tui.widgets.text_bar import TextBar, clickable, spread
 from queries.text.safe_text import safe_text
 
 NARROW = 64  # cells below which only the chosen tab is shown
@@ -36,24 +35,21 @@ class TabsBar(TextBar):
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        note: list[Part] = [(safe_text(self._note), "$faint"), " "] if self._note else []
         modes = [(key, name) for key, name in self._modes if width >= NARROW or name == self._chosen]
         tabs = Content.assemble(" ", *(self._tab(*mode) for mode in modes))
-        if tabs.cell_length + formatting.width(self._note) + 2 > width:
-            tabs = Content.assemble(" ", *(self._tab(*mode, short=True) for mode in modes))
-        crumbs: list[Part] = []
-        for crumb in self._crumbs:
-            crumbs += [(" › ", "$faint"), (safe_text(crumb), "")]
-        return spread([tabs, *crumbs], note, width)
+        crumbs = [part for crumb in self._crumbs for part in ((" › ", "$faint"), (safe_text(crumb), ""))]
+        place = Content.assemble(tabs, *crumbs)
+        room = width - tabs.cell_length - 2  # the names of the tabs are never cut
+        note = Content.styled(safe_text(self._note), "$faint")
+        note = note.truncate(max(room, 0), ellipsis=True) if note.cell_length > room else note
+        return spread([place], [note, " "], width)
 
-    def _tab(self, key: str, name: str, *, short: bool = False) -> Content:
-        """Return a tab; if it is ``short`` and not the chosen one, without its name."""
+    def _tab(self, key: str, name: str) -> Content:
         badge = self._badges.get(name, "")
-        chosen = name == self._chosen
         tab = Content.assemble(
-            (f" {key} " if chosen or not short else f" {key}", "$faint"),
-            (name if chosen or not short else "", "bold underline $primary" if chosen else "$faint"),
-            (f" {badge}" if badge else "", "bold $phase-blocked"),
+            (f" {key} ", "$faint"),
+            (name, "bold underline $primary" if name == self._chosen else "$faint"),
+            (f" {badge}" if badge else "", "bold"),
             " ",
         )
         return clickable(tab, f"app.show_mode('{name}')")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from textual import events
 from textual.content import Content
@@ -13,6 +14,8 @@ from textual.widget import Widget
 from console.tui.widgets.changed_cells import changed_cells
 
 ACTION = "bar_action"  # not Textual's "@click", which underlines
+
+T = TypeVar("T")
 
 Part = str | Content | tuple[str, str]
 
@@ -88,11 +91,36 @@ def squeeze(parts: Iterable[tuple[int, Content]], width: int, gap: str = "  ") -
     Parts with a low rank number are kept first.
     """
     items = list(parts)
+    kept = fitting([(rank, part.cell_length) for rank, part in items], width, len(gap))
+    return Content(gap).join([items[index][1] for index in kept])
+
+
+def fitting(sizes: Sequence[tuple[int, int]], width: int, gap: int = 2) -> list[int]:
+    """Return the places of the parts that fit into ``width``.
+
+    ``sizes`` are the ranks and cells of the parts; those with a low rank number are kept first.
+    """
     kept: set[int] = set()
     used = 0
-    for index in sorted(range(len(items)), key=lambda i: (items[i][0], i)):
-        needed = items[index][1].cell_length + (len(gap) if kept else 0)
+    for index in sorted(range(len(sizes)), key=lambda i: (sizes[i][0], i)):
+        needed = sizes[index][1] + (gap if kept else 0)
         if used + needed <= width:
             kept.add(index)
             used += needed
-    return Content(gap).join([items[index][1] for index in sorted(kept)])
+    return sorted(kept)
+
+
+def widths(lines: Sequence[Mapping[T, Content]], names: Iterable[T]) -> dict[T, int]:
+    """Return the cells of each named column that is not empty in all lines."""
+    widest = {name: max((line[name].cell_length for line in lines if name in line), default=0) for name in names}
+    return {name: cells for name, cells in widest.items() if cells}
+
+
+def aligned(line: Mapping[T, Content], columns: Mapping[T, int], *, right: bool = False) -> Content:
+    """Return the parts of a line in columns of given widths.
+
+    ``right``: the parts are at the right ends of the columns.
+    """
+    align = Content.pad_left if right else Content.pad_right
+    parts = [(line.get(name, Content("")), cells) for name, cells in columns.items()]
+    return Content("  ").join([align(part, cells - part.cell_length) for part, cells in parts])
