@@ -121,6 +121,7 @@ TREE = (
 )
 
 STUCK = (
+    Key("stuck.more", "m", "screen.more", "older ones", "Show what is unchanged for an hour, or fold it", 25),
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )

@@ -11,7 +11,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from console.tui.screens.stuck import StuckScreen
 from queries.read import incidents
+from queries.read.incidents import by_schemas
 from tests.command import fetch, unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -165,3 +167,23 @@ async def test_the_suggested_action_is_first_among_the_keys(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("2")
         await tui.wait_for("▌   · empty job", "D delete", lambda: re.search(r"\n +D Delete job ", tui.text))
+
+
+async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, size=(160, 50)) as tui:
+        await tui.press("2")
+        await tui.wait_for("folded (m)", " folded")
+        page = tui.app.screen
+        assert isinstance(page, StuckScreen)
+        session = tui.app.session
+        listed = {record.incident.key for record in page.list.records}
+        hidden = [each for each in by_schemas(session.incidents) if each.key not in listed]
+        assert len(hidden) >= 10
+        assert all(e.severity < 8 and e.since is not None and session.at - e.since > 3600 for e in hidden)
+        await tui.press("m")
+        await tui.wait_for(lambda: len({r.incident.key for r in page.list.records}) == len(listed) + len(hidden))
+        assert "folded" not in tui.text
+        await tui.press("m")
+        await tui.wait_for("folded (m)")
+        await tui.press("slash", *f"finding:{hidden[0].code}", "enter")
+        await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.list.matching))

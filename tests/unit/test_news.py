@@ -43,9 +43,14 @@ def test_it_says_what_is_new_what_grows_and_how_many_are_old() -> None:
     )
 
 
-def test_it_names_two_of_a_sort() -> None:
+def test_it_names_the_worst_of_a_sort() -> None:
     found = [incident(f"new {n}", since=AT - 60) for n in range(4)]
-    assert text(news(found, AT)).endswith("new 1 timeout 1 job, 1m00s and 2 more")
+    assert text(news(found, AT)) == "new: new 0 timeout 1 job, 1m00s and 3 more"
+
+
+def test_it_says_what_is_folded_of_the_old_ones() -> None:
+    found = [incident("old", since=AT - 5_000), incident("new", since=AT - 60)]
+    assert text(news(found, AT, {}, ", 1 folded (m)")).endswith("   1 unchanged for more than 1h, 1 folded (m)")
 
 
 def test_without_news_there_is_no_line() -> None:

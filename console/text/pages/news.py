@@ -13,22 +13,28 @@ from queries.records.finding import Incident
 from queries.text.safe_text import safe_text
 
 OLD_SECONDS = 3600.0
-NAMED = 2  # incidents of a sort that are named
+NAMED = 1  # incidents of a sort that are named
 
 
-def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> Spans:
+def is_unchanged(incident: Incident, at: float, growth: Mapping[str, int]) -> bool:
+    """Return True if an incident is older than an hour, with as many nodes as before."""
+    return incident.since is not None and at - incident.since >= OLD_SECONDS and not growth.get(incident.key)
+
+
+def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, folded: str = "") -> Spans:
     """Return the line, empty if there is nothing to say.
 
-    ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before.
+    ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before. ``folded``: what is
+    said of those that are not in the list.
     """
     every = list(found)
     growing = [each for each in every if growth.get(each.key, 0) > 0]
     new = [each for each in every if is_new(each, at) and each not in growing]
-    old = [e for e in every if e.since is not None and at - e.since >= OLD_SECONDS and not growth.get(e.key)]
+    old = [each for each in every if is_unchanged(each, at, growth)]
     parts = [
         _named("new", new, lambda each: formatting.age(at - (each.since or at))),
         _named("growing", growing, lambda each: f"+{growth[each.key]}"),
-        [(f"{len(old)} unchanged for more than 1h", "$faint")] if old else [],
+        [(f"{len(old)} unchanged for more than 1h", "$faint"), (folded, "bold")] if old else [],
     ]
     line: Spans = []
     for part in filter(None, parts):

@@ -27,8 +27,8 @@ from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
 from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
-from console.text.pages.news import news
-from console.text.severity import marked
+from console.text.pages.news import is_unchanged, news
+from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -45,6 +45,7 @@ from queries.records.node import Node, split_id
 from queries.text.safe_text import safe_text
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
+FOLDED_FROM = 10  # incidents unchanged for an hour from which on they are folded
 INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
@@ -73,6 +74,7 @@ class StuckScreen(ListScreen[Item]):
     def __init__(self) -> None:
         self._incidents: Sequence[Incident] = ()  # as they are painted: one for a cause in many schemas
         self._growth: dict[str, int] = {}  # of the incidents, by key
+        self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
         self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
@@ -116,7 +118,7 @@ class StuckScreen(ListScreen[Item]):
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
         number, resolved = len(self.session.incidents), len(self.session.history.resolved)
         notes = self.count() + [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
-        notes += [f"{resolved} resolved"] * bool(resolved)
+        notes += [f"{len(self._hidden)} folded"] * bool(self._hidden) + [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
         notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
         more = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
@@ -133,7 +135,30 @@ class StuckScreen(ListScreen[Item]):
 
     def records(self) -> Sequence[Item]:
         growing = {key for key, more in self._growth.items() if more > 0}
-        return items(ordered(self._incidents, self.session.at, growing))
+        shown = [each for each in self._incidents if each.key not in self._hidden]
+        return items(ordered(shown, self.session.at, growing))
+
+    @property
+    def _hidden(self) -> frozenset[str]:
+        """Keys of the incidents that are not listed; a filter or a grouping looks at all."""
+        return self._folded if self._folded and self.list.is_natural and not self.filter else frozenset()
+
+    def _fold(self) -> None:
+        """Choose what is folded, once: a row never vanishes under the reader."""
+        old = [e for e in self._incidents if is_unchanged(e, self.session.at, self._growth)]
+        less = frozenset(each.key for each in old if band(each.severity) is not BANDS[0])
+        if self._folded is not None:
+            self._folded &= less
+        elif self.session.findings_loaded:
+            self._folded = less if len(less) >= FOLDED_FROM and len(less) < len(self._incidents) else frozenset()
+
+    def action_more(self) -> None:
+        """List the incidents that are unchanged for an hour, or fold them."""
+        folded, self._folded = self._folded, None
+        self._fold()
+        self._folded = frozenset() if folded else self._folded
+        self.say("" if folded or self._folded else "There are too few old ones to fold them.", "faint")
+        self._renew_rows()
 
     # reading
 
@@ -178,7 +203,9 @@ class StuckScreen(ListScreen[Item]):
         bar = self.query_one(News)
         self._incidents = by_schemas(self.session.incidents)
         self._growth = self.session.history.growth(self._incidents)
-        bar.spans = news(self._incidents, self.session.at, self._growth)
+        self._fold()
+        folded = f", {len(self._hidden)} folded (m)" if self._hidden else ""
+        bar.spans = news(self._incidents, self.session.at, self._growth, folded)
         bar.display = bool(bar.spans) and not self.has_class("-low")
         bar.renew()
         super().show_body()
