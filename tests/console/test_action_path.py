@@ -18,6 +18,7 @@ from textual.widgets import Button, Input
 
 from console.config import Context
 from console.tui.screens.result import ResultScreen
+from console.tui.widgets.footer import REFUSED
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.servers import PostgresServer
@@ -33,7 +34,7 @@ async def on_task(tui: TuiDriver) -> None:
     await tui.press("right")
     await tui.wait_for("└")
     await tui.press("down")
-    await tui.wait_for("W Wake")
+    await tui.wait_for(lambda: "W Wake" in tui.text or REFUSED in tui.text)
 
 
 async def repeat_dry_run(tui: TuiDriver) -> None:

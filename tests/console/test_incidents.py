@@ -130,7 +130,7 @@ async def test_the_header_shows_stuck_nodes_by_severity(
     await three_overdue(eternaltwin_db)
     await eternaltwin_db.job(age=7200)
     async with run_tui(eternaltwin, tmp_path, size=(140, 30)) as tui:
-        await tui.wait_for("‼3 ·1  4 stuck")
+        await tui.wait_for("‼3  ·1  4 stuck")
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
