@@ -9,16 +9,19 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 import msgspec
 from click import ClickException, UsageError
 
 from console.cli.options import CliOptions
+from console.cli.program import state_dir
 from console.cli.target import resolve
 from console.config import Context
 from console.target import Target
 
-GREETING = "2 stuck · enter why · W C R ... actions, dry run first · tab next engine · ? help"
+if TYPE_CHECKING:
+    from console.tui.guide import Guide
 
 
 def open_console(options: CliOptions) -> int:
@@ -43,6 +46,7 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
     if not headless:
         _needs_terminal("`unstick demo --headless` serves without one.")
     from console.demo import run
+    from console.tui.guide import Guide
 
     try:
         if headless:
@@ -51,16 +55,18 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
         _leave_cleanly()
         with _served(seed) as dsn:
             context = Context(name="demo", dsn=dsn, engine=run.FIRST)
-            return _run(msgspec.structs.replace(target, dsn=dsn, context=context), GREETING)
+            return _run(
+                msgspec.structs.replace(target, dsn=dsn, context=context), Guide(state_dir() / "demo-guide-ended")
+            )
     except run.DemoUnavailable as error:
         raise ClickException(str(error)) from error
 
 
-def _run(target: Target, greeting: str = "") -> int:
+def _run(target: Target, guide: Guide | None = None) -> int:
     from console.tui.run import run
 
     _leave_cleanly()
-    return run(target, greeting)
+    return run(target, guide)
 
 
 def _leave_cleanly() -> None:

@@ -29,6 +29,7 @@ from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
+from console.tui.guide import Guide
 from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
@@ -109,12 +110,12 @@ class UnstickApp(App[None]):
         session: Session,
         target: Target,
         *,
-        greeting: str = "",
+        guide: Guide | None = None,
         now: Callable[[], float] = monotonic,
     ) -> None:
         """Create the app. Raises ConfigError.
 
-        ``session`` may have begun. ``greeting`` is shown in the status line at first; ``now`` is a monotonic clock.
+        ``session`` may have begun. ``guide`` leads through the first repair; ``now`` is a monotonic clock.
         """
         config = target.config
         self._target = target
@@ -131,7 +132,7 @@ class UnstickApp(App[None]):
         self.times = Times.RELATIVE
         formatting.show_times(self.times)
         self.starting = True
-        self._greeting = greeting
+        self.guide = guide or Guide()
         self._ascii_filter = AsciiFilter()
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
@@ -230,8 +231,6 @@ class UnstickApp(App[None]):
             self.renew()
             for _ in range(LAYOUT_TURNS):
                 await asyncio.sleep(0)
-        if self._greeting:
-            self.say(self._greeting)
         textual_compat.paint_now(self.screen)
 
     @property
@@ -318,10 +317,19 @@ class UnstickApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, pasted text and clicks. Keys that quit from anywhere skip the queue."""
         quits = isinstance(event, events.Key) and event.key in self._priority_keys
+        if isinstance(event, events.Key) and event.key == "escape" and not event.is_forwarded:
+            self._end_guide()
         if isinstance(event, Typed) and not (event.is_forwarded or quits):
             self.keyboard.put(event)
         else:
             await super().on_event(event)
+
+    def _end_guide(self) -> None:
+        """Dismiss the guide, unless a dialog takes the key."""
+        page = self.front
+        if page is not None and page is self.screen:
+            self.guide.end()
+            page.renew_footer()
 
     def _opening(self) -> bool:
         """Return True while an action is about to open its next dialog."""

@@ -9,6 +9,7 @@ from console.config import Context
 from console.model.history import Place
 from console.model.session import Session
 from console.text.formatting import Times
+from console.tui.guide import Guide
 from console.tui.keymap import Key
 from queries.actions.plan import Plan
 from queries.records.dead_letter import DeadLetter
@@ -28,6 +29,8 @@ class Host(Protocol):
     """Saved filters by name, from the settings."""
     times: Times
     """Form of the times in lists and pages."""
+    guide: Guide
+    """Names the next key of the first repair."""
     starting: bool
     """True until the first frame is painted."""
 

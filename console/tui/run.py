@@ -20,12 +20,13 @@ from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from console.tui.app import UnstickApp
+    from console.tui.guide import Guide
 
 
-def run(target: Target, greeting: str = "") -> int:
+def run(target: Target, guide: Guide | None = None) -> int:
     """Run the console until the operator quits.
 
-    Return the exit code: 1 if it never connected. The status line shows ``greeting`` until a key is pressed. Raises
+    Return the exit code: 1 if it never connected. ``guide`` leads through the first repair. Raises
     ConfigError before anything is shown if the settings name unknown keys or an unknown theme, and an error of the
     console itself once the terminal is restored.
     """
@@ -36,7 +37,7 @@ def run(target: Target, greeting: str = "") -> int:
         session.begin()
         try:
             make = await asyncio.to_thread(_app, target.config.start)
-            app = make(session, target, greeting=greeting)
+            app = make(session, target, guide=guide)
         except BaseException:
             await session.close()
             raise

@@ -18,6 +18,7 @@ from console.config import Config, Context
 from console.model.session import Session
 from console.target import Target
 from console.tui.app import UnstickApp
+from console.tui.guide import Guide
 from queries.contract.outside import NONE, OutsideEngines
 from queries.db.server_load import Load
 from queries.workspace import Workspace
@@ -177,6 +178,7 @@ async def run_tui(
     contexts: Mapping[str, Context] | None = None,
     notify: str = "",
     outside: OutsideEngines = NONE,
+    guide: Guide | None = None,
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``."""
 
@@ -190,7 +192,7 @@ async def run_tui(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
     target = Target(config=config, context=context, ascii=ascii, interval=interval, outside=outside)
-    app = kind(Session(open_, interval, now), target, now=now)
+    app = kind(Session(open_, interval, now), target, guide=guide, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)

@@ -20,7 +20,7 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
 
 
 def look_around(demo: Terminal) -> None:
-    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "2 stuck · enter why")
+    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "press 2 to list what is stuck")
     first = demo.wait_for(lambda: demo.at > 0).at
     demo.press("down", "down").wait_for(lambda: demo.at == first + 2)
     demo.press("up").wait_for(lambda: demo.at == first + 1)

@@ -48,6 +48,9 @@ class AskScreen(Dialog[ActionInput]):
                 yield Button("Dry run", id="go", variant="primary")
             yield text(self.hints(*keymap.INPUT, *keymap.DIALOG), classes="keys")
 
+    def guided(self) -> str:
+        return self.host.guide.line(2, "type a reason, then press enter. The dry run changes nothing.")
+
     def on_mount(self) -> None:
         plan = self._plan
         self.query_one(LineView).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))

@@ -221,7 +221,18 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
             names = self.host.key_name
             hints = [Hint(key=name, title=k.title, rank=k.rank, press=names(k)) for name, k in shown if name]
-            self.query_one(FooterBar).show(self.action_hints(), hints, low=self.app.size.height < 16)
+            actions = self.action_hints()
+            guide = self.host.guide.line(1, self._first_step(actions))
+            self.query_one(FooterBar).show(actions, hints, low=self.app.size.height < 16, guide=guide)
+
+    def _first_step(self, actions: Sequence[Hint]) -> str:
+        """Return the guide's first step: the suggested action of the row."""
+        if best := next((hint for hint in actions if hint.best and not hint.why), None):
+            return f"press {best.key} ({best.title}). Nothing changes before the dry run. esc ends this guide."
+        if self.mode() == "stuck":
+            return "press down until the last column of the row names a key. esc ends this guide."
+        key = next(self.host.key_shown(key) for key in keymap.APP if key.id == "mode.stuck")
+        return f"press {key} to list what is stuck. esc ends this guide."
 
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line."""

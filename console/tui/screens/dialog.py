@@ -60,7 +60,13 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
     def renew(self) -> None:
         """Show the new state of the session."""
 
+    def guided(self) -> str:
+        """Return the line of the demo's guide, or ''."""
+        return ""
+
     def on_mount(self) -> None:
+        if line := self.guided():
+            self.query_one("#box").mount(text(line, classes="guide"))
         self.call_after_refresh(self.fit)
 
     def on_resize(self) -> None:

@@ -90,6 +90,10 @@ class DryRunScreen(Dialog[DryRun | Back]):
                 yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
             yield text("", id="keys", classes="keys")
 
+    def guided(self) -> str:
+        how = "fill the field, then press enter" if self._typed else f"press {self._plan.key}"
+        return self.host.guide.line(3, f"{how}. It commits what the dry run shows.")
+
     def on_mount(self) -> None:
         self.query_one("#typed-0" if self._typed else "#cancel").focus()
         self._start()

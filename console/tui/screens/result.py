@@ -64,6 +64,7 @@ class ResultScreen(Dialog[str]):
                 yield Button("Close", id="close", variant="primary")
 
     def on_mount(self) -> None:
+        self.host.guide.end()
         self.query_one("#close" if self._work.seen else "#page").focus()
         self.set_interval(0.5, self.renew)
         self.renew()

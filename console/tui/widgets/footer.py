@@ -1,4 +1,7 @@
-"""Footer: keys that change the database in line one, keys that read in line two."""
+"""Footer: keys that change the database in line one, keys that read in line two.
+
+The guide of the demo has a line above them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from console.text import formatting
 from console.tui.widgets.text_bar import TextBar, clickable, squeeze
 from queries.records.record import Record
 
@@ -26,29 +30,33 @@ class Hint(Record):
 class FooterBar(TextBar):
     """Paints :class:`Hint` records in two lines, or in one line on a low screen."""
 
-    DEFAULT_CSS = "FooterBar { height: auto; max-height: 2; background: $surface; }"
+    DEFAULT_CSS = "FooterBar { height: auto; max-height: 3; background: $surface; }"
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
         self._actions: Sequence[Hint] = ()
         self._reads: Sequence[Hint] = ()
         self._low = False
+        self._guide = ""
 
-    def show(self, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool) -> None:
-        """Paint other keys. ``low`` paints them in one line."""
-        if (actions, reads, low) != (self._actions, self._reads, self._low):
-            self._actions, self._reads, self._low = actions, reads, low
+    def show(self, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, guide: str = "") -> None:
+        """Paint other keys. ``low`` paints them in one line. ``guide`` is a line above."""
+        if (actions, reads, low, guide) != (self._actions, self._reads, self._low, self._guide):
+            self._actions, self._reads, self._low, self._guide = actions, reads, low, guide
             self.renew()
 
     def compose_line(self, width: int) -> Content:
+        guide = [Content.styled(formatting.crop(self._guide, width - 2), "bold $accent")] if self._guide else []
+        return Content("\n").join([Content.assemble(" ", line) for line in (*guide, *self._keys(width))])
+
+    def _keys(self, width: int) -> list[Content]:
         actions = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
         reads = [(hint.rank, _read(hint)) for hint in self._reads]
         if self._low:  # available actions come first; the rank of the help key keeps it visible
-            return Content.assemble(" ", squeeze([*actions, *reads], width - 2))
+            return [squeeze([*actions, *reads], width - 2)]
         first = squeeze(actions, width - 2) if actions else Content.styled(REFUSED, "$faint")
         second = squeeze(reads, width - 2)
-        lines = [first, second] if self._actions else [second]
-        return Content("\n").join([Content.assemble(" ", line) for line in lines])
+        return [first, second] if self._actions else [second]
 
 
 def _action(hint: Hint) -> Content:

@@ -1,0 +1,56 @@
+"""The wheel in an empty environment: the demo, and a first repair by keys."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.installed import UV, Environment, clean, run
+from tests.terminal.driver import Terminal
+
+SECONDS = 300.0  # for an installation; a first one downloads PostgreSQL
+
+
+def with_uv(folder: Path, wheel: Path) -> None:
+    run(UV, "venv", "--quiet", "--python", sys.executable, str(folder))
+    run(UV, "pip", "install", "--quiet", "--python", str(folder), f"{wheel}[demo]", seconds=SECONDS)
+
+
+def with_pip(folder: Path, wheel: Path) -> None:
+    run(sys.executable, "-m", "venv", str(folder))
+    run(str(folder / "bin" / "pip"), "install", "--quiet", f"{wheel}[demo]", seconds=SECONDS)
+
+
+@pytest.fixture(scope="module")
+def registry() -> None:
+    """Skip where the package index cannot be reached."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--dest"]
+    asked = subprocess.run([*command, "/dev/null/no", "iniconfig"], env=clean(), capture_output=True, text=True)
+    if "No matching distribution" in asked.stderr or "Could not find a version" in asked.stderr:
+        pytest.skip("the package index cannot be reached")
+
+
+@pytest.mark.proof
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("install", [with_uv, with_pip])
+def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
+    install: Callable[[Path, Path], None], wheel: Path, tmp_path: Path
+) -> None:
+    install(tmp_path / "venv", wheel)
+    command = (Environment(tmp_path / "venv").unstick,)
+    with Terminal("demo", home=tmp_path, command=command, start="stuck", PYTHONPATH="") as terminal:
+        step = re.compile(r"First repair, 1 of 3: press (\w) ")
+        terminal.wait_for(step, lambda: terminal.at > 0)
+        found = step.search(terminal.text)
+        assert found is not None
+        terminal.press(found[1]).wait_for("First repair, 2 of 3")
+        terminal.type("tried the demo").press("enter").wait_for("First repair, 3 of 3", "apply to")
+        terminal.press(found[1]).wait_for(re.compile(r"\d+ changed"), "Audit log entry")
+        terminal.press("enter").without("Audit log entry")
+        assert "First repair" not in terminal.text
+        assert terminal.leave("q") == 0
