@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,7 +18,8 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from tests.command import ROOT, unstick
 from tests.generated import is_as_made
-from tests.screenshots.__main__ import MOVING, PICTURES, SIZE
+from tests.screenshots.__main__ import FOLDER as SCREENSHOTS
+from tests.screenshots.__main__ import MOVING, PICTURES, SIZE, TREES
 from tests.screenshots.picture import CELL, MARGIN
 
 README = (ROOT / "README.md").read_text()
@@ -50,7 +52,7 @@ def alternatives(line: str) -> list[list[str]]:
 def test_every_command_is_taken(line: str) -> None:
     """``--help`` is answered once the command and its options are known to be some."""
     for words in alternatives(line):
-        assert words[0] in commands.unstick.commands or words[0].startswith(("@", "-d", "postgresql://"))
+        assert words[0] in commands.unstick.commands or words[0].startswith(("@", "-", "postgresql://"))
         assert unstick(*words, "--help").code == 0
 
 
@@ -108,23 +110,31 @@ def unavailable(engine: Engine) -> Iterator[str]:
 
 
 def test_every_picture_is_there_and_made_by_the_script() -> None:
-    pictures = re.findall(r"\]\((?:\.\./)?screenshots/([^)]+)\.svg\)", PAGES)
-    assert len(pictures) == len(set(pictures))
-    assert {path.stem for path in (ROOT / "screenshots").iterdir()} == set(pictures) == {*PICTURES, MOVING}
+    pictures = set(re.findall(r"\]\((?:docs/)?screenshots/([^)]+)\.svg\)", PAGES))
+    assert {path.stem for path in SCREENSHOTS.iterdir()} == pictures == {*PICTURES, MOVING}
 
 
 def test_the_pictures_are_as_wide_as_the_script_makes_them() -> None:
     for name in (*PICTURES, MOVING):
-        svg = (ROOT / "screenshots" / f"{name}.svg").read_text()
+        svg = (SCREENSHOTS / f"{name}.svg").read_text()
         width = float(re.findall(r'viewBox="0 0 ([\d.]+) ', svg)[0])
         assert round((width - 2 * MARGIN) / CELL) == SIZE[0] == 120, name
+
+
+def test_every_picture_is_well_formed() -> None:
+    for path in SCREENSHOTS.iterdir():
+        assert ElementTree.parse(path).getroot().tag.endswith("}svg"), path.name
+
+
+def test_the_readme_has_the_tree_of_each_of_five_engines() -> None:
+    assert set(TREES) == set(re.findall(r"\(docs/screenshots/tree_(\w+)\.svg\)", README))
 
 
 def test_each_picture_shows_its_page() -> None:
     signs = {
         "dry_run": "Will change 2 tasks",
         "stuck": "incidents",
-        "tree": "all jobs",
+        **{f"tree_{engine}": "all jobs" for engine in TREES},
         "dag": "critical path",
         "dead_letters": "dead letters in",
         "detail": "Why it is stuck",
@@ -133,12 +143,12 @@ def test_each_picture_shows_its_page() -> None:
         "undo": "Undo: 2 tasks",
         "redrive": "same death",
     }
-    wrong = [name for name in PICTURES if signs[name] not in (ROOT / "screenshots" / f"{name}.svg").read_text()]
+    wrong = [name for name in PICTURES if signs[name] not in (SCREENSHOTS / f"{name}.svg").read_text()]
     assert wrong == []
 
 
 def test_one_picture_moves_and_is_small() -> None:
-    svg = (ROOT / "screenshots" / f"{MOVING}.svg").read_text()
+    svg = (SCREENSHOTS / f"{MOVING}.svg").read_text()
     assert len(svg.encode()) < 400_000
     assert svg.count("@keyframes") > 10
     assert not re.search(r"<script|href=|@import|url\(", svg)  # shown as an image, a page of GitHub allows none of them

@@ -1,4 +1,4 @@
-"""Write ``screenshots/*.svg`` from the demo: ``python -m tests.screenshots``.
+"""Write ``docs/screenshots/*.svg`` from the demo: ``make picture``.
 
 It waits for texts on the screen, never for a time. Times and names differ between runs.
 """
@@ -10,15 +10,27 @@ import sys
 import tempfile
 from pathlib import Path
 
+from queries.contract.builtin import builtin
 from tests.screenshots.picture import Frame, frame, moving, picture
 from tests.terminal.driver import Terminal, Wanted
 
-FOLDER = Path(__file__).parents[2] / "screenshots"
+FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
 SIZE = (120, 35)
-PICTURES = ("dry_run", "stuck", "tree", "dag", "dead_letters", "detail", "result", "audit", "undo", "redrive")
+TREES = {  # the rows of each engine's tree that are unfolded
+    "eternaltwin": ("ArchiveHammerfestUser v3 - ./5",),
+    "estuary": ("type not served", "FIBONACCI .* 2h"),
+    "tasker": ("shop - ", "fulfil_order v1.0.0 - .* open", "nothing in flight"),
+    "uni2work": ("queue - ", "instance .* [0-9]+m", "instance .* unknown", "inconsistent locks", "token buckets - "),
+    "agent_jobs": ("Release notes", "Paper reader", "Cafe helper"),
+}
+PICTURES = (
+    *("dry_run", "stuck", "dag", "dead_letters", "detail", "result", "audit", "undo", "redrive"),
+    *(f"tree_{engine}" for engine in TREES),
+)
 MOVING = "story"  # find, dry run, fix, done
 READ, GLANCE, KEY = 3.5, 1.5, 0.15  # seconds for which a screen of the moving picture is shown
-TAKEN = re.compile("after [0-9]+")  # what the engine did with the changed nodes
+ROWS = 100  # among which a row is looked for
+TAKEN = re.compile("Next: [0-9]+ .*done")  # what the engine did with the changed nodes
 
 
 class Camera:
@@ -47,10 +59,11 @@ class Camera:
     def under(self, text: str) -> None:
         """Put the cursor on the first row with this text."""
         self.terminal.press("home").settled()
-        while not re.search(text, self.terminal.under):
-            was = self.terminal.under
-            self.terminal.press("down").wait_for(lambda was=was: self.terminal.under != was)
-        self.terminal.settled()
+        for _ in range(ROWS):
+            if re.search(text, self.terminal.under):
+                return
+            self.terminal.press("down").settled()
+        raise AssertionError(f"no row with {text!r}:\n{self.terminal.text}")
 
     def keep(self, name: str) -> None:
         """Write the screen as it is."""
@@ -62,7 +75,7 @@ def save(name: str, svg: str) -> None:
     """Write a picture and print its size."""
     path = FOLDER / f"{name}.svg"
     path.write_text(svg)
-    print(f"{path.relative_to(FOLDER.parent)}  {path.stat().st_size / 1024:.0f} kB", file=sys.stderr)
+    print(f"{path.relative_to(FOLDER.parents[1])}  {path.stat().st_size / 1024:.0f} kB", file=sys.stderr)
 
 
 def story(camera: Camera) -> None:
@@ -90,10 +103,7 @@ def pages(camera: Camera) -> None:
     camera.under("overdue timer")
     camera.go("right", "down", shows=("▾ ‼ overdue timer", "W Wake"))
     camera.keep("stuck")
-    camera.go("o", shows=("all jobs", re.compile(r"due +findings"), "overdue timer", "W Wake"))
-    camera.go("up", shows=("▾", "C Cancel job"))
-    camera.keep("tree")
-    camera.go("2", "enter", shows=("Why it is stuck", "poll time"))
+    camera.go("enter", shows=("Why it is stuck", "poll time"))
     camera.keep("detail")
     camera.go("escape", shows=(lambda: "Why it is stuck" not in camera.terminal.text,))
     camera.go("3", shows=(re.compile(r"\d+ dead letters in"), "nightly_report"))
@@ -104,6 +114,20 @@ def pages(camera: Camera) -> None:
     camera.under("▸ . staleness_timeout")
     camera.go("right", shows=("▾ ! staleness_timeout",))
     camera.keep("dead_letters")
+
+
+def trees(camera: Camera) -> None:
+    """Show the tree of each engine, with some rows unfolded."""
+    camera.go("1", shows=("› ", " all jobs"))
+    for engine, rows in TREES.items():
+        for _ in builtin():
+            if f"› {engine}" in camera.terminal.text:
+                break
+            camera.go("tab", shows=(" all jobs",))
+        for row in rows:
+            camera.under(row)
+            camera.go("right", shows=(lambda: "▾" in camera.terminal.under,))
+        camera.keep(f"tree_{engine}")
 
 
 def ways_back(camera: Camera) -> None:
@@ -138,6 +162,7 @@ def main() -> None:
         camera = Camera(terminal)
         story(camera)
         save(MOVING, moving(camera.frames, "unstick · find, dry run, fix, done"))
+        trees(camera)
         pages(camera)
         ways_back(camera)
         assert terminal.leave("q") == 0
