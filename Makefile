@@ -55,6 +55,9 @@ radius: .venv/.dev ## compare the blast radius of random actions with what the d
 picture: .venv/.dev ## docs/screenshots/*.svg from the demo, one of them moving
 	$(BIN)/python -m tests.screenshots
 
+docs: .venv/.docs ## build/site, the documentation; a broken link is an error
+	$(BIN)/zensical build --clean --strict
+
 man: .venv/.demo ## build/unstick.1, the manual page
 	@mkdir -p build
 	$(BIN)/unstick man > build/unstick.1
@@ -74,7 +77,12 @@ $(BIN)/python:
 	@$(PIP) --editable '.[demo]'
 	@touch $@
 
+.venv/.docs: pyproject.toml $(BIN)/python
+	@echo "setting up .venv for the documentation (only the first time)"
+	@$(PIP) --editable '.[docs]'
+	@touch $@
+
 .venv/.dev: pyproject.toml $(BIN)/python
 	@echo "setting up .venv for development (only the first time)"
-	@$(PIP) --editable '.[demo,dev]'
-	@touch .venv/.demo $@
+	@$(PIP) --editable '.[demo,dev,docs]'
+	@touch .venv/.demo .venv/.docs $@

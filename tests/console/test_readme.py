@@ -13,9 +13,11 @@ import pytest
 
 from console import config
 from console.cli import commands
+from console.model.filter import parse
 from console.tui import keymap
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
+from tests import pages
 from tests.command import ROOT, unstick
 from tests.generated import is_as_made
 from tests.screenshots.__main__ import FOLDER as SCREENSHOTS
@@ -23,7 +25,15 @@ from tests.screenshots.__main__ import MOVING, PICTURES, SIZE, TREES
 from tests.screenshots.picture import CELL, MARGIN
 
 README = (ROOT / "README.md").read_text()
-PAGES = "\n".join([README, *(path.read_text() for path in sorted((ROOT / "docs").glob("*.md")))])
+PAGES = "\n".join(
+    [
+        README,
+        *(
+            path.read_text()
+            for path in sorted({*(ROOT / "docs").rglob("*.md")} - {*(ROOT / "docs/decisions").iterdir()})
+        ),
+    ]
+)
 BLOCKS = re.findall(r"(?m)(?:^ {4}\S.*\n)+", PAGES)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines()]
 TYPED = [line for line in LINES if line.startswith("unstick ")] + [
@@ -54,6 +64,31 @@ def test_every_command_is_taken(line: str) -> None:
     for words in alternatives(line):
         assert words[0] in commands.unstick.commands or words[0].startswith(("@", "-", "postgresql://"))
         assert unstick(*words, "--help").code == 0
+
+
+READING = {
+    *("engines", "tree", "stuck", "dead", "blockers", "audit", "changed", "grants"),
+    *("info", "metrics", "schema", "find", "runs", "sql", "man", "help"),
+}
+
+
+def read_only() -> list[tuple[str, ...]]:
+    """Return the commands that only read, without those that have a placeholder."""
+    found = [
+        tuple(word for word in words if not word.startswith(("@", "postgresql://")))
+        for line in TYPED
+        for words in alternatives(line)
+        if not {"--watch", "4711", ">"} & set(words)
+        and not any(re.fullmatch(r"[A-Z]+(\.\.\.)?", word) for word in words)
+    ]
+    return sorted({words for words in found if words and words[0] in READING})
+
+
+@pytest.mark.parametrize("words", read_only(), ids=" ".join)
+def test_every_reading_command_is_run(words: tuple[str, ...], every_engine: str) -> None:
+    answer = unstick(*words, dsn=every_engine)
+    assert answer.code == (4 if "--exit-code" in words else 0), answer.err
+    assert answer.out or answer.err
 
 
 def test_the_readme_is_read_in_a_minute() -> None:
@@ -96,6 +131,28 @@ def test_the_engines_are_those_of_the_folders() -> None:
 def test_the_names_are_those_of_the_folders() -> None:
     *names, last = [f"**{each.name}**" for each in builtin()]
     is_as_made(ROOT / "README.md", "names", f"{', '.join(names)} and {last}.\n")
+
+
+@pytest.mark.parametrize(
+    ("page", "part"),
+    [
+        ("commands", "command_reference"),
+        ("settings", "key_reference"),
+        ("settings", "threshold_reference"),
+        ("filters", "filter_fields"),
+        ("automation", "codes"),
+    ],
+)
+def test_the_references_follow_from_the_definitions(page: str, part: str) -> None:
+    is_as_made(ROOT / "docs" / f"{page}.md", part, getattr(pages, part)())
+
+
+def test_the_filters_are_filters() -> None:
+    table = (ROOT / "docs/filters.md").read_text().partition("## Fields")[0]
+    terms = re.findall(r"(?m)^\| `([^`]+)` \|", table)
+    assert len(terms) == 10
+    for term in terms:
+        assert parse(term).terms
 
 
 def unavailable(engine: Engine) -> Iterator[str]:

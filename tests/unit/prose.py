@@ -12,7 +12,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 FOLDERS = ("console", "queries", "tests")
-PAGES = ("*.md", "docs/*.md", "Makefile", "pyproject.toml", "unstick.py")
+PAGES = ("*.md", "docs/*.md", "docs/compare/*.md", "Makefile", "pyproject.toml", "unstick.py")
 ENDINGS = {".py", ".sql", ".toml", ".tcss", ".md", ".txt"}
 
 # Regular expressions for old words with inflected forms, or with other meanings that stay. ~ is a space
