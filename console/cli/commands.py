@@ -370,6 +370,7 @@ def metrics(options: CliOptions, /, target: tuple[str, ...], **settings: Any) ->
 @_words("target")
 @_engine()
 @click.option("--on-new", metavar="COMMAND", help="Run this for each new incident, which is JSON on stdin. No shell.")
+@click.option("--on-end", metavar="COMMAND", help="Run this for each incident that has been absent for five minutes.")
 @click.option("--existing", is_flag=True, help="Report the incidents that exist at the start too.")
 @click.pass_obj
 def watch(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:

@@ -1,4 +1,4 @@
-"""``watch``: report new incidents, and run a command for each."""
+"""``watch``: report new incidents, and run a command for each, and for each that has ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
 
@@ -26,12 +28,12 @@ from queries.records.record import Record
 HOOK_TRIES = 3  # of the command for one incident
 HOOK_SECONDS = 60.0  # seconds until a command is ended
 HOOKS = 8  # commands that run at the same time
-NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it counts as new
+NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it has ended
 FINDING_NODES = 200  # nodes that are read for each finding
 
 
 class NewIncident(Record):
-    """An incident that was not there before, and where."""
+    """An incident that was not there before, or that has ended, and where."""
 
     at: float
     database: str
@@ -42,46 +44,93 @@ class NewIncident(Record):
 
 
 class Seen:
-    """Incidents that were there before, by key."""
+    """Incidents that were there before, by key, as last read and when."""
 
     def __init__(self) -> None:
-        self._last: dict[str, float] = {}
-        self._tries: dict[str, int] = {}
+        self._last: dict[str, tuple[float, Incident]] = {}
 
-    def fresh(self, incidents: Sequence[Incident], at: float, *, whole: bool) -> list[Incident]:
-        """Return the incidents that are new, and those whose command failed before.
+    def fresh(self, incidents: Sequence[Incident], at: float) -> list[Incident]:
+        """Return the incidents that are new, and those whose command failed before."""
+        self._last |= {each.key: (at, each) for each in incidents if each.key in self._last}
+        return [each for each in incidents if each.key not in self._last]
 
-        ``whole``: everything could be read, so that the others are over.
-        """
-        now = {incident.key for incident in incidents}
-        over = [key for key, last in self._last.items() if whole and key not in now and at - last > NEW_AFTER_SECONDS]
-        for key in over:
-            del self._last[key]
-        self._last |= {key: at for key in now if key in self._last}
-        return [incident for incident in incidents if incident.key not in self._last]
+    def over(self, at: float) -> list[Incident]:
+        """Return the incidents that have ended, and forget them."""
+        over = [incident for last, incident in self._last.values() if at - last > NEW_AFTER_SECONDS]
+        for incident in over:
+            del self._last[incident.key]
+        return over
 
-    def add(self, key: str, at: float) -> None:
+    def add(self, incident: Incident, at: float) -> None:
         """Note an incident that is reported."""
-        self._last[key] = at
-        self._tries.pop(key, None)
-
-    def failed(self, key: str, at: float) -> int:
-        """Note that the command failed. Return how often it may run again."""
-        self._tries[key] = self._tries.get(key, 0) + 1
-        left = HOOK_TRIES - self._tries[key]
-        if not left:
-            self.add(key, at)
-        return left
+        self._last[incident.key] = at, incident
 
 
-async def watch(target: Target, *, engine: str | None, on_new: str | None, existing: bool) -> int:
+class Hooks:
+    """Commands that run for incidents, at most HOOKS at the same time."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._tries: Counter[str] = Counter()
+
+    def start(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
+        """Run a command, unless one runs for this incident. ``done`` gets True if it succeeded.
+
+        A command that failed is not done: the caller starts it again. After HOOK_TRIES it is done, without success.
+        """
+        key = news.incident.key
+        if key not in self._running and len(self._running) < HOOKS:
+            self._running[key] = asyncio.create_task(self._run(command, news, done))
+
+    async def _run(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
+        key = news.incident.key
+        try:
+            if why := await run(command, answered(news)):
+                self._tries[key] += 1
+                again = self._tries[key] < HOOK_TRIES
+                say(f"{key}: {why}. " + ("It runs again." if again else "It does not run again."))
+                if again:
+                    return
+            del self._tries[key]
+            done(not why)
+        finally:
+            self._running.pop(key, None)
+
+    async def end(self) -> None:
+        """End all commands."""
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def watch(target: Target, *, engine: str | None, on_new: str | None, on_end: str | None, existing: bool) -> int:
     """Report new incidents until Ctrl-C. Return the exit code."""
-    command = _command(on_new) if on_new is not None else []
-    output, seen = output_for(target), Seen()
-    running: dict[str, asyncio.Task[None]] = {}  # commands by incident
+    new_command, end_command = _command("--on-new", on_new), _command("--on-end", on_end)
+    output, seen, hooks = output_for(target), Seen(), Hooks()
+    ended: dict[str, Incident] = {}  # whose command has not succeeded yet
     output.repeated = True
     first = not existing
     async with opened(target) as workspace:
+
+        def news(incident: Incident, at: float) -> NewIncident:
+            server = workspace.server
+            return NewIncident(
+                at=at,
+                database=server.database,
+                host=server.host,
+                port=server.port,
+                context=target.name,
+                incident=incident,
+            )
+
+        def report(new: NewIncident, succeeded: bool = True) -> None:
+            seen.add(new.incident, new.at)
+            if succeeded:
+                output.page(new, _page(target, new))
+
+        def forget(key: str, _: bool) -> None:
+            ended.pop(key, None)
 
         async def once() -> int:
             nonlocal first
@@ -91,60 +140,42 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, exist
             if first:
                 first = False
                 for incident in answer.incidents:
-                    seen.add(incident.key, answer.at)
+                    seen.add(incident, answer.at)
                 say(f"Watching. Incidents that exist already: {len(answer.incidents)}; --existing reports these too.")
-            whole = not any(each.failed for each in answer.skipped_findings)
-            for incident in seen.fresh(answer.incidents, answer.at, whole=whole):
-                server = workspace.server
-                new = NewIncident(
-                    at=answer.at,
-                    database=server.database,
-                    host=server.host,
-                    port=server.port,
-                    context=target.name,
-                    incident=incident,
-                )
-                if not command:
-                    seen.add(incident.key, answer.at)
-                    output.page(new, _page(target, new))
-                elif incident.key not in running and len(running) < HOOKS:
-                    running[incident.key] = asyncio.create_task(report(new))
+            for incident in seen.fresh(answer.incidents, answer.at):
+                ended.pop(incident.key, None)
+                new = news(incident, answer.at)
+                if new_command:
+                    hooks.start(new_command, new, partial(report, new))
+                else:
+                    report(new)
+            if not any(each.failed for each in answer.skipped_findings):  # else an incident may not have been read
+                over = seen.over(answer.at)
+                ended.update((each.key, each) for each in over if end_command)
+            for key, incident in ended.items():
+                hooks.start(end_command, news(incident, answer.at), partial(forget, key))
             return int(bool(notes))
-
-        async def report(new: NewIncident) -> None:
-            """Run the command for an incident, and report how it ended."""
-            key = new.incident.key
-            try:
-                if why := await run(command, answered(new)):
-                    left = seen.failed(key, new.at)
-                    say(f"{key}: {why}. " + ("It runs again." if left else "It does not run again."))
-                    if left:
-                        return
-                seen.add(key, new.at)
-                output.page(new, _page(target, new))
-            finally:
-                running.pop(key, None)
 
         try:
             return await repeat(workspace, output, target.interval, once, clear=False)
         finally:
-            for task in list(running.values()):
-                task.cancel()
-            await asyncio.gather(*running.values(), return_exceptions=True)
+            await hooks.end()
 
 
 def _page(target: Target, new: NewIncident) -> Make:
     return lambda cells: incident_lines(target, [new.incident], cells, new.at)
 
 
-def _command(text: str) -> list[str]:
-    """Split a command into words. No shell reads it. Raises UsageError."""
+def _command(option: str, text: str | None) -> list[str]:
+    """Split a command into words; without one there are none. No shell reads it. Raises UsageError."""
+    if text is None:
+        return []
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise click.UsageError(f"--on-new: {error}") from None
+        raise click.UsageError(f"{option}: {error}") from None
     if not words or shutil.which(words[0]) is None:
-        raise click.UsageError(f"--on-new: there is no program {words[0] if words else text!r}.")
+        raise click.UsageError(f"{option}: there is no program {words[0] if words else text!r}.")
     return words
 
 

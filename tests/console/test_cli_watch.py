@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -47,10 +47,10 @@ def late(server: PostgresServer, eternaltwin: str) -> Late:
 
 
 @contextmanager
-def running(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+def running(home: Path, *words: str, program: tuple[str, ...] = ("-m", "console")) -> Iterator[subprocess.Popen[str]]:
     """Run a command in the background. It is ended like with Ctrl-C."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "console", *words],
+        [sys.executable, *program, *words],
         cwd=ROOT,
         env=environment(home),
         text=True,
@@ -199,16 +199,37 @@ def incident(key: str) -> Incident:
 
 def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
     seen, one = Seen(), incident("a/b")
-    whole: dict[str, Any] = {"whole": True}
-    assert seen.fresh([one], 0, **whole) == [one]
-    seen.add("a/b", 0)
-    assert seen.fresh([one], 10, **whole) == []
-    assert seen.fresh([], 10 + NEW_AFTER_SECONDS, **whole) == []
-    assert seen.fresh([one], 10 + NEW_AFTER_SECONDS, **whole) == [], "it flaps"
-    assert seen.fresh([], 20 + 2 * NEW_AFTER_SECONDS, whole=False) == []
-    assert seen.fresh([one], 20 + 2 * NEW_AFTER_SECONDS, **whole) == [], "it could not be read"
-    seen.fresh([], 30 + 3 * NEW_AFTER_SECONDS, **whole)
-    assert seen.fresh([one], 30 + 3 * NEW_AFTER_SECONDS, **whole) == [one]
+    assert seen.fresh([one], 0) == [one]
+    seen.add(one, 0)
+    assert seen.fresh([one], 10) == []
+    assert seen.over(10 + NEW_AFTER_SECONDS) == []
+    assert seen.fresh([one], 10 + NEW_AFTER_SECONDS) == [], "it flaps"
+    assert seen.over(20 + 2 * NEW_AFTER_SECONDS) == [one]
+    assert seen.over(20 + 2 * NEW_AFTER_SECONDS) == [], "it ends once"
+    assert seen.fresh([one], 30 + 2 * NEW_AFTER_SECONDS) == [one]
+
+
+SOON = (
+    "import sys, console.cli.watch as w; w.NEW_AFTER_SECONDS = 0.5; from console.cli.main import main; sys.exit(main())"
+)
+
+
+@pytest.mark.parametrize("fails", [0, HOOK_TRIES - 1])
+def test_a_command_gets_each_incident_that_has_ended(
+    server: PostgresServer, eternaltwin: str, late: Late, tmp_path: Path, fails: int
+) -> None:
+    note = NOTE + f"sys.exit(len((folder / 'seen').read_text().splitlines()) <= {fails} and sys.argv[2:] == ['end'])\n"
+    hook = script(tmp_path, note)
+    words = ["watch", "--json", "--interval", "200ms", "-d", eternaltwin, "--existing", "--on-end", f"{hook} end"]
+    with running(tmp_path, *words, program=("-c", SOON)) as process:
+        late()
+        new = json.loads(line(process.stdout))
+        server.sql("UPDATE task_timer SET deadline = now() + interval '1 day'", eternaltwin)
+        *_, last = until(tmp_path / "seen", 1 + fails)
+    ended, arguments = json.loads(last)
+    assert arguments == ["end"]
+    assert (ended["incident"]["key"], ended["at"] > new["at"]) == (new["incident"]["key"], True)
+    assert list(Draft202012Validator(schema(["watch"])).iter_errors(ended)) == []
 
 
 def test_a_command_that_hangs_does_not_stop_the_others(
