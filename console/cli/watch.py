@@ -1,4 +1,4 @@
-"""``watch``: report new incidents, and run a command for each, and for each that has ended."""
+"""``watch``: report incidents, and run a command for each new or ended one."""
 
 from __future__ import annotations
 
@@ -74,9 +74,10 @@ class Hooks:
         self._tries: Counter[str] = Counter()
 
     def start(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
-        """Run a command, unless one runs for this incident. ``done`` gets True if it succeeded.
+        """Run a command, unless one runs for this incident.
 
-        A command that failed is not done: the caller starts it again. After HOOK_TRIES it is done, without success.
+        ``done`` gets True if it succeeded. A command that failed is not done: the caller starts it again. After
+        HOOK_TRIES it is done, without success.
         """
         key = news.incident.key
         if key not in self._running and len(self._running) < HOOKS:
@@ -167,7 +168,7 @@ def _page(target: Target, new: NewIncident) -> Make:
 
 
 def _command(option: str, text: str | None) -> list[str]:
-    """Split a command into words; without one there are none. No shell reads it. Raises UsageError."""
+    """Split a command into words, without a shell. None gives none. Raises UsageError."""
     if text is None:
         return []
     try:
