@@ -180,7 +180,7 @@ INPUT = (
 
 CONFIRM = (
     Key("confirm.again", "r", "screen.again", "repeat dry run", "Repeat the dry run on the current rows"),
-    Key("confirm.ids", "i", "screen.ids", "ids of skipped nodes", "Show or hide the ids of the skipped nodes"),
+    Key("confirm.rows", "enter,i", "screen.rows", "rows", "Show or hide the rows before and after, and the ids"),
     Key("confirm.back", "b", "screen.back", "edit reason", "Back to the reason and the arguments"),
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
 )

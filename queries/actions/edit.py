@@ -6,7 +6,6 @@ The text is compared with those of successful nodes of the same kind. Without an
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -22,14 +21,13 @@ from queries.read.documents import Document
 from queries.read.reader import Reader
 from queries.records.action import Edit, Mark
 from queries.records.node import Node
-from queries.text.json_text import ALIGNED, NotJson, Number, parse, pretty, respelled
+from queries.text.json_text import ALIGNED, NotJson, Number, below, parse, pretty, respelled
 from queries.workspace import Workspace
 
 PLACES = 20_000  # places of the successes that are learned
 MARKS = 200
 DIFF = 1000  # lines of the difference that are shown
 UNCHANGED = "Nothing was changed."
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 
 class TextError(DatabaseError):
@@ -224,7 +222,7 @@ class Learned:
             for key, number_of in self._keys.get(place, Counter()).items():
                 if number_of == known["object"] and key not in value:
                     new = isinstance(before, dict) and key in before
-                    yield Mark(path=_below(path, key), code="missing_key", what=f"a key in {self._who}", new=new)
+                    yield Mark(path=below(path, key), code="missing_key", what=f"a key in {self._who}", new=new)
 
 
 def _parts(value: Any) -> Iterator[Part]:
@@ -235,13 +233,9 @@ def _parts(value: Any) -> Iterator[Part]:
         yield part
         path, place, _, found = part
         if isinstance(found, dict):
-            left += [Part(_below(path, k), _below(place, k), place, v) for k, v in reversed(found.items())]
+            left += [Part(below(path, k), below(place, k), place, v) for k, v in reversed(found.items())]
         elif isinstance(found, list):
             left += [Part(f"{path}[{n}]", f"{place}[]", "", v) for n, v in reversed([*enumerate(found)])]
-
-
-def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if _NAME.match(key) else f"{path}[{json.dumps(key)}]"
 
 
 def _type(value: Any) -> str:

@@ -211,11 +211,12 @@ class BlastRadius(Record):
     """Nodes that an action reaches, measured in its dry run.
 
     ``seconds``: of the dry run's transaction that the measurement took, while rows were locked. ``beyond``: effects
-    outside of this database.
+    outside of this database. ``titles``: of the nodes that exist.
     """
 
     reached: tuple[Reach, ...]
     seconds: float
+    titles: dict[str, str] = {}
     beyond: str = "not known"
 
 

@@ -144,6 +144,14 @@ class Parsed(NamedTuple):
     repeated: tuple[str, ...]
 
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+
+
+def below(path: str, key: str) -> str:
+    """Return the path of a key: ``$.items.price`` or ``$["unit price"]``."""
+    return f"{path}.{key}" if _NAME.match(key) else f"{path}[{json.dumps(key)}]"
+
+
 def parse(text: str) -> Parsed:
     """Parse a whole text. Raises NotJson, whose str() says where it ends to be JSON."""
     repeated: dict[str, None] = {}

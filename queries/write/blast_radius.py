@@ -37,7 +37,7 @@ Seen = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
 
 
 class State(Record):
-    """Phases and findings of nodes at one moment.
+    """Phases, titles and findings of nodes at one moment.
 
     ``findings``: nodes by code. ``unread``: by code, why a finding was not read; "" is for the phases. ``jobs``: by
     node.
@@ -45,6 +45,7 @@ class State(Record):
 
     phases: dict[str, Phase] = {}
     jobs: dict[str, str | None] = {}
+    titles: dict[str, str] = {}
     findings: dict[str, frozenset[str]] = {}
     unread: dict[str, str] = {}
 
@@ -140,7 +141,7 @@ async def _state(
 
     A failure costs one of them. ``undo`` is called then, so that others can follow.
     """
-    state = State(phases={}, jobs={}, findings={}, unread={})
+    state = State(phases={}, jobs={}, titles={}, findings={}, unread={})
     left: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
     left += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
     asked = False
@@ -155,6 +156,7 @@ async def _state(
             elif not code:
                 state.phases.update((node.id, node.phase) for node in answer)
                 state.jobs.update((node.id, node.job_id) for node in answer)
+                state.titles.update((node.id, node.title) for node in answer)
             elif answer[1]:
                 state.unread[code] = answer[1]
             else:
@@ -171,7 +173,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if not measured:
         return None
     ids = [i for each in measured for i in each.differing()]
-    now: State | None = State(phases={}, jobs={}, findings={}, unread={})
+    now: State | None = State(phases={}, jobs={}, titles={}, findings={}, unread={})
     if ids:
         try:
             async with reader.database.reading(STATEMENT) as transaction:
@@ -186,7 +188,9 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     for each in measured:
         differences.add(each)
     reached = (*differences.lines(), *_relations(measured))
-    return BlastRadius(reached=reached, seconds=sum(each.seconds for each in measured))
+    known = {i: title for each in measured for i, title in (each.before.titles | each.after.titles).items()}
+    titles = {i: known[i] for reach in reached for i in reach.ids if i in known}
+    return BlastRadius(reached=reached, seconds=sum(each.seconds for each in measured), titles=titles)
 
 
 class _Differences:

@@ -53,9 +53,10 @@ async def test_a_wake_from_key_to_row(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)
         await tui.action("W", "its timer was missed")
-        text = await tui.wait_for("Blocked → Available")
-        assert "Will change 1" in text
-        assert "deleted task_timer" in text
+        text = await tui.wait_for(
+            "Will change 1 task: SendEmail v1", "Blocked → Available; 1 row of task_timer deleted"
+        )
+        assert str(task) not in text.partition("Rows before and after")[0]
         assert "the table in this database" in text
         assert (await eternaltwin_db.row(task))["status"] == "Blocked", "a dry run changes nothing"
         await tui.press("W")
@@ -103,13 +104,20 @@ async def test_without_a_table_the_dialog_names_the_file(
         await tui.wait_for("written to  the file", "unstick init")
 
 
-async def test_enter_alone_never_commits(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
-    await eternaltwin_db.task(status="Blocked", timer=-600)
+async def test_enter_shows_the_rows_and_alone_never_commits(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=-600)
     before = await eternaltwin_db.digest()
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)
         await tui.action("W")
+        await tui.wait_for("2 rows", lambda: "deleted task_timer" not in tui.text)
         await tui.press("enter")
+        await tui.wait_for("deleted task_timer", f"SendEmail v1  eternaltwin/task:{task}")
+        await tui.press("enter")
+        await tui.wait_for("2 rows", lambda: "deleted task_timer" not in tui.text)
+        await tui.press("escape")
         await tui.wait_for("Nothing was changed.")
     assert await eternaltwin_db.digest() == before
 

@@ -97,7 +97,7 @@ def test_or_the_context_does(forbidden: str, add: Add, tmp_path: Path) -> None:
 
 def changed(node: str) -> str:
     """Return the text for one changed node."""
-    return f"  1 changed\n    {node}\n"
+    return f"  1 changed\n    SendEmail v1  {node}\n"
 
 
 def test_a_wake(eternaltwin: str, add: Add) -> None:
@@ -358,7 +358,7 @@ def test_at_a_terminal(eternaltwin: str, add: Add, tmp_path: Path) -> None:
     child = pexpect.spawn(sys.executable, words, cwd=str(ROOT), env=env, timeout=60, encoding="utf-8")
     child.expect_exact("[y/N] ")
     child.sendline("y")
-    child.expect(rf"1 changed\s+{node}")
+    child.expect(rf"1 changed\s+SendEmail v1  {node}")
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0

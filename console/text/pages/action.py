@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from console.text.pages.blast_radius import blast_radius
+from console.text.pages.change_summary import head, summary, titles
 from console.text.pages.edit import edit
 from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
 from console.text.pages.owners import owners
@@ -13,7 +14,7 @@ from console.text.pages.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-from queries.records.action import DryRun, Durability, Outcome, Proof, Result, Risk, RowChange, Undo
+from queries.records.action import DryRun, Durability, Outcome, Owner, Proof, Result, Risk, RowChange, Undo, Verdict
 from queries.records.node import Node
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
@@ -48,7 +49,10 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
     for node in nodes:
         by_kind.setdefault(node.kind, []).append(node.id)
     kinds = ", ".join(count_nodes(len(ids), ids) for ids in by_kind.values())
-    lines.append([(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")])
+    eligible: Spans = [(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")]
+    lines.append(
+        head(eligible, titles([node.id for node in nodes], {node.id: node.title for node in nodes}), [], cells)
+    )
     for why, number in Counter(result.why for result in skipped).most_common(5):
         lines += wrapped(f"{number} skipped: {why}", cells, "$warning", 2)
     return lines
@@ -62,31 +66,35 @@ def dry_run_page(
     *,
     limit: int = ROWS_SHOWN,
     skipped_limit: int = 20,
-    ids_hint: str = "",
+    rows_hint: str = "",
 ) -> list[Spans]:
     """Return the result of a dry run as lines.
 
-    They show every row before and after, the blast radius, then what is skipped and why. ``actions``: the action for
-    each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``ids_hint``: how to see ids if
-    ``skipped_limit`` is 0.
+    At most three lines say what changes; then every row before and after, the blast radius, what is skipped and why.
+    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``rows_hint``:
+    how to see rows and ids if ``limit`` and ``skipped_limit`` are 0.
     """
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
     verdict: Spans = [(f"Will change {count_nodes(changed, dry_run.versions)}", f"bold {_ink(changed)}")]
     lines = wrapped(f"Undoes: {dry_run.undoes}", cells, "bold", 0) if dry_run.undoes else []
-    lines.append([*verdict, ("  ·  skipped: ", ""), *tally(others)] if others else verdict)
+    whom = titles((r.id for r in dry_run.results if r.outcome is Outcome.CHANGED), dry_run.titles)
+    lines.append(head(verdict, whom, [("  ·  skipped: ", ""), *tally(others)] if others else [], cells))
+    lines += summary(dry_run.changes, cells)
     lines += [line for action in actions for line in effect(action, cells)]
     lines.append(BLANK)
     seen = sum(result.id in dry_run.versions for result in dry_run.results)
     if seen < total:
         note = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
         lines += [*wrapped(note, cells), BLANK]
-    if owned := owners(dry_run.results, cells, limit=skipped_limit or 20):
-        lines += [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
+    owned = owners(dry_run.results, cells, limit=skipped_limit or 20)
+    if owned:
+        owned = [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
+    lives = any(isinstance(r.owner, Owner) and r.owner.verdict is Verdict.ALIVE for r in dry_run.results)
+    lines += owned if lives else []
     if dry_run.edit is not None:
         lines += [*edit(dry_run.edit, cells), BLANK]
-    lines.append(heading("Rows before and after", "rolled back, nothing is changed yet"))
-    lines += [*(differences(dry_run.changes, cells, limit=limit) or [plain("none", "$faint")]), BLANK]
+    lines += [*_rows(dry_run, cells, limit, rows_hint), BLANK, *([] if lives else owned)]
     if dry_run.others or dry_run.uncounted:
         lines += [heading("Rows of other tables", "by the server's count"), *_others(dry_run, cells), BLANK]
     if dry_run.held > WRITE_TIMEOUT / 2:
@@ -95,13 +103,24 @@ def dry_run_page(
         lines += [*wrapped(note, cells, "$warning"), BLANK]
     if dry_run.blast_radius is not None:
         held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
-        lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells), BLANK]
+        lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells, ids=bool(limit)), BLANK]
     if others or skipped:
-        lines.append(heading("Skipped", ids_hint if skipped_limit == 0 else ""))
+        lines.append(heading("Skipped", rows_hint if skipped_limit == 0 else ""))
         lines += [*outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     if following := [line for action in actions for line in then(action, cells)]:
         lines += [*following, BLANK]
     return lines + _audit_log(dry_run, actions, cells)
+
+
+def _rows(dry_run: DryRun, cells: int, limit: int, hint: str) -> list[Spans]:
+    """Return the rows before and after, or how many there are and how to see them."""
+    number = len(dry_run.changes)
+    if number and not limit:
+        note = f"{number:,} {'row' if number == 1 else 'rows'}, nothing is changed yet: {hint}"
+        return [heading("Rows before and after", note)]
+    rows = differences(dry_run.changes, cells, limit=limit, known=dry_run.titles)
+    head_line = heading("Rows before and after", "rolled back, nothing is changed yet")
+    return [head_line, *(rows or [plain("none", "$faint")])]
 
 
 def _others(dry_run: DryRun, cells: int) -> list[Spans]:
@@ -186,12 +205,15 @@ def result_page(
 ) -> list[Spans]:
     """Return the outcome of each node, the changed rows, and the audit log entry.
 
-    ``logged``: number of changed nodes whose rows are not in ``changes``.
+    The ids of nodes whose rows are shown are there. ``logged``: number of changed nodes whose rows are not in
+    ``changes``.
     """
-    lines = outcomes(results, cells, limit=limit)
+    known = {each.id: each.title for each in results if isinstance(each.title, str)}
+    below = {change.id for change in changes[:ROWS_SHOWN]}
+    lines = outcomes(results, cells, limit=limit, below=below)
     if any(each.outcome is Outcome.UNKNOWN for each in results):
         lines += [BLANK, heading("Unknown outcome: what to do"), *wrapped(UNKNOWN, cells)]
     if changes or logged:
-        lines += [BLANK, heading("Rows before and after"), *differences(changes, cells)]
+        lines += [BLANK, heading("Rows before and after"), *differences(changes, cells, known=known)]
         lines += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return lines + ([BLANK, heading("Audit log entry"), *pairs(facts, cells)] if facts else [])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from console.text.pages.change_summary import titles
 from console.text.pages.lines import pairs
 from console.text.spans import Spans, link
 from queries.actions.plan import count_nodes
 from queries.records.action import BlastRadius, Reach
-from queries.records.node import Precision
+from queries.records.node import Precision, split_id
 from queries.text.safe_text import safe_text
 
 IDS = 3  # ids that a line shows
@@ -26,10 +29,10 @@ STYLES = {"begins": "$warning", "ends": "$success"}
 BEYOND = "beyond this database"
 
 
-def blast_radius(radius: BlastRadius, cells: int) -> list[Spans]:
+def blast_radius(radius: BlastRadius, cells: int, *, ids: bool = True) -> list[Spans]:
     """Return a line for each way of reaching nodes.
 
-    The last one is about effects outside of the database.
+    The last one is about effects outside of the database. ``ids``: also show ids of nodes with a known title.
     """
     rows: list[tuple[str, str | Spans]] = []
     unread = [reach for reach in radius.reached if reach.code == "begins" and reach.number is None]
@@ -41,9 +44,9 @@ def blast_radius(radius: BlastRadius, cells: int) -> list[Spans]:
             alike.setdefault(reach.note, []).append(reach)
     for reach in radius.reached:
         if reach.number is not None:
-            rows.append((_name(reach), _value(reach)))
+            rows.append((_name(reach), _value(reach, radius.titles, ids)))
         elif same := alike.pop(reach.note, None):
-            rows.append((_name(reach), _value(reach, tuple(_name(each) for each in same[1:]))))
+            rows.append((_name(reach), _unknown(reach, tuple(_name(each) for each in same[1:]))))
     for note in dict.fromkeys(reach.note for reach in unread):
         codes = ", ".join(reach.what.replace("_", " ") for reach in unread if reach.note == note)
         rows.append(("findings", f"not known for {codes}: {note}"))
@@ -58,19 +61,34 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _value(reach: Reach, others: tuple[str, ...] = ()) -> Spans:
-    """Return the value.
+def _unknown(reach: Reach, others: tuple[str, ...]) -> Spans:
+    """Return why a number is not known.
 
     ``others`` are the names of lines that are not known for the same reason.
     """
-    if reach.number is None:
-        return [(safe_text(f"not known{', nor are ' * bool(others)}{_listed(others)}: {reach.note}"), "$faint")]
-    counted = count_nodes(reach.number, reach.ids)
+    return [(safe_text(f"not known{', nor are ' * bool(others)}{_listed(others)}: {reach.note}"), "$faint")]
+
+
+def _value(reach: Reach, known: Mapping[str, str], ids: bool) -> Spans:
+    """Return the number of nodes of each kind, then who they are."""
     line: Spans = []
     if reach.what and reach.code != "becomes":
         line = [(safe_text(reach.what.replace("_", " ")), STYLES.get(reach.code, "")), (": ", "")]
-    line += [("at least " if reach.precision is Precision.CAPPED else "", ""), (counted, "bold")]
-    for place, node_id in enumerate(reach.ids[:IDS]):
+    line += [("at least " if reach.precision is Precision.CAPPED else "", ""), (_counted(reach), "bold")]
+    named = titles(reach.ids, known)
+    line += [(f"  {named}", "")] if named else []
+    for place, node_id in enumerate(reach.ids[:IDS] if ids or not named else ()):
         line += [(", " if place else "  ", "$faint"), (safe_text(node_id), link(node_id, "$faint"))]
-    line += [(" …", "$faint")] if reach.number > IDS else []
+    line += [(" …", "$faint")] if (reach.number or 0) > IDS and (ids or not named) else []
     return [*line, (safe_text(f"  ({reach.note})"), "$faint")] if reach.note else line
+
+
+def _counted(reach: Reach) -> str:
+    """Return the number of nodes by kind: ``2 tasks and 2 jobs``."""
+    number = reach.number or 0
+    kinds: dict[str, list[str]] = {}
+    for node_id in reach.ids:
+        kinds.setdefault(split_id(node_id)[1], []).append(node_id)
+    if len(reach.ids) < number or len(kinds) < 2:
+        return count_nodes(number, reach.ids)
+    return _listed(tuple(count_nodes(len(ids), ids) for ids in kinds.values()))

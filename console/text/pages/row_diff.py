@@ -6,11 +6,14 @@ Used by dry runs, results and audit entries.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from console.text import formatting
+from console.text.pages import document_diff
+from console.text.pages.change_summary import head, titles
+from console.text.pages.document_diff import MISSING, document
 from console.text.pages.lines import command_lines, plain, wrapped
-from console.text.spans import UNLIMITED, Spans, width
+from console.text.spans import UNLIMITED, Spans, crop, width
 from queries.records.action import Outcome, Result, RowChange
 from queries.text.safe_text import safe_text
 
@@ -38,13 +41,21 @@ MEANINGS = {
     Outcome.LOST: "lost: committed, then undone by a failover",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
+NAME_CELLS = 24  # of a column's name; a longer one has a line of its own
+PATHS_SHOWN = 20  # differing values of one document
 ROWS_SHOWN = 200  # most rows shown of one action; the audit log keeps all of them
 
 
-def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: int = ROWS_SHOWN) -> list[Spans]:
+def differences(
+    changes: Sequence[RowChange],
+    cells: int = UNLIMITED,
+    *,
+    limit: int = ROWS_SHOWN,
+    known: Mapping[str, str] = {},
+) -> list[Spans]:
     """Return each changed row with its differing columns, before and after.
 
-    Lines have at most ``cells`` cells.
+    Lines have at most ``cells`` cells. ``known``: titles of the nodes.
     """
     lines: list[Spans] = []
     node = None
@@ -52,12 +63,25 @@ def differences(changes: Sequence[RowChange], cells: int = UNLIMITED, *, limit: 
         if change.id != node:
             if node is not None:
                 lines.append([])
-            lines.append([("  ", ""), (safe_text(change.id), "bold")])
+            lines += named(change.id, known.get(change.id, ""), cells, 2)
             node = change.id
         lines += _row(change, cells)
     if len(changes) > limit:
         lines.append(plain(f"… and {len(changes) - limit} more rows", "$faint"))
     return lines
+
+
+def named(node_id: str, title: str, cells: int, indent: int) -> list[Spans]:
+    """Return the title of a node and its id, on two lines if they are long.
+
+    The id of a node without a known title is alone.
+    """
+    if not title:
+        return [plain(node_id, "bold", indent)]
+    name, id_ = plain(title, "bold", indent), safe_text(node_id)
+    if width(name) + 2 + formatting.width(id_) <= cells:
+        return [[*name, (f"  {id_}", "$faint")]]
+    return [crop(name, cells), plain(node_id, "$faint", indent + 2)]
 
 
 def _row(change: RowChange, cells: int) -> list[Spans]:
@@ -73,15 +97,34 @@ def _row(change: RowChange, cells: int) -> list[Spans]:
 
 
 def _columns(change: RowChange, cells: int) -> list[Spans]:
-    before, after, names = change.before or {}, change.after or {}, change.columns
-    room = min(max(map(formatting.width, names), default=0), 24)
+    values = [value for name in change.columns for value in _values(change, name)]
+    room = min(max((formatting.width(name) for name, _, _ in values), default=0), NAME_CELLS)
     lines: list[Spans] = []
-    for name in names:
+    for name, old, new in values:
+        if formatting.width(name) > room:
+            lines.append(plain(formatting.crop(name, cells - 6), "$faint", 6))
+            name = ""
         left: Spans = [("      ", ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
-        old = formatting.scalar(before[name]) if name in before else None
-        new = formatting.scalar(after[name]) if name in after else None
         lines += _beside(left, old, new, cells)
     return lines
+
+
+def _values(change: RowChange, column: str) -> list[tuple[str, str | None, str | None]]:
+    """Return a column with its values, or each differing path of a document with its values."""
+    before, after = ((row or {}).get(column, MISSING) for row in (change.before, change.after))
+    was, now = document(before), document(after)
+    found = list(document_diff.differences(was, now, column)) if was is not None and now is not None else []
+    if not found:  # equal except for the order of keys, or no documents
+        return [(column, _text(before if was is None else was), _text(after if now is None else now))]
+    shown = [(path, _text(old), _text(new)) for path, old, new in found[:PATHS_SHOWN]]
+    left = len(found) - PATHS_SHOWN
+    return [*shown, (column, None, f"and {left} more differences")] if left > 0 else shown
+
+
+def _text(value: object) -> str | None:
+    if value is MISSING:
+        return None
+    return document_diff.large(value) or formatting.scalar(value)
 
 
 def _beside(left: Spans, old: str | None, new: str | None, cells: int) -> list[Spans]:
@@ -110,10 +153,13 @@ def tally(results: Iterable[Result]) -> Spans:
     return spans or [("none", "$faint")]
 
 
-def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS_SHOWN) -> list[Spans]:
+def outcomes(
+    results: Iterable[Result], cells: int, *, limit: int = ROWS_SHOWN, below: Container[str] = ()
+) -> list[Spans]:
     """Return the nodes grouped by outcome and reason.
 
     Changed nodes come last because they need no attention. At most ``limit`` ids are listed; 0 for the counts alone.
+    ``below``: nodes that are named below anyway, and not listed if nothing more is known of them.
     """
     groups: dict[tuple[Outcome, str], list[Result]] = {}
     for result in results:
@@ -122,10 +168,14 @@ def outcomes(results: Iterable[Result], cells: int, *, limit: int = ROWS_SHOWN) 
     lines: list[Spans] = []
     for (outcome, why), nodes in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
         style = STYLES[outcome]
-        lines.append([("  ", ""), (f"{len(nodes)} ", f"bold {style}"), (MEANINGS[outcome], style)])
+        number: Spans = [("  ", ""), (f"{len(nodes)} ", f"bold {style}"), (MEANINGS[outcome], style)]
+        known = {each.id: each.title for each in nodes if isinstance(each.title, str)}
+        lines.append(head(number, titles(known, known) if below else "", [], cells))
         lines += wrapped(why, cells, "", 4) if why else []
+        nodes = [each for each in nodes if each.id not in below or each.detail or each.commands]
         for each in nodes[:limit]:
-            lines.append(plain(each.id, "$faint", 4))
+            title = each.title if isinstance(each.title, str) else ""
+            lines += named(each.id, title, cells, 4)
             lines += wrapped(each.detail, cells, "$faint", 6) if isinstance(each.detail, str) else []
             lines += command_lines(each.commands or {}, 6)
         if limit and len(nodes) > limit:

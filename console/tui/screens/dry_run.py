@@ -1,7 +1,8 @@
 """Dialog that shows a dry run and asks for confirmation.
 
-No lock is held while it is open. "Don't change" has the focus, and enter alone never commits. The action's own key or
-its button commits. A risky action needs a text to be typed: its field has the focus, and enter commits once it matches.
+No lock is held while it is open. Enter shows the rows and the ids, and alone never commits. The action's own key or its
+button commits. In production, a risky action needs a text to be typed: its field has the focus, and enter commits once
+it matches.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from textual.widgets import Button, Input, Static
 from console.config import Context
 from console.text import formatting
 from console.text.pages import action as pages
+from console.text.pages.row_diff import ROWS_SHOWN
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.screens.dialog import Dialog, Title, text
@@ -30,7 +32,7 @@ from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
 WAIT_SECONDS = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
-IDS = 200  # ids of skipped nodes that are listed
+IDS_SHOWN = 200  # ids of skipped nodes that are listed
 WATCHED = 200  # nodes read again at each refresh while the dialog is open
 
 
@@ -72,7 +74,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._seen = plan.nodes if plan.edit is None else ()
         self._versions = self.session.seen(plan.action.name, self._seen) if self._seen else dict(plan.versions)
         self._dry_run: DryRun | None = None
-        self._ids = False  # whether the ids of skipped nodes are listed
+        self._rows = False  # whether rows and ids are shown
 
     def compose(self) -> ComposeResult:
         plan = self._plan
@@ -95,7 +97,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         return self.host.guide.line(3, f"{how}. It commits what the dry run shows.")
 
     def on_mount(self) -> None:
-        self.query_one("#typed-0" if self._typed else "#cancel").focus()
+        self.query_one("#typed-0" if self._typed else "#page").focus()
         self._start()
 
     def _start(self) -> None:
@@ -139,16 +141,17 @@ class DryRunScreen(Dialog[DryRun | Back]):
         dry_run, plan = self._dry_run, self._plan
         if dry_run is None:
             return
-        limit, hint = (IDS, "") if self._ids else (0, f"{self._key('confirm.ids')} lists the ids")
+        rows, ids = (ROWS_SHOWN, IDS_SHOWN) if self._rows else (0, 0)
+        hint = f"{self._key('confirm.rows')} shows them"
         self.query_one(LineView).put(
             lambda width: pages.dry_run_page(
-                dry_run, [plan.action], plan.skipped, width, skipped_limit=limit, ids_hint=hint
+                dry_run, [plan.action], plan.skipped, width, limit=rows, skipped_limit=ids, rows_hint=hint
             )
         )
 
-    def action_ids(self) -> None:
-        """Show or hide the ids of the skipped nodes."""
-        self._ids = not self._ids
+    def action_rows(self) -> None:
+        """Show or hide the rows before and after, and the ids."""
+        self._rows = not self._rows
         self._show()
         self.call_after_refresh(self.fit)
 
@@ -230,8 +233,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         button.refresh(layout=True)
         apply = f"{self._plan.key} apply to {nodes} · " if number and not self._typed else ""
         locked = bool(self._dry_run and self._dry_run.for_now)
-        others = any(result.outcome is not Outcome.CHANGED for result in self._dry_run.results) if self._dry_run else 0
-        useless = {"confirm.wait": not locked, "confirm.ids": not (others or self._plan.skipped)}
+        useless = {"confirm.wait": not locked, "confirm.rows": self._dry_run is None}
         keys = [key for key in keymap.CONFIRM if not useless.get(key.id)]
         self.query_one("#keys", Static).update(apply + self.hints(*keys, *keymap.DIALOG))
 
@@ -244,7 +246,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     def _next_field(self, message: Input.Submitted) -> None:
         """Commit once all fields match; before that, go from a matching field to the next.
 
-        In a field that does not match, Enter does nothing.
+        In an empty field, Enter shows the rows; in another that does not match, it does nothing.
         """
         message.stop()
         wrong = [n for n, typed in enumerate(self._typed) if not self._matches(n, typed)]
@@ -252,6 +254,8 @@ class DryRunScreen(Dialog[DryRun | Back]):
             self._confirm()
         elif message.input.id not in {f"typed-{number}" for number in wrong}:
             self.query_one(f"#typed-{wrong[0]}").focus()
+        elif not message.value:
+            self.action_rows()
 
     def _matches(self, number: int, typed: Typed) -> bool:
         return self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected

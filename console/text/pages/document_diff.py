@@ -1,0 +1,74 @@
+"""Differences of two documents by path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any
+
+import msgspec
+
+from console.text.payload import size
+from queries.text.json_text import below, decoded
+
+DEPTH = 40  # levels that are compared one by one
+MISSING = object()
+
+Difference = tuple[str, Any, Any]  # path in the document, value before and after, each may be MISSING
+
+_LARGE = re.compile(r"([0-9]+) bytes, md5 [0-9a-f]{32}")  # what the server returns of a value over its limit
+
+
+def document(value: Any) -> dict[str, Any] | list[Any] | None:
+    """Return the object or array that a value of a row holds, or None.
+
+    It may be JSON, a text with JSON, or bytes with JSON in the server's hex form.
+    """
+    if isinstance(value, dict | list):
+        return value
+    if not isinstance(value, str):
+        return None
+    try:
+        text = bytes.fromhex(value[2:]).decode() if value.startswith("\\x") else value
+        found = decoded(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, msgspec.DecodeError):
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def large(value: Any) -> str:
+    """Return the size of a value that is too large to be copied, or ""."""
+    found = _LARGE.fullmatch(value) if isinstance(value, str) else None
+    return f"{size(int(found[1]))}, too large to show" if found else ""
+
+
+def differences(before: Any, after: Any, path: str = "", depth: int = DEPTH) -> Iterator[Difference]:
+    """Yield the innermost values that differ, in the order of the documents."""
+    if isinstance(before, dict) and isinstance(after, dict) and depth:
+        for key in before | after:
+            yield from differences(before.get(key, MISSING), after.get(key, MISSING), below(path, key), depth - 1)
+    elif isinstance(before, list) and isinstance(after, list) and depth:
+        yield from _elements(before, after, path, depth - 1)
+    elif not _is_same(before, after):
+        yield path, before, after
+
+
+def _elements(before: list[Any], after: list[Any], path: str, depth: int) -> Iterator[Difference]:
+    """Yield the differences of two arrays, between the elements that are equal at both ends."""
+    start, least = 0, min(len(before), len(after))
+    while start < least and _is_same(before[start], after[start]):
+        start += 1
+    end = 0
+    while end < least - start and _is_same(before[-1 - end], after[-1 - end]):
+        end += 1
+    was, now = before[start : len(before) - end], after[start : len(after) - end]
+    for place, (old, new) in enumerate(zip_longest(was, now, fillvalue=MISSING), start):
+        yield from differences(old, new, f"{path}[{place}]", depth)
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Compare two values as JSON: 1 and true differ."""
+    if before is MISSING or after is MISSING or before != after:
+        return False
+    return bool(msgspec.json.encode(before) == msgspec.json.encode(after))
