@@ -73,6 +73,14 @@ class Filter(Record):
         return " ".join(map(str, self.terms))
 
 
+def word_of(filter: Filter) -> str:
+    """Return the longest word of a filter that a search of the database takes, or ""."""
+    names = {"", *(field.name for field in NODE_FIELDS if field.searched)}
+    terms = (term for term in filter.terms if term.field in names and not term.negated)
+    words = [value.text for term in terms for value in term.values if value.text not in (ANY, NONE)]
+    return max(words, key=len, default="")
+
+
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "": lambda a, b: a == b,
     "=": lambda a, b: a == b,

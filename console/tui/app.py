@@ -38,11 +38,13 @@ from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.actions.plan import Plan, plan_selection
 from queries.db.errors import DatabaseError
+from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
+JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
 BETWEEN = "between"  # mode without a page, while all pages are replaced
 LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
@@ -411,9 +413,9 @@ class UnstickApp(App[None]):
         from console.tui.screens.prompt import PromptScreen
 
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
-        self.push_screen(PromptScreen("Find in all engines", question, text), self._find)
+        self.push_screen(PromptScreen("Find in all engines", question, text), self.search)
 
-    def _find(self, text: str | None) -> None:
+    def search(self, text: str | None) -> None:
         from console.tui.screens.find import FindScreen
 
         if text and self.front is not None:
@@ -581,10 +583,37 @@ class UnstickApp(App[None]):
         targets = page.targets()
         reader = self.session.reader(targets[0].id) if targets else None
         plan = plan_selection(reader, targets, key, self.action_keys[key])
+        of_jobs = await self._of_jobs(reader, targets, key) if reader is not None else None
         if isinstance(plan, Plan):
             await _perform(page, plan)
-        else:
+        elif of_jobs is None:
             self.refuse(plan.why, plan.commands)
+        elif await self._offered(plan.why, of_jobs):
+            await _perform(page, of_jobs)
+
+    async def _offered(self, why: str, plan: Plan) -> bool | None:
+        from console.tui.screens.refused import OfferScreen
+
+        return await self.push_screen_wait(OfferScreen(why, plan))
+
+    async def _of_jobs(self, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
+        """Return the plan of a key for the jobs of the targets.
+
+        None if the targets have such an action themselves.
+        """
+        names = self.action_keys[key]
+        if any(action.name in names for node in targets for action in reader.actions(node.kind)):
+            return None
+        ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}
+        if not 0 < len(ids) <= JOBS_OFFERED:
+            return None
+        try:
+            jobs = (await reader.nodes(sorted(ids))).nodes
+        except DatabaseError as error:
+            self.session.failed(error)
+            return None
+        plan = plan_selection(reader, jobs, key, names)
+        return plan if isinstance(plan, Plan) else None
 
     def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing.

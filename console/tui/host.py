@@ -72,6 +72,9 @@ class Host(Protocol):
     def find(self, text: str = "") -> None:
         """Ask for a text to search for in all engines."""
 
+    def search(self, text: str | None) -> None:
+        """Show what is found for a text in all engines; nothing without a text."""
+
     def follow(self, text: str) -> None:
         """Open the node that an id names."""
 

@@ -146,6 +146,11 @@ FOUND = (
     *NODE,
 )
 
+HELP = (
+    Key("help.search", "slash", "screen.search", "search", "Show the entries of the help with a text", 10),
+    Key("help.whole", "escape", "screen.whole", "all", "Show the whole help again"),
+)
+
 AUDIT_LOG = (
     Key("audit.undo", "U", "screen.undo", "undo", "Undo an entry or its run, where nothing has changed since", 20),
     Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),
@@ -189,6 +194,7 @@ RESULT = (
     Key("result.stop", "s", "screen.stop", "stop", "Stop after the current step, or stop watching. A redrive ends"),
     Key("result.go_on", "g", "screen.go_on", "go on", "Answer the question of a redrive with go on, or resume"),
     Key("result.undo", "U", "screen.undo", "undo", "Undo what was changed"),
+    Key("result.again", "r", "screen.again", "try again", "Repeat the dry run if the connection was lost too early"),
 )
 
 EDITED = (Key("edited.again", "enter", "screen.again", "edit it again", "Open the editor again with the same text"),)
@@ -208,6 +214,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "everywhere": APP,
     "in all lists": (*LIST, *ROWS),
     "in texts": TEXT,
+    "in the help": HELP,
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,

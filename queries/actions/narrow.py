@@ -68,7 +68,7 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
             return await _halved(workspace, request, error, until)
         if request.seen is None and not (_narrows(error) or error.code.startswith(_FULL)):
             raise
-        failed = unchanged(request, outcome_of(request, error), f"{error.line} {UNCHANGED}")
+        failed = unchanged(request, outcome_of(request, error), _why(error))
         return [_again(failed) if isinstance(error, ReadOnlyError) else failed]
     return [attempt]
 
@@ -82,6 +82,11 @@ def _attempt(workspace: Workspace, request: Request) -> Attempt:
     return Attempt(request, on_server=in_table and server_copies.suits(request))
 
 
+def _why(error: DatabaseError) -> str:
+    """Return an error's text, which says once that nothing was changed."""
+    return error.line if UNCHANGED in error.line else f"{error.line} {UNCHANGED}"
+
+
 def _can_halve(request: Request, until: float) -> bool:
     return len(request.versions) > 1 and time.monotonic() < until
 
@@ -93,7 +98,7 @@ def _unsent(request: Request, error: DatabaseError) -> Attempt:
     """
     if request.seen is None and not error.code.startswith(_FULL):
         raise error
-    return _again(unchanged(request, Outcome.UNSENT, f"{error.line} {UNCHANGED}"))
+    return _again(unchanged(request, Outcome.UNSENT, _why(error)))
 
 
 def _again(attempt: Attempt) -> Attempt:
@@ -117,7 +122,7 @@ async def _halved(workspace: Workspace, request: Request, error: DatabaseError, 
         if time.monotonic() < until:
             done += await attempts(workspace, half, until)
         else:
-            done.append(unchanged(half, outcome_of(request, error), f"{error.line} {UNCHANGED}"))
+            done.append(unchanged(half, outcome_of(request, error), _why(error)))
     return done
 
 
@@ -153,5 +158,5 @@ def _stopped(request: Request, error: gate.UnshownError) -> Attempt:
     """Return an attempt that changed no node, because it did what was not shown."""
     stopped = Attempt(request)
     for node_id in request.versions:
-        stopped.nodes.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, f"{error.line} {UNCHANGED}"))
+        stopped.nodes.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, _why(error)))
     return stopped

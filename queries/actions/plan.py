@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.engine import Engine
-from queries.contract.spec import Action
+from queries.contract.spec import TITLE_END, Action, Argument
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
 from queries.read.reader import Reader
@@ -58,6 +58,11 @@ class Plan(Record):
     def action(self) -> Action:
         """The action's variant for the first kind of node."""
         return next(iter(self.actions.values()))
+
+    @property
+    def asked(self) -> tuple[Argument, ...]:
+        """Arguments that the operator enters."""
+        return tuple(argument for argument in self.action.typed if argument.name not in self.arguments)
 
     @property
     def title(self) -> str:
@@ -199,7 +204,15 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         skipped=tuple(skipped),
         key=key,
         titles={node.id: node.title for node in eligible},
+        arguments=_from_title(first, eligible),
     )
+
+
+def _from_title(action: Action, nodes: Sequence[Node]) -> dict[str, Any]:
+    """Return the arguments that repeat what the titles of all nodes begin with."""
+    names = {node.title.rpartition(TITLE_END)[0] for node in nodes}
+    name = names.pop() if len(names) == 1 else ""
+    return {argument.name: name for argument in action.typed if argument.from_title and name}
 
 
 def _commands(results: Iterable[Result]) -> dict[str, str]:

@@ -249,6 +249,8 @@ class Argument(Record, forbid_unknown_fields=True):
     """A value that an action requires from the operator.
 
     A ``document`` is a stored JSON text that the operator edits: the file's section ``document`` reads it.
+    ``from_title``: its value is the node's title up to the last `TITLE_END`. The console fills it in, and lets the
+    operator type it in production only.
     """
 
     name: str
@@ -257,6 +259,7 @@ class Argument(Record, forbid_unknown_fields=True):
     required: bool = False
     default: str = ""
     choices: tuple[str, ...] = ()
+    from_title: bool = False
 
 
 class Refusal(Record, forbid_unknown_fields=True):
@@ -270,6 +273,8 @@ class Refusal(Record, forbid_unknown_fields=True):
     why: str
     for_now: str = "false"
 
+
+TITLE_END = " - "  # between the name of a node and its progress
 
 # Keys of the actions that many engines have. An action never means two things, and neither does its key.
 KEYS = {

@@ -181,27 +181,51 @@ async def test_production_wants_its_name_for_what_destroys(
     assert (await eternaltwin_db.row(task))["status"] == "Complete"
 
 
-async def test_deleting_a_job_wants_its_id(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+async def test_deleting_a_job_in_production_wants_its_id(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
     """And the names of other tables whose rows go with it."""
     job = await eternaltwin_db.job()
     await eternaltwin_db.task(job, status="Blocked", timer=60)
     await eternaltwin_db.sql("CREATE TABLE invoice (job_id uuid REFERENCES job ON DELETE CASCADE)")
     await eternaltwin_db.sql("INSERT INTO invoice VALUES ($1)", job)
-    async with run_tui(eternaltwin, tmp_path) as tui:
+    async with run_tui(eternaltwin, tmp_path, context=PRODUCTION) as tui:
         await tui.wait_for("0/1", "D Delete job")
         await tui.action("D")
         await tui.wait_for(f"type {str(job)[:8]} (the beginning of its id)")
         await tui.wait_for("type public.invoice (tables whose rows are deleted too)")
-        tui.app.screen.query_one("#typed-0", Input).value = str(job)[:8]
+        tui.app.screen.query_one("#typed-0", Input).value = "prod"
+        tui.app.screen.query_one("#typed-1", Input).value = str(job)[:8]
         await tui.pilot.pause()
         assert tui.app.screen.query_one("#go", Button).disabled
-        tui.app.screen.query_one("#typed-1", Input).value = "public.invoice"
+        tui.app.screen.query_one("#typed-2", Input).value = "public.invoice"
         await tui.wait_for(lambda: not tui.app.screen.query_one("#go", Button).disabled)
         await tui.pilot.click("#go")
         await tui.wait_for("1 changed", "Close")
         assert await eternaltwin_db.value("SELECT count(*) FROM job") == 0
         await tui.press("enter")
         await tui.wait_for("There are no jobs.")
+
+
+async def test_deleting_a_job_elsewhere_wants_only_the_tables_that_lose_rows(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.sql("CREATE TABLE invoice (job_id uuid REFERENCES job ON DELETE CASCADE)")
+    await eternaltwin_db.sql("INSERT INTO invoice VALUES ($1)", job)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("no tasks", "D Delete job")
+        await tui.action("D")
+        await tui.wait_for("type public.invoice (tables whose rows are deleted too)")
+        assert tui.app.screen.query_one("#go", Button).disabled
+        assert [line.id for line in tui.app.screen.query(Input)] == ["typed-0"]
+        await tui.press("escape")
+        await tui.wait_for("Nothing was changed.")
+        await eternaltwin_db.sql("DROP TABLE invoice")
+        await tui.action("D")
+        await tui.press("D")
+        await tui.wait_for("1 changed", "Close")
+    assert await eternaltwin_db.rows("job") == []
 
 
 async def test_a_node_that_vanishes_under_the_dialog(
@@ -307,7 +331,52 @@ async def test_an_action_that_cannot_be_done_says_why(
         await tui.press("escape", "L")
         await tui.wait_for("Release: unsupported: this engine records no lease")
         await tui.press("escape", "R")
-        await tui.wait_for("R (restart) is not for a task.")
+        await tui.wait_for("R (restart) is not for a task.", "acts on its job SendEmail v1 - 1/1")
+        await tui.press("x", "escape")
+        await tui.wait_for(lambda: tui.app.screen is tui.app.front)
+
+
+async def restart_the_job(tui: TuiDriver) -> None:
+    """Open the dry run of a restart from a task of the job."""
+    await on_task(tui)
+    await tui.press("R")
+    await tui.wait_for("R (restart) is not for a task.", "acts on its job SendEmail v2 - 0/1", "R again")
+    await tui.press("R")
+    await tui.wait_for("Reason, for the audit log", lambda: "kind and version" not in tui.text)
+    await tui.type("again")
+    await tui.press("enter")
+    await tui.wait_for("Will change 1 job: SendEmail v2 - 0/1")
+
+
+async def test_a_task_offers_the_restart_of_its_job(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(version=2, status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await restart_the_job(tui)
+        await tui.press("R")
+        await tui.wait_for("1 changed", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
+
+
+async def test_a_restart_in_production_asks_for_kind_and_version_at_the_commit(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(version=2, status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path, context=PRODUCTION) as tui:
+        await restart_the_job(tui)
+        await tui.wait_for("type prod (", "type SendEmail v2 (kind and version of the root task")
+        await tui.type("R SendEmail")
+        await tui.press("enter")
+        await tui.wait_for("Type prod (the name of this context).")
+        tui.app.screen.query_one("#typed-0", Input).value = "prod"
+        await tui.press("enter")
+        await tui.wait_for(lambda: tui.app.focused is tui.app.screen.query_one("#typed-1"))
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+        await tui.type("SendEmail v2")
+        await tui.press("enter")
+        await tui.wait_for("1 changed", "Close")
+    assert (await eternaltwin_db.row(task))["status"] == "Available"
 
 
 async def test_a_read_only_console_changes_nothing(

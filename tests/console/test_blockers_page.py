@@ -6,6 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
+from console.config import Context
 from tests.console.test_action_path import on_task
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -34,14 +35,14 @@ async def test_x_names_the_session_that_locks_the_node(
     await holder.close()
 
 
-async def test_the_session_at_the_root_is_ended_after_its_pid_is_typed(
+async def test_the_session_at_the_root_in_production_is_ended_after_its_pid_is_typed(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     task = await eternaltwin_db.task(await eternaltwin_db.job(), status="Blocked", timer=-600)
     holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "report"})
     await holder.execute(f"BEGIN; SELECT FROM task WHERE task_id = '{task}' FOR UPDATE")
     pid = holder.get_server_pid()
-    async with run_tui(eternaltwin, tmp_path) as tui:
+    async with run_tui(eternaltwin, tmp_path, context=Context(name="prod", production=True)) as tui:
         await on_task(tui)
         await tui.press("x")
         await tui.wait_for("idle in transaction")
@@ -51,8 +52,10 @@ async def test_the_session_at_the_root_is_ended_after_its_pid_is_typed(
         await tui.press("enter")
         await tui.wait_for("Will change 1 backend", f"type {pid}")
         assert not holder.is_closed(), "the dry run sends no signal"
+        await tui.type("prod")
+        await tui.press("enter")
         await tui.type(str(pid))
-        await tui.press("enter", "enter")
+        await tui.press("enter")
         await tui.wait_for("1 changed")
         await tui.press("enter")
         await tui.wait_for("No transaction in progress locks")

@@ -65,7 +65,8 @@ async def test_a_server_that_goes_and_comes_back(own_server: PostgresServer, tmp
         await tui.wait_for("After v1", "● live", "Connected again.")
 
 
-async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["r", "enter"])
+async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_path: Path, key: str) -> None:
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     task = await eternaltwin_db.task(status="Blocked", timer=60)
@@ -76,16 +77,17 @@ async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_p
         own_server.halt("immediate")
         await tui.wait_for("no connection")
         await tui.press("C")
-        await tui.wait_for("1 unsent", "the connection was lost before the commit", "Close")
-        assert "1 refused" not in tui.text
+        text = await tui.wait_for("1 unsent", "the connection was lost before the commit", "Try again", "Close")
+        assert "1 refused" not in text
+        assert text.count("Nothing was changed") == 1
         own_server.start()
         eternaltwin_db = await EternaltwinDb.open(dsn)
         assert (await eternaltwin_db.row(task))["status"] == "Blocked"
         await tui.wait_for("● live")
-        await tui.press("enter")
-        await tui.wait_for(
-            "Reason, for the audit log", lambda: tui.app.screen.query_one("#reason", Input).value == "test"
-        )
+        await tui.press(key)
+        await tui.wait_for("Will change 1")
+        await tui.press("b")
+        await tui.wait_for(lambda: [field.value for field in tui.app.screen.query(Input)] == ["test"])
         await tui.press("enter")
         await tui.wait_for("Will change 1")
         await tui.press("C")

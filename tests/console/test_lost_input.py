@@ -45,7 +45,8 @@ async def test_settings_of_a_redrive_survive(own_server: PostgresServer, tmp_pat
         await tui.press("enter")
         await tui.wait_for("Will change 2 tasks")
         await lost_and_found(tui, own_server, "S")
-        await tui.wait_for("Reason, for the audit log", lambda: value(tui, "reason") == "fix deployed")
+        await tui.wait_for("Reason, for the audit log", "No dead letter was revived.")
+        assert value(tui, "reason") == "fix deployed"
         assert [value(tui, f"argument-redrive_{name}") for name in ("cohorts", "budget")] == ["2,3", "77%"]
         own_server.start()
         await tui.wait_for("● live")
@@ -75,7 +76,7 @@ async def test_an_edited_text_survives(
         action = tui.app.session.engines["eternaltwin"].engine.action("edit", "task")
         assert action is not None
         await tui.press("right", "down")
-        await tui.wait_for("L Release")
+        await tui.wait_for("J Edit and retry")
         await tui.press(action.key)
         await tui.wait_for("Reason, for the audit log")
         await tui.type("typo")
@@ -85,9 +86,7 @@ async def test_an_edited_text_survives(
         await tui.wait_for("1 unsent", "Close")
         own_server.start()
         await tui.wait_for("● live")
-        await tui.press("enter")
-        await tui.wait_for("Reason, for the audit log", lambda: value(tui, "reason") == "typo")
-        await tui.press("enter")
+        await tui.press("r")
         await tui.wait_for("Will change 1", "Compose")
         await tui.press(action.key)
         await tui.wait_for("1 changed")

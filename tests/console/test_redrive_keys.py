@@ -67,15 +67,20 @@ async def test_the_form_scrolls_on_a_small_screen(dsn: str, tmp_path: Path, size
     async with run_tui(dsn, tmp_path, start="dead", size=size) as tui:
         await tui.wait_for("permanently failed")
         await tui.press("down", "S")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen))
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen) and tui.app.screen.query("#optional"))
         screen = tui.app.screen
         fields = screen.query_one("#fields")
+        assert not _in_view(screen.query_one("#argument-redrive_cohorts"), screen)
+        screen.query_one("#optional").focus()
+        await tui.press("enter")
+        await tui.wait_for(lambda: screen.query_one("#folded").display)
+        screen.query_one("#reason").focus()
         names = [each.id for each in screen.query("#fields Input, #fields Select")]
         assert len(names) >= 5
         for name in names:
             field = screen.query_one(f"#{name}")
             await tui.wait_for(lambda field=field: screen.focused is field and _in_view(field, fields, screen))
-            others = screen.query("#box > Title, Button, #page")
+            others = screen.query("#box > Title, .buttons Button, #page")
             await tui.wait_for(lambda others=others: all(_in_view(shown, screen) for shown in others))
             await tui.press("tab")
         screen.query_one(f"#{names[-1]}").focus()

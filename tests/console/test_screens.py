@@ -132,7 +132,13 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.wait_for("SendEmail", "Archive", lambda: "filter:" not in tui.text)
         await tui.press("slash")
         await tui.type("nosuch")
-        await tui.wait_for("The filter hides", "Only loaded rows are filtered")
+        await tui.wait_for(
+            "The filter hides", "enter searches the database for nosuch", "Only loaded rows are filtered"
+        )
+        await tui.press("enter", "enter")
+        await tui.wait_for("find: nosuch", "Nothing was found.")
+        await tui.press("escape")
+        await tui.wait_for("The filter hides")
         await tui.press("escape")
         await tui.wait_for("SendEmail")
 

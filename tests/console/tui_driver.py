@@ -25,7 +25,7 @@ from queries.workspace import Workspace
 
 # Seconds until a missing text or state is a failure. After a statement of more than a second the next poll may come a
 # minute later.
-DEADLINE = 180.0
+DEADLINE = 60.0
 
 
 class SkippingClock:

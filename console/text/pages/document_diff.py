@@ -55,7 +55,7 @@ def differences(before: Any, after: Any, path: str = "", depth: int = DEPTH) -> 
 
 
 def _elements(before: list[Any], after: list[Any], path: str, depth: int) -> Iterator[Difference]:
-    """Yield the differences of two arrays, between the elements that are equal at both ends."""
+    """Yield the differences of two arrays, without equal elements at both ends."""
     start, least = 0, min(len(before), len(after))
     while start < least and _is_same(before[start], after[start]):
         start += 1

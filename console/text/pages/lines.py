@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from console.text import formatting
+from console.text import formatting, spans
 from console.text.spans import Spans, link, width, wrap
 from queries.text.safe_text import safe_text
 
 BLANK: Spans = []
+HEADING = "bold $primary"  # style of the title of a section
 
 
 def heading(text: str, note: str = "") -> Spans:
     """Return the title of a section."""
-    return [(safe_text(text), "bold $primary"), *([(f"  {safe_text(note)}", "$faint")] if note else [])]
+    return [(safe_text(text), HEADING), *([(f"  {safe_text(note)}", "$faint")] if note else [])]
 
 
 def plain(text: str, style: str = "", indent: int = 2) -> Spans:
@@ -33,6 +34,34 @@ def command_lines(commands: Mapping[str, str], indent: int = 2) -> list[Spans]:
 def wrapped(text: str, cells: int, style: str = "", indent: int = 2) -> list[Spans]:
     """Wrap text to lines of at most ``cells`` cells, between words if possible."""
     return [[(" " * indent, ""), *line] for line in wrap([(safe_text(text), style)], max(cells - indent, 8))]
+
+
+def matching(lines: Iterable[Spans], sought: str) -> list[Spans]:
+    """Return the entries of a page that have a text, below their headings.
+
+    An entry begins with an indent of at most two cells. A heading with the text has all its entries.
+    """
+    wanted, found = sought.casefold(), list[Spans]()
+    for head, entry in _entries(lines):
+        if wanted in " ".join(spans.text(line).strip() for line in (head, *entry)).casefold():
+            if head and head not in found:
+                found += [BLANK, head] if found else [head]
+            found += entry
+    return found
+
+
+def _entries(lines: Iterable[Spans]) -> Iterator[tuple[Spans, list[Spans]]]:
+    """Yield each entry of a page with its heading."""
+    head, entry = BLANK, list[Spans]()
+    for line in [*lines, BLANK]:
+        is_head = line != BLANK and line[0][1] == HEADING
+        if entry and (line == BLANK or is_head or spans.text(line)[:3].strip()):
+            yield head, entry
+            entry = []
+        if is_head:
+            head = line
+        elif line != BLANK:
+            entry.append(line)
 
 
 def reading(cells: int, error_text: str) -> list[Spans]:

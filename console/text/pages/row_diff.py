@@ -37,7 +37,7 @@ MEANINGS = {
     Outcome.REFUSED: "refused",
     Outcome.DENIED: "denied: a privilege is missing",
     Outcome.CONFLICT: "conflict: the database aborted the transaction",
-    Outcome.UNSENT: "unsent: the connection was lost before the commit, nothing was changed",
+    Outcome.UNSENT: "unsent: the connection was lost before the commit",
     Outcome.LOST: "lost: committed, then undone by a failover",
     Outcome.UNKNOWN: "unknown: the server cannot say whether the commit happened",
 }
@@ -110,7 +110,7 @@ def _columns(change: RowChange, cells: int) -> list[Spans]:
 
 
 def _values(change: RowChange, column: str) -> list[tuple[str, str | None, str | None]]:
-    """Return a column with its values, or each differing path of a document with its values."""
+    """Return a column, or each differing path of a document, with its values."""
     before, after = ((row or {}).get(column, MISSING) for row in (change.before, change.after))
     was, now = document(before), document(after)
     found = list(document_diff.differences(was, now, column)) if was is not None and now is not None else []

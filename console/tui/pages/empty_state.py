@@ -12,8 +12,11 @@ from queries.workspace import Workspace
 ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the database."
 
 
-def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tuple[str, str]:
-    """Return headline and details for an empty tree or list of nodes."""
+def why(session: Session, node_list: NodeList | None, search_hint: str = "") -> tuple[str, str]:
+    """Return headline and details for an empty tree or list of nodes.
+
+    ``search_hint``: of a filtered list, how to search the database.
+    """
     if session.workspace is None:
         return _unconnected(session)
     if node_list is None:
@@ -21,10 +24,10 @@ def why(session: Session, node_list: NodeList | None, *, filtered: bool) -> tupl
         return headline, _expected(session.workspace)
     if not node_list.read:
         return "Reading …", session.error_text
-    if filtered and node_list.forest.loaded:
+    if search_hint and node_list.forest.loaded:
         more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
         loaded = count_nodes(node_list.forest.loaded, ())
-        return "The filter hides all loaded rows.", f"{loaded} · esc clears the filter{more}"
+        return "The filter hides all loaded rows.", f"{search_hint}esc clears the filter · {loaded}{more}"
     if node_list.scope:
         note = formatting.scope_note(node_list.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."

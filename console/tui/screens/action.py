@@ -7,7 +7,7 @@ from console.tui.screens.ask import AskScreen
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.edited import edited_plan
-from console.tui.screens.result import ResultScreen
+from console.tui.screens.result import Again, ResultScreen
 from queries.actions.plan import ActionInput, Plan
 from queries.actions.undo import plan_entry
 from queries.db.errors import DatabaseError
@@ -18,13 +18,13 @@ from queries.records.finding import OPEN
 async def perform(page: PageScreen, plan: Plan) -> None:
     """Lead the operator from the plan to the result. Runs in a worker of the app.
 
-    If the connection is lost before the commit, the dialogs begin again with what the operator has entered.
+    If the connection is lost before the commit, one key repeats the dry run with what the operator has entered.
     """
     session = page.session
     prepared = plan if plan.action.document is None else await edited_plan(page, plan)
-    entered = _suggested(session, plan)
+    entered, asks = _suggested(session, plan), True
     while True:
-        dry_run = None if prepared is None else await _confirmed(page, prepared, entered)
+        dry_run = None if prepared is None else await _confirmed(page, prepared, entered, asks=asks)
         if dry_run is None:
             page.say("Nothing was changed.", "faint")
             return
@@ -35,9 +35,9 @@ async def perform(page: PageScreen, plan: Plan) -> None:
             page.say(str(error), "bad")
             continue
         undone = await page.app.push_screen_wait(ResultScreen(work, plan))
-        if Outcome.UNSENT not in work.counted():
+        if not isinstance(undone, Again):
             break
-        page.say("The connection was lost before the commit. Enter repeats the dry run.", "warn")
+        asks = False
     page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     page.acted()
     session.refresh()
@@ -50,13 +50,15 @@ async def perform(page: PageScreen, plan: Plan) -> None:
             await perform(page, again)
 
 
-async def _confirmed(page: PageScreen, plan: Plan, before: ActionInput | None) -> DryRun | None:
+async def _confirmed(page: PageScreen, plan: Plan, before: ActionInput | None, *, asks: bool) -> DryRun | None:
     """Ask for input and confirmation until the operator confirms or cancels.
 
-    ``before`` is the input to begin with. Return None if cancelled.
+    ``before`` is the input to begin with; it is taken as it is if ``asks`` is False. Return None if cancelled.
     """
     app = page.app
-    entered = await app.push_screen_wait(AskScreen(plan, before))
+    entered = before
+    if asks or entered is None:
+        entered = await app.push_screen_wait(AskScreen(plan, before))
     while entered is not None:
         answer = await app.push_screen_wait(DryRunScreen(plan, entered))
         if not isinstance(answer, Back):

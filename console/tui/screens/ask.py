@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Button, Input, Select
+from textual.widgets import Button, Input, Select, Static
 
 from console.text.pages import action as pages
 from console.tui import keymap
@@ -28,10 +28,12 @@ class AskScreen(Dialog[ActionInput]):
 
     BINDINGS = bindings(keymap.INPUT)
 
-    def __init__(self, plan: Plan, before: ActionInput | None = None) -> None:
+    def __init__(self, plan: Plan, before: ActionInput | None = None, wrong: WrongFieldError | None = None) -> None:
+        """``before``: the input to begin with. ``wrong``: why it was not taken."""
         super().__init__()
         self._plan = plan
         self._before = before or ActionInput(reason="")
+        self._wrong = wrong
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes="fitting"):
@@ -40,8 +42,13 @@ class AskScreen(Dialog[ActionInput]):
             with VerticalScroll(id="fields"):
                 yield text("Reason, for the audit log", classes="label")
                 yield _line("reason", self._before.reason)
-                for argument in self._plan.action.typed:
+                for argument in self._unfolded:
                     yield from _field(argument, _given(argument, self._before))
+                if self._folded:
+                    yield Button(f"{_optional(self._folded)} ...", id="optional")
+                with Vertical(id="folded"):
+                    for argument in self._folded:
+                        yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
                 yield Button("Cancel", id="cancel")
@@ -54,34 +61,89 @@ class AskScreen(Dialog[ActionInput]):
     def on_mount(self) -> None:
         plan = self._plan
         self.query_one(LineView).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
+        self.query_one("#wrong").display = False
+        self.query_one("#folded").display = False
         self.query_one("#reason").focus()
+        if self._wrong is not None:
+            self._show_wrong(self._wrong)
+
+    @property
+    def _asked(self) -> Sequence[Argument]:
+        return self._plan.asked
+
+    @property
+    def _folded(self) -> Sequence[Argument]:
+        """Optional fields that have no other value than their default."""
+        return [a for a in self._asked if _is_optional(a) and _given(a, self._before) == a.default]
+
+    @property
+    def _unfolded(self) -> Sequence[Argument]:
+        return [argument for argument in self._asked if argument not in self._folded]
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#go")
     def action_go(self) -> None:
         try:
             self.dismiss(self._answers())
-        except ValueError as error:
-            self.query_one("#wrong").update(safe_text(str(error)))  # type: ignore[attr-defined]
-            self.call_after_refresh(self.fit)
+        except WrongFieldError as error:
+            self._show_wrong(error)
+
+    def _show_wrong(self, error: WrongFieldError) -> None:
+        """Say what is wrong, and put the cursor into the field."""
+        wrong = self.query_one("#wrong", Static)
+        wrong.update(safe_text(str(error)))
+        wrong.display = True
+        if any(argument.name == error.name for argument in self._folded):
+            self._unfold()
+        self.query_one("#reason" if not error.name else f"#argument-{error.name}").focus()
+        self.call_after_refresh(self.fit)
+
+    @on(Button.Pressed, "#optional")
+    def _open_folded(self) -> None:
+        self._unfold()
+        self.query_one(f"#argument-{self._folded[0].name}").focus()
+        self.call_after_refresh(self.fit)
+
+    def _unfold(self) -> None:
+        self.query_one("#optional").display = False
+        self.query_one("#folded").display = True
 
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:
         self.dismiss(None)
 
     def _answers(self) -> ActionInput:
-        """Return the input. Raises ValueError if a value is missing or has the wrong type."""
+        """Return the input.
+
+        Raises WrongFieldError if a value is missing or has the wrong type.
+        """
         reason = self.query_one("#reason", Input).value.strip()
         if not reason:
-            self.query_one("#reason").focus()
-            raise ValueError("Enter a reason: it is written to the audit log.")
+            raise WrongFieldError("", "Enter a reason: it is written to the audit log.")
         arguments = {}
-        for argument in self._plan.action.typed:
+        for argument in self._asked:
             field = self.query_one(f"#argument-{argument.name}")
             value = answer(argument, field.value)  # type: ignore[attr-defined]
             if value is not None:
                 arguments[argument.name] = value
         return ActionInput(reason=reason, arguments=arguments)
+
+
+class WrongFieldError(ValueError):
+    """A value cannot be used. ``name``: of the argument, "" for the reason."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(why)
+        self.name = name
+
+
+def _is_optional(argument: Argument) -> bool:
+    return not argument.required and argument.type != "flag"
+
+
+def _optional(arguments: Sequence[Argument]) -> str:
+    number = len(arguments)
+    return f"{number} optional {'field' if number == 1 else 'fields'}"
 
 
 def _line(id: str, value: str, placeholder: str = "") -> Input:
@@ -115,14 +177,14 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
 def answer(argument: Argument, value: object) -> Any:
     """Convert a field's value to the argument's type; None if empty.
 
-    Raises ValueError.
+    Raises WrongFieldError.
     """
     if argument.type == "flag":
         return True if value else None
     given = value.strip() if isinstance(value, str) else ""
     if not given:
         if argument.required:
-            raise ValueError(f"{argument.name} is required: {argument.title}.")
+            raise WrongFieldError(argument.name, f"Required: {argument.title}.")
         return None
     try:
         if argument.type == "int":
@@ -131,5 +193,5 @@ def answer(argument: Argument, value: object) -> Any:
             return json.loads(given)
     except ValueError:
         kind = "a whole number" if argument.type == "int" else "JSON"
-        raise ValueError(f"{argument.name} must be {kind}.") from None
+        raise WrongFieldError(argument.name, f"Enter {kind}: {argument.title}.") from None
     return given

@@ -30,6 +30,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     BINDINGS = bindings(keymap.ROWS, keymap.AUDIT_LOG)
     PREVIEW = False
     LOADS = True
+    SEARCHES = False
 
     def __init__(self) -> None:
         super().__init__()

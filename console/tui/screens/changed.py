@@ -111,7 +111,8 @@ class ChangedScreen(ListScreen[Change]):
         if answer is None:
             return "Reading …", self.session.error_text
         if self.list.records:
-            return "No change matches the filter.", "Escape clears it. The end of the list loads older changes."
+            headline, advice = self.no_match("change")
+            return headline, f"{advice} · the end of the list loads older changes"
         return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
 
     async def read_more(self, page: int = PAGE) -> None:

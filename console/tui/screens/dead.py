@@ -125,10 +125,10 @@ class DeadScreen(ListScreen[Item]):
 
     def notice(self) -> tuple[str, str]:
         if self.filter:
-            return "No dead letter matches the filter.", "Escape clears it."
+            return self.no_match("dead letter")
         if self.session.engines:
             return "Reading …", self.session.error_text
-        return empty_state.why(self.session, None, filtered=False)
+        return empty_state.why(self.session, None)
 
     # cells
 

@@ -44,11 +44,14 @@ class Typed(NamedTuple):
 
 
 def to_type(plan: Plan, context: Context | None) -> list[Typed]:
-    """Return the text to type before the commit of this plan in this context."""
-    required = []
-    if plan.action.risk is Risk.HIGH and context is not None and context.production:
-        required.append(Typed("the name of this context", context.name))
-    if plan.action.confirm == "typed":
+    """Return the texts to type before the commit of this plan, which is in production."""
+    if context is None or not context.production:
+        return []
+    action = plan.action
+    required = [Typed("the name of this context", context.name)] if action.risk is Risk.HIGH else []
+    given = ((argument, plan.arguments.get(argument.name)) for argument in action.typed if argument.from_title)
+    required += [Typed(argument.title, safe_text(str(value))) for argument, value in given if value]
+    if action.confirm == "typed":
         if len(plan.nodes) == 1:
             required.append(Typed("the beginning of its id", safe_text(split_id(plan.nodes[0].id)[2][:8])))
         else:
@@ -246,7 +249,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     def _next_field(self, message: Input.Submitted) -> None:
         """Commit once all fields match; before that, go from a matching field to the next.
 
-        In an empty field, Enter shows the rows; in another that does not match, it does nothing.
+        In an empty field, Enter shows the rows; in one that does not match, it says what to type.
         """
         message.stop()
         wrong = [n for n, typed in enumerate(self._typed) if not self._matches(n, typed)]
@@ -256,6 +259,9 @@ class DryRunScreen(Dialog[DryRun | Back]):
             self.query_one(f"#typed-{wrong[0]}").focus()
         elif not message.value:
             self.action_rows()
+        else:
+            typed = next(self._typed[n] for n in wrong if message.input.id == f"typed-{n}")
+            self._say(f"Type {typed.expected} ({typed.what}).")
 
     def _matches(self, number: int, typed: Typed) -> bool:
         return self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected

@@ -30,6 +30,7 @@ class FindScreen(ListScreen[Hit]):
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
     BINDINGS = bindings(keymap.ROWS, keymap.FOUND)
+    SEARCHES = False
     DEFAULT_CSS = "FindScreen Preview { height: 9; max-height: 25%; }"
 
     def __init__(self, text: str, mode: str) -> None:

@@ -4,28 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from textual import on
+from textual.widgets import Input
+
+from console.text.pages.lines import matching, wrapped
 from console.text.spans import Spans
+from console.tui import keymap
+from console.tui.bindings import bindings
 from console.tui.pages.help import help_page
 from console.tui.screens.base import PageScreen
+from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
 
 
 class HelpScreen(PageScreen):
-    """Shows keys, actions, statuses and findings."""
+    """Shows keys, actions, statuses and findings, or those entries that have a text."""
 
     MODE = "help"
+    KEYS = keymap.HELP
+    BINDINGS = bindings(keymap.HELP)
 
     def body(self) -> Iterable[object]:
         yield LineView(id="page")
+        yield FilterLine(id="search", hint="a text of the help")
 
     def on_mount(self) -> None:
+        self._line.display = False
         self.query_one(LineView).focus()
+
+    @property
+    def _line(self) -> FilterLine:
+        return self.query_one("#search", FilterLine)
+
+    def action_search(self) -> None:
+        self._line.display = True
+        self._line.focus()
+
+    @on(Input.Changed, "#search")
+    def _searched(self) -> None:
+        self.query_one(LineView).put(self._lines)
+        self.query_one(LineView).action_edge(-1)
+
+    def on_filter_line_kept(self) -> None:
+        self._line.display = bool(self._line.value)
+        self.query_one(LineView).focus()
+
+    def on_filter_line_left(self) -> None:
+        self.action_whole()
+
+    def action_whole(self) -> None:
+        """Show the whole help."""
+        self._line.value = ""
+        self.on_filter_line_kept()
 
     def show_body(self) -> None:
         self.query_one(LineView).put(self._lines)
 
     def _lines(self, width: int) -> Sequence[Spans]:
-        return help_page(
+        lines = help_page(
             width,
             self.host.keys_shown,
             self.host.action_keys,
@@ -36,3 +72,7 @@ class HelpScreen(PageScreen):
             self.session.workspace.broken if self.session.workspace else (),
             ascii=self.host.ascii,
         )
+        sought = self._line.value.strip()
+        if not sought:
+            return lines
+        return matching(lines, sought) or wrapped(f"The help does not have {sought!r}.", width, "$warning", 0)

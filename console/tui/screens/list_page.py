@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.suggester import Suggester
@@ -15,6 +15,7 @@ from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
+from console.tui import keymap
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
@@ -23,11 +24,16 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
 
 
+OPEN = next(key for key in keymap.ROWS if key.id == "rows.open")
+
+
 class ListPage(PageScreen):
     """Page with a list that can be filtered, sorted, folded, marked, copied.
 
-    The filter is typed in a line below the list.
+    The filter is typed in a line below the list. ``SEARCHES``: enter searches the database if it hides all rows.
     """
+
+    SEARCHES: ClassVar[bool] = True
 
     # what a page provides
 
@@ -71,6 +77,23 @@ class ListPage(PageScreen):
     def notice(self) -> tuple[str, str]:
         """Return what is shown instead of rows: a sentence, and what to do."""
         raise NotImplementedError
+
+    def no_match(self, what: str) -> tuple[str, str]:
+        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
+        return f"No {what} matches the filter.", f"{self.search_hint()}esc clears the filter"
+
+    def search_hint(self) -> str:
+        """Return how to search the database for what the filter did not find."""
+        if not self.SEARCHES:
+            return ""
+        word = self._word()
+        enter = self.host.key_shown(OPEN)
+        return f"{enter} searches the database{f' for {word}' if word else ''} · "
+
+    def _word(self) -> str:
+        from console.model.filter import word_of
+
+        return word_of(self.filter) if self.filter else ""
 
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
@@ -133,7 +156,13 @@ class ListPage(PageScreen):
     # keys
 
     def action_open(self) -> None:
-        self.table.action_open()
+        """Open the row; if the filter hides all rows, search the database."""
+        if not self.SEARCHES or not self.filter or len(self.forest):
+            self.table.action_open()
+        elif word := self._word():
+            self.host.search(word)
+        else:
+            self.host.find()
 
     def action_unfold(self) -> None:
         self.table.action_unfold()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -9,7 +10,7 @@ import msgspec
 from console.model.run_work import RunWork
 from console.text.pages import redrive as pages
 from console.tui import keymap
-from console.tui.screens.ask import AskScreen
+from console.tui.screens.ask import AskScreen, WrongFieldError
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.result import ResultScreen
@@ -50,9 +51,9 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
             raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.")
         reader = workspace.named(label)
         action = redrive_plan.action_of(reader, dead_letters)
-        run, entered = None, None
+        run, entered, wrong = None, None, None
         while run is None:
-            confirmed = await _confirmed(page, workspace, reader, action, dead_letters, selection, entered)
+            confirmed = await _confirmed(page, workspace, reader, action, dead_letters, selection, entered, wrong)
             if confirmed is None:
                 page.say("Nothing was changed.", "faint")
                 return
@@ -60,7 +61,7 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
             try:
                 run = await runs.begin(workspace, plan)
             except NO_CONNECTION as error:
-                page.say(f"No dead letter was revived. {error.line}", "bad")
+                wrong = _not_begun(error)
     except DatabaseError as error:
         page.host.refuse(error.line)
         return
@@ -81,32 +82,35 @@ async def _confirmed(
     dead_letters: Sequence[DeadLetter],
     selection: str,
     before: ActionInput | None,
+    wrong: WrongFieldError | None,
 ) -> tuple[RunPlan, ActionInput] | None:
     """Ask for settings and confirmation until the operator confirms or cancels.
 
-    ``before`` is the input to begin with. Return the plan with the input, or None if cancelled. Raises DatabaseError.
+    ``before`` is the input to begin with, ``wrong`` why it was not taken. Return the plan with the input, or None if
+    cancelled. Raises DatabaseError.
     """
     app = page.app
     asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
     nodes = {each.node.id: each.node for each in dead_letters}
     while True:
-        entered = await app.push_screen_wait(AskScreen(_plan(reader, asked, list(nodes.values())), before))
+        entered = await app.push_screen_wait(AskScreen(_plan(reader, asked, list(nodes.values())), before, wrong))
         if entered is None:
             return None
-        before = entered
+        before, wrong = entered, None
         given = {name: str(entered.arguments.get(name, "")) for name in (each.name for each in SETTINGS)}
         arguments = {name: value for name, value in entered.arguments.items() if not name.startswith(PREFIX)}
         try:
             settings = parse_settings(*(given[f"{PREFIX}{name}"] for name in ("cohorts", "pace", "budget", "wait")))
         except ValueError as error:
-            page.say(str(error), "warn")
+            name = re.split(r"\W", str(error))[0]  # the message begins with it
+            wrong = WrongFieldError(f"{PREFIX}{name}", str(error))
             continue
         try:
             plan = await redrive_plan.plan_redrive(
                 workspace, reader.label, dead_letters, selection, settings, entered.reason, arguments
             )
         except NO_CONNECTION as error:
-            page.say(f"No dead letter was revived. {error.line}", "bad")
+            wrong = _not_begun(error)
             continue
         first = plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]
         total = count_nodes(len(plan.members), plan.ids)
@@ -114,6 +118,10 @@ async def _confirmed(
         answer = await app.push_screen_wait(DryRunScreen(shown, ActionInput(reason=plan.reason, arguments=arguments)))
         if not isinstance(answer, Back):
             return (plan, entered) if answer is not None else None
+
+
+def _not_begun(error: DatabaseError) -> WrongFieldError:
+    return WrongFieldError("", f"No dead letter was revived. {error.line}")
 
 
 def _plan(reader: Reader, action: Action, nodes: Sequence[Node], more: str = "") -> Plan:

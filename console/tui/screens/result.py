@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import monotonic
+from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,15 +28,20 @@ from queries.records.action import Outcome
 from queries.records.finding import OPEN
 from queries.text.safe_text import safe_text
 
-STOP, GO_ON, UNDO = keymap.RESULT
+STOP, GO_ON, UNDO, AGAIN = keymap.RESULT
 READ_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
-class ResultScreen(Dialog[str]):
+class Again(NamedTuple):
+    """Result of the dialog if the operator repeats the dry run."""
+
+
+class ResultScreen(Dialog[str | Again]):
     """Follows a change or a redrive.
 
     The operator can stop it while it runs, answer its questions, and close the dialog once it has ended. A redrive can
-    also be left open. Returns the id of the audit log entry or the run that the operator wants to undo, or None.
+    also be left open. Returns the id of the audit log entry or the run that the operator wants to undo, `Again` if the
+    connection was lost before the commit and the operator tries again, or None.
     """
 
     BINDINGS = bindings(keymap.RESULT)
@@ -86,11 +92,14 @@ class ResultScreen(Dialog[str]):
         self.query_one("#wrong").display = bool(wrong)
         self.query_one("#stop").display = not work.ended and not work.complete
         more = self.query_one("#more", Button)
-        more.display, more.label = work.asks or bool(work.stopped), "Go on" if work.asks else "Resume"
+        label = "Go on" if work.asks else "Resume" if work.stopped else "Try again" if self._unsent else ""
+        more.display, more.label = bool(label), label
         close = self.query_one("#close", Button)
         close.disabled, close.label = not (work.ended or work.watches), "Close" if work.ended else "Leave open"
         if work.ended:
             close.focus()
+            if self._unsent:  # a button that was hidden until now cannot have the focus yet
+                self.call_after_refresh(more.focus)
             work.seen = True
             self._watch()
         drawn = (work.report, work.ended) if work.watches else work.ended
@@ -98,6 +107,11 @@ class ResultScreen(Dialog[str]):
             self._drawn = drawn
             self.query_one(LineView).put(self._lines)
             self.call_after_refresh(self.fit)
+
+    @property
+    def _unsent(self) -> bool:
+        """True if the connection was lost before the commit of a change."""
+        return self._plan is not None and self._work.ended and Outcome.UNSENT in self._work.counted()
 
     # what happens next
 
@@ -145,6 +159,8 @@ class ResultScreen(Dialog[str]):
         if work.ended and work.stopped and work.run_id:
             command = self.session.command("do", "--resume", work.run_id)
             return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
+        if self._unsent:
+            return [*tally(work.results), (f"  ·  {self.host.key_shown(AGAIN)} repeats the dry run", "$faint")]
         if work.ended:
             undo = f"  ·  {self.host.key_shown(UNDO)} undo" if self._undo_hint() else ""
             return [*tally(work.results), (undo, "$faint")]
@@ -208,6 +224,11 @@ class ResultScreen(Dialog[str]):
         if self._work.ended and self._undo_hint() and self._undone:
             self.dismiss(self._undone)
 
+    def action_again(self) -> None:
+        """Repeat the dry run with the same reason and arguments, if nothing was committed."""
+        if self._unsent:
+            self.dismiss(Again())
+
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
         """Begin nothing more, stop waiting for the server, stop watching."""
@@ -219,6 +240,8 @@ class ResultScreen(Dialog[str]):
     @on(Button.Pressed, "#more")
     def action_go_on(self) -> None:
         """Answer the question with "go on", or continue what was stopped."""
+        if self._unsent:
+            self.action_again()
         if self._work.asks:
             self._work.answer()
         if not self._work.stopped:

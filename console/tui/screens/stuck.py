@@ -214,7 +214,7 @@ class StuckScreen(ListScreen[Item]):
 
     def notice(self) -> tuple[str, str]:
         if self.filter and self.session.incidents:
-            return "No incident matches the filter.", "Escape clears it."
+            return self.no_match("incident")
         if not self.session.findings_loaded:
             return "Reading findings …", self.session.error_text
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))

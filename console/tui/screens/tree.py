@@ -187,7 +187,7 @@ class TreeScreen(ListPage):
 
     def notice(self) -> tuple[str, str]:
         node_list = None if self._label is None else self.node_list
-        return empty_state.why(self.session, node_list, filtered=bool(self._filter))
+        return empty_state.why(self.session, node_list, self.search_hint() if self._filter else "")
 
     def renew_header(self) -> None:
         super().renew_header()

@@ -9,6 +9,8 @@ from textual.widgets import Input
 from console.tui import keymap
 from console.tui.bindings import bindings
 
+HINT = "words, field:value, !negated   e.g. mail phase:blocked age:>1h"
+
 
 class FilterLine(Input):
     """Posts every change at once. Enter keeps the filter, Escape clears it."""
@@ -22,8 +24,7 @@ class FilterLine(Input):
     class Left(Message):
         """The operator clears the filter."""
 
-    def __init__(self, suggester: Suggester, id: str | None = None) -> None:
-        hint = "words, field:value, !negated   e.g. mail phase:blocked age:>1h"
+    def __init__(self, suggester: Suggester | None = None, id: str | None = None, hint: str = HINT) -> None:
         super().__init__(id=id, placeholder=hint, suggester=suggester)
         self.cursor_blink = False
 
