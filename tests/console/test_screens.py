@@ -143,6 +143,36 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.wait_for("SendEmail")
 
 
+async def test_an_empty_list_of_another_page_offers_the_search(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(kind="SendEmail", status="Blocked", timer=-6000)
+    await eternaltwin_db.task(kind="Archive", polled=0.5)
+    async with run_tui(eternaltwin, tmp_path, start="stuck") as tui:
+        await tui.wait_for("1 incident", "SendEmail")
+        await tui.press("slash")
+        await tui.type("severity:>8 archive")
+        await tui.wait_for("No incident matches the filter.", "enter searches the database for archive")
+        await tui.press("enter", "enter")
+        await tui.wait_for("find: archive", "Archive v1")
+        await tui.press("escape")
+        await tui.wait_for("No incident matches the filter.")
+
+
+async def test_the_help_is_searched(eternaltwin_demo: str, tmp_path: Path) -> None:
+    async with run_tui(eternaltwin_demo, tmp_path) as tui:
+        await tui.wait_for("● live")
+        await tui.press("question_mark")
+        await tui.wait_for("Keys everywhere", "Lower-case keys only read")
+        await tui.press("slash")
+        await tui.type("unfold all")
+        await tui.wait_for(lambda: "Lower-case" not in tui.text)
+        await tui.press("x")
+        await tui.wait_for("The help does not have 'unfold allx'.")
+        await tui.press("backspace", "enter", "escape")
+        await tui.wait_for("Lower-case keys only read")
+
+
 async def test_the_live_list(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.task(kind="Waits", status="Blocked", timer=60)
     await eternaltwin_db.task(kind="Finished", status="Complete")
