@@ -12,7 +12,7 @@ CODES: Final = {
     "$faint": "2",
     "$line": "2",
     "$primary": "36",
-    "$accent": "33",
+    "$accent": "35",
     "$warning": "33",
     "$error": "31",
     "$success": "32",

@@ -308,9 +308,9 @@ def _rails(row: Row, used: int, ascii: bool) -> Spans:
         if row.step is not None and at == row.at:
             spans.append((formatting.glyph(row.step.phase, ascii), f"bold $phase-{row.step.phase}"))
         else:
-            spans.append((_arms(cell, ascii), "bold $accent" if HEAVY in cell else "$faint"))
+            spans.append((_arms(cell, ascii), "bold" if HEAVY in cell else "$faint"))
         link = row.links[at] if at < len(row.links) else 0
-        spans.append((_arms((0, 0, link, link), ascii), "bold $accent" if link == HEAVY else "$faint"))
+        spans.append((_arms((0, 0, link, link), ascii), "bold" if link == HEAVY else "$faint"))
     return spans
 
 
@@ -351,7 +351,7 @@ class _StepText:
             length = (
                 formatting.bar(_seconds(step), self.longest or None, self.bar, self.ascii) if _seconds(step) else ""
             )
-            spans += [("  ", ""), (formatting.fit(length, self.bar), "$accent" if critical else ink)]
+            spans += [("  ", ""), (formatting.fit(length, self.bar), "bold" if critical else ink)]
         note = safe_text(step.note, self.ascii)
         note += f"{'; ' if note else ''}also after {', '.join(unlinked)}" if unlinked else ""
         if not note:

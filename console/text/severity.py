@@ -20,7 +20,7 @@ class Band(NamedTuple):
 
 BANDS = (
     Band(8, "critical", "‼", "!!", "$phase-failed"),
-    Band(5, "major", "!", "!", "$phase-blocked"),
+    Band(5, "major", "!", "!", "$warning"),
     Band(0, "minor", "·", ".", "$phase-scheduled"),
 )
 """All bands, the worst first."""

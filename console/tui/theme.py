@@ -1,6 +1,7 @@
 """Themes, and the variables that Textual's own themes lack.
 
-Meaning never rests on a hue: each phase also has its glyph and its word.
+Meaning never rests on a hue: each phase also has its glyph and its word. ``warning``, orange, is for what needs
+attention only; ``accent`` for what changes the database: keys, operators' changes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from queries.records.node import Phase
 
 _DARK = {
     Phase.FAILED: "#f0716b",
-    Phase.BLOCKED: "#eaa14b",
+    Phase.BLOCKED: "#d8c766",
     Phase.HELD: "#c39be8",
     Phase.RUNNING: "#5fb8f2",
     Phase.READY: "#86c976",
@@ -24,7 +25,7 @@ _DARK = {
 }
 _LIGHT = {
     Phase.FAILED: "#b3261e",
-    Phase.BLOCKED: "#a35a00",
+    Phase.BLOCKED: "#716300",
     Phase.HELD: "#7a3fb0",
     Phase.RUNNING: "#0a62a8",
     Phase.READY: "#2c7a1f",
@@ -36,8 +37,8 @@ _LIGHT = {
 # Okabe and Ito's palette: distinguishable with every common colour vision.
 _CLEAR = {
     Phase.FAILED: "#ff6f3c",
-    Phase.BLOCKED: "#e69f00",
-    Phase.HELD: "#cc79a7",
+    Phase.BLOCKED: "#cfc06a",
+    Phase.HELD: "#a99af0",
     Phase.RUNNING: "#56b4e9",
     Phase.READY: "#00c295",
     Phase.SCHEDULED: "#a9c3de",
@@ -63,14 +64,14 @@ def _variables(phases: dict[Phase, str], *, faint: str, line: str, added: str, r
 
 _DARK_VARIABLES = _variables(_DARK, faint="#7d8794", line="#2a323d", added="#86c976", removed="#f0716b")
 _LIGHT_VARIABLES = _variables(_LIGHT, faint="#6a7480", line="#d0d6dc", added="#2c7a1f", removed="#b3261e")
-_CLEAR_VARIABLES = _variables(_CLEAR, faint="#9aa4ae", line="#39424d", added="#56b4e9", removed="#e69f00")
+_CLEAR_VARIABLES = _variables(_CLEAR, faint="#9aa4ae", line="#39424d", added="#56b4e9", removed="#ff6f3c")
 
 THEMES = (
     Theme(
         name=DEFAULT,
         primary="#5fb8f2",
         secondary="#8fa9c4",
-        accent="#eaa14b",
+        accent="#f08cc4",
         warning="#eaa14b",
         error="#f0716b",
         success="#86c976",
@@ -84,7 +85,7 @@ THEMES = (
         name="unstick-light",
         primary="#0a62a8",
         secondary="#44607d",
-        accent="#a35a00",
+        accent="#a3246f",
         warning="#a35a00",
         error="#b3261e",
         success="#2c7a1f",
@@ -99,7 +100,7 @@ THEMES = (
         name="unstick-clear",
         primary="#56b4e9",
         secondary="#a9c3de",
-        accent="#e69f00",
+        accent="#e58fbf",
         warning="#e69f00",
         error="#ff6f3c",
         success="#00c295",

@@ -62,11 +62,11 @@ def test_every_pair_can_be_read_in_256_colours(of: Theme) -> None:
 
 def test_major_is_not_critical_on_a_light_screen() -> None:
     of, below = theme.THEMES[1], Color.parse(theme.THEMES[1].background or "").rich_color
-    failed, blocked = (
-        number(reduced(Style(color=color(of, f"phase-{phase}").rich_color, bgcolor=below)).color)
-        for phase in (Phase.FAILED, Phase.BLOCKED)
+    critical, major = (
+        number(reduced(Style(color=color(of, name).rich_color, bgcolor=below)).color)
+        for name in ("phase-failed", "warning")
     )
-    assert (failed, blocked) == (1, 0)
+    assert (critical, major) == (1, 0)
 
 
 @pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
@@ -100,6 +100,14 @@ def test_phases_keep_their_hues_on_a_dark_screen() -> None:
 def test_the_cursor_differs_from_the_other_rows(of: Theme) -> None:
     found = {name: reduced(Style(bgcolor=each.rich_color)).bgcolor for name, each in backgrounds(of)}
     assert found["cursor"] != found["background"]
+    found = {name: reduced_256(Style(bgcolor=each.rich_color)).bgcolor for name, each in backgrounds(of)}
+    assert found["cursor"] not in [paper for name, paper in found.items() if name != "cursor"]
+
+
+@pytest.mark.parametrize("of", theme.THEMES, ids=lambda each: each.name)
+def test_orange_means_one_thing(of: Theme) -> None:
+    others = {ink: color(of, ink).rgb for ink in INKS if ink not in ("warning", "faint")}
+    assert [ink for ink, rgb in others.items() if rgb == color(of, "warning").rgb] == []
 
 
 def test_colours_of_the_terminal_stay() -> None:
@@ -112,6 +120,6 @@ def test_without_colour_the_worst_is_not_the_faintest(of: Theme) -> None:
     grey = theme.without_hue(of)
     below = Color.parse(of.background or "").monochrome.rgb
     critical, major, faint = (
-        ratio(color(grey, name).monochrome.rgb, below) for name in ("phase-failed", "phase-blocked", "faint")
+        ratio(color(grey, name).monochrome.rgb, below) for name in ("phase-failed", "warning", "faint")
     )
     assert critical > major >= faint

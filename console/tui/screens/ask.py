@@ -169,7 +169,7 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
     if argument.type == "choice":
         chosen = given or (argument.choices[0] if argument.required and argument.choices else "")
         options = [(choice, choice) for choice in argument.choices]
-        yield Select(options, value=chosen or Select.NULL, allow_blank=not argument.required, id=name)
+        yield Select(options, value=chosen or Select.NULL, allow_blank=not argument.required, id=name, compact=True)
     else:
         yield _line(name, given, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
 

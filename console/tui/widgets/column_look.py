@@ -68,7 +68,7 @@ class ColumnLook(Look[T]):
         return self._widest != before
 
     def header(self, order: Order[T] | None, styles: Styles) -> Strip:
-        titles = [Content.assemble(c.title, (self.arrow(c.title, order), "$accent")) for c in self._columns]
+        titles = [Content.assemble(c.title, (self.arrow(c.title, order), "$primary")) for c in self._columns]
         return self._strip(self.gutter("", marked=False), titles, styles.content_style(("header",)))
 
     def line(self, row: Row[T], state: str, changed: frozenset[str], styles: Styles) -> Strip:
@@ -119,7 +119,7 @@ class ColumnLook(Look[T]):
             space = room - cell.cell_length
             parts.append(cell.pad_left(space) if column.align == "right" else cell.pad_right(space))
         before = gutter[: 1 + self._marks]
-        line = Content.assemble((before, "bold $accent"), Content("  ").join(parts), " ")
+        line = Content.assemble((before, "bold $primary"), Content("  ").join(parts), " ")
         return Strip(line.render_segments(style))
 
 

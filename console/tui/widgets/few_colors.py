@@ -1,8 +1,8 @@
 """Line filters for terminals with 16 or 256 colours.
 
 Of sixteen colours, the nearest is often the wrong one: orange becomes red, a quiet green becomes white, and the
-cursor's dark blue becomes a grey on which red cannot be read. Of 256, Rich makes the cursor teal and the header navy.
-The filters choose only pairs that can be read.
+cursor's dark blue becomes a grey on which red cannot be read. Of 256, Rich makes the cursor
+teal, and the nearest is the grey of other backgrounds. The filters choose only pairs that can be read.
 """
 
 from __future__ import annotations
@@ -82,12 +82,14 @@ CUBE: tuple[Rgb, ...] = (
 )
 """Colours 16 to 255 of a terminal with 256."""
 
+DARK_BLUE = CUBE.index((0, 0, 95))
+
 
 @lru_cache(4096)
 def reduced_256(style: Style) -> Style:
     """Return a style with 256 colours. Text that can be read stays so."""
     text, below = _rgb(style.color), _rgb(style.bgcolor)
-    at = None if below is None else _nearest(below)
+    at = None if below is None else DARK_BLUE if _dark_blue(below) else _nearest(below)
     ink = None if text is None else _nearest(text)
     if at is not None and ink is not None and below is not None and text is not None:
         wanted = min(ratio(text, below), LEAST_CONTRAST)
@@ -97,6 +99,11 @@ def reduced_256(style: Style) -> Style:
             ink = _nearest(text)
     style += Style(color=None if ink is None else _ansi(16 + ink))
     return style + Style(bgcolor=None if at is None else _ansi(16 + at))
+
+
+def _dark_blue(color: Rgb) -> bool:
+    """Return True for a background such as the cursor's."""
+    return sum(color) / 3 < 110 and _chroma(color) >= NEUTRAL - 15 and color[2] > color[0]
 
 
 @lru_cache(1024)
@@ -136,7 +143,7 @@ def _background(color: Rgb) -> int:
         near = min(HUES, key=lambda at: min(abs(hue - HUES[at]), 360 - abs(hue - HUES[at])))
         return near + 8 if light > 170 else near
     if light < 110 and _chroma(color) >= NEUTRAL - 15:
-        return BLUE if color[2] > color[0] else GREY
+        return BLUE if _dark_blue(color) else GREY
     if light < 90:
         return BLACK
     return WHITE if light < 225 else BRIGHT_WHITE

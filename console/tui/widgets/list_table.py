@@ -61,13 +61,13 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         & > .list-table--cursor { background: $primary 25%; text-style: bold; }
         & > .list-table--cursor-blurred { background: $foreground 10%; }
         & > .list-table--marked { text-style: bold; }
-        & > .list-table--marker { color: $accent; text-style: bold; }
+        & > .list-table--marker { color: $primary; text-style: bold; }
         & > .list-table--changed { background: $accent 25%; text-style: bold; }
         & > .list-table--guides { color: $foreground 35%; }
         & > .list-table--dimmed { color: $foreground 50%; }
         & > .list-table--muted { color: $foreground 45%; }
         & > .list-table--edge { color: $foreground 70%; text-style: italic; }
-        & > .list-table--late, & > .list-table--finding { color: $phase-blocked; }
+        & > .list-table--late, & > .list-table--finding { color: $warning; }
         & > .list-table--bar { color: $phase-scheduled; }
         & > .list-table--phase-failed { color: $phase-failed; }
         & > .list-table--phase-blocked { color: $phase-blocked; }
