@@ -11,6 +11,7 @@ from time import monotonic
 import msgspec
 
 from console.text.pages import redrive as pages
+from console.text.pages.change_summary import titles
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result
 from queries.records.run import RedriveReport
@@ -75,8 +76,11 @@ class RunWork:
 
     @property
     def title(self) -> str:
-        """Title of a redrive."""
-        return "" if self.run is None else f"Redrive {self.run_id}: {self.run.plan.beginning.selection}"
+        """Title of a redrive, with the titles of its nodes."""
+        if self.run is None:
+            return ""
+        known = {member.id: member.title for member in self.run.plan.members}
+        return f"Redrive {self.run_id}: {titles(known, known) or self.run.plan.beginning.selection}"
 
     @property
     def watches(self) -> bool:

@@ -84,6 +84,23 @@ async def test_groups_worst_first_with_what_has_become_of_them(
         await tui.wait_for(lambda: "503 after 0 ms" not in tui.text)
 
 
+async def test_headings_count_what_the_filter_shows(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    data = Data(1)
+    dead(data, 4, error="no such card {n}")
+    dead(data, 3)
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=(60, 30), start="dead") as tui:
+        await tui.wait_for("7 dead letters", "3 dead", lambda: " 7 " in row_of(tui))
+        await tui.press("slash")
+        await tui.type("such")
+        text = await tui.wait_for("4 of 7  dead letters", lambda: " 4 " in row_of(tui))
+        assert "7 dead letters" not in text
+        await tui.press("enter", "f")
+        await tui.type("nosuchtext")
+        await tui.press("enter")
+        await tui.wait_for("find: nosuchtext", lambda: "3 dead" not in tui.text)
+
+
 async def test_a_dead_letter_is_decided_on_elsewhere_and_another_is_made(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:

@@ -85,6 +85,10 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         await tui.press("2")
         await tui.wait_for("row locked", "forgotten psql", "explains 3 × overdue timer", "1 incident")
         assert "W wake" not in tui.text
+        assert "To do: " in tui.text
+        await tui.press("y")
+        await tui.wait_for("what to do", "command", "unstick show eternaltwin/task:")
+        await tui.press("escape")
         await holder.execute("ROLLBACK")
         await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
     await holder.close()

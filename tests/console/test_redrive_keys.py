@@ -52,9 +52,11 @@ async def test_s_revives_a_group_in_cohorts(dsn: str, tmp_path: Path) -> None:
     async with run_tui(dsn, tmp_path, start="dead") as tui:
         with executing(dsn, CASES["tasker"]):
             await begin(tui, budget="100%", cohorts="1,13")
-            await tui.wait_for("done; 14 of 14 revived", "same death", "Close", "Certain on this server")
+            await tui.wait_for(
+                "Finished. ", "finished; 14 of 14 revived", "same death", "Close", "Certain on this server"
+            )
         await tui.press("escape")
-        await tui.wait_for("Redrive 1: done")
+        await tui.wait_for("Redrive 1: finished")
     found = await states(dsn)
     assert sum(found.values()) == 14
     assert found.get("blocked_by_failures", 0) < 14, "some have moved on"

@@ -39,7 +39,7 @@ STATES: dict[str, str] = {
     "open": "not ended",
     "asking": "waits for a decision",
     "unreadable": "cannot be read",
-    Reason.DONE: "done",
+    Reason.DONE: "finished",
     Reason.BUDGET: "stopped: more died of the same error than the budget allows",
     Reason.STOPPED: "stopped by an operator",
 }
@@ -95,10 +95,13 @@ def cohorts(report: RedriveReport, cells: int) -> list[Spans]:
     return table(["cohort", "size", "revived", *(COLUMNS[answer] for answer in shown), *last], rows, cells)
 
 
-def page(report: RedriveReport, cells: int, *, limit: int = 20) -> list[Spans]:
-    """Return the state of a redrive: cohorts, question or end, skipped nodes."""
+def page(report: RedriveReport, cells: int, *, limit: int = 20, titled: bool = True) -> list[Spans]:
+    """Return the state of a redrive: cohorts, question or end, skipped nodes.
+
+    ``titled``: with its name above.
+    """
     lines = [
-        heading(f"Redrive {report.run}", f"{report.action} {report.selection}"),
+        *([heading(f"Redrive {report.run}", f"{report.action} {report.selection}")] if titled else []),
         *wrapped(f"{STATES[report.state]}; {report.revived} of {report.nodes} revived", cells, "bold"),
         BLANK,
         *cohorts(report, cells),

@@ -80,6 +80,10 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         """Return the widgets of the page."""
         return ()
 
+    def tab(self) -> str:
+        """Return the name of the tab that is marked, or ""."""
+        return self.mode()
+
     def mode(self) -> str:
         """Return the mode of the page."""
         return self.MODE
@@ -205,7 +209,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         self._renew_engines()
         found = len(self.session.incidents)
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
-        self.query_one(TabsBar).show(self.mode(), badges, self.crumbs(), self.note())
+        self.query_one(TabsBar).show(self.tab(), badges, self.crumbs(), self.note())
         self.renew_footer()
 
     def renew_header(self) -> None:

@@ -61,6 +61,8 @@ class DeadScreen(ListScreen[Item]):
         parts = self._board.parts.values()
         dead_letters, groups = sum(len(part.dead_letters) for part in parts), sum(len(part.groups) for part in parts)
         more = "+" if self.more() else ""
+        if self.filter:
+            return "  ".join([*self.count(), "dead letters"])
         number = f"{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
         return "  ".join([*self.count(), *[number] * bool(dead_letters)])
 
@@ -144,7 +146,8 @@ class DeadScreen(ListScreen[Item]):
         if field.name == "error":
             return [(label, "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
         if field.name == "count" and part.read:
-            return [(f"{len(part.dead_letters)}{'' if part.whole else '+'}", "bold $primary")]
+            number = len(row.records) if self.filter else len(part.dead_letters)
+            return [(f"{number}{'' if part.whole else '+'}", "bold $primary")]
         return []
 
     def _note(self, label: str, part: EngineDeadLetters) -> str:

@@ -44,6 +44,9 @@ class FindScreen(ListScreen[Hit]):
 
     # description of the page
 
+    def tab(self) -> str:
+        return ""  # it is not a part of the page from which it was opened
+
     def mode(self) -> str:
         return self._mode
 

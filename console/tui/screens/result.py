@@ -154,6 +154,9 @@ class ResultScreen(Dialog[str | Again]):
     def _progress(self) -> Spans:
         work = self._work
         if work.watches:
+            if work.ended and not work.is_open:
+                state = redrives.STATES[work.report.state]
+                return plain(f"{state[:1].upper()}{state[1:]}. {redrives.answers(work.report.answers)}", "bold", 0)
             hint = "" if work.ended or work.asks else f"  ·  {self.hints(STOP)}"
             return [*plain(redrives.line(work.report), "", 0), (hint, "$faint")]
         if work.ended and work.stopped and work.run_id:
@@ -188,7 +191,7 @@ class ResultScreen(Dialog[str | Again]):
     def _lines(self, width: int) -> list[Spans]:
         work, total = self._work, self._work.outcomes
         if self._plan is None:
-            lines = redrives.page(work.report, width)
+            lines = redrives.page(work.report, width, titled=False)
             if work.ended and work.is_open:
                 command = self.session.command("redrive", work.run_id, "--resume")
                 lines += [BLANK, *wrapped(f"It is open. Continue: {command}", width, "$warning")]

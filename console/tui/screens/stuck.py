@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from textual import on
@@ -43,6 +44,9 @@ from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
 from queries.text.safe_text import safe_text
+
+if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
+    from console.tui.screens.copy import CopyChoice
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 FOLDED_FROM = 10  # incidents unchanged for an hour from which on they are folded
@@ -275,7 +279,23 @@ class StuckScreen(ListScreen[Item]):
             return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
         if incident.remedy and incident.action is None:
             return wrapped(f"To do: {incident.remedy}", width, "bold", 0)
-        return []
+        command = "" if row.records[0].explained else self._command(row)
+        return wrapped(f"To do: look at it, or copy with y: {command}", width, "bold", 0) if command else []
+
+    def _command(self, row: Bundle[Item]) -> str:
+        """Return the command that says everything about the first node of a row, or ""."""
+        node_id = row.records[0].node_id
+        return self.session.command("show", node_id) if node_id else ""
+
+    def copies(self) -> list[CopyChoice]:
+        """Return what can be copied, first what to do about a row without an action."""
+        from console.tui.screens.copy import CopyChoice
+
+        row, found = self.row, super().copies()
+        if row is None or not row.records or action_of(row) is not None:
+            return found
+        texts = {"what to do": row.records[0].incident.remedy, "command": self._command(row)}
+        return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *found]
 
     def _members(self, incident: Incident, width: int) -> list[Spans]:
         """Return the first nodes of an incident, with the titles of those that were read."""
