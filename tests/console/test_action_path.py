@@ -112,11 +112,11 @@ async def test_enter_shows_the_rows_and_alone_never_commits(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await on_task(tui)
         await tui.action("W")
-        await tui.wait_for("2 rows", lambda: "deleted task_timer" not in tui.text)
+        await tui.wait_for("enter shows 2 rows", lambda: "deleted task_timer" not in tui.text)
         await tui.press("enter")
         await tui.wait_for("deleted task_timer", f"SendEmail v1  eternaltwin/task:{task}")
         await tui.press("enter")
-        await tui.wait_for("2 rows", lambda: "deleted task_timer" not in tui.text)
+        await tui.wait_for("enter shows 2 rows", lambda: "deleted task_timer" not in tui.text)
         await tui.press("escape")
         await tui.wait_for("Nothing was changed.")
     assert await eternaltwin_db.digest() == before

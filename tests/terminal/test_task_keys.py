@@ -19,6 +19,7 @@ MOST = {
     "see the worst": 0,
     "wake it": 3,
     "cancel all of a kind": 4,
+    "restart the job of a stuck task": 4,
     "resolve the dead letters of one cause": 5,
     "find by the id of an alert": 2,
     "what changed": 1,
@@ -86,6 +87,24 @@ def tasks(terminal: Terminal, node: str) -> dict[str, int]:
     operator.press("enter", node)
     operator.end("find by the id of an alert")
     return operator.done
+
+
+def restart(terminal: Terminal) -> int:
+    operator = Operator(terminal)
+    terminal.wait_for(re.compile(r"^▌ .* overdue timer .* W wake", re.MULTILINE))
+    operator.press("R", "its job SendEmail v1 - 0/1", "R again")
+    operator.press("R", "Reason, for the audit log")
+    terminal.type("as agreed").wait_for("as agreed")
+    operator.press("enter", "Will change 1 job")
+    operator.press("R", "1 changed")
+    return operator.keys
+
+
+async def test_keys_to_restart_a_job(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
+    await eternaltwin_db.task(polled=0.5)
+    await eternaltwin_db.task(status="Blocked", timer=-6000)
+    with Terminal(eternaltwin, home=tmp_path, start="stuck", size=(140, 40)) as terminal:
+        assert await asyncio.to_thread(restart, terminal) <= MOST["restart the job of a stuck task"]
 
 
 async def test_keys_for_tasks(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:

@@ -66,13 +66,13 @@ def dry_run_page(
     *,
     limit: int = ROWS_SHOWN,
     skipped_limit: int = 20,
-    rows_hint: str = "",
+    rows_key: str = "",
 ) -> list[Spans]:
     """Return the result of a dry run as lines.
 
     At most three lines say what changes; then every row before and after, the blast radius, what is skipped and why.
-    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``rows_hint``:
-    how to see rows and ids if ``limit`` and ``skipped_limit`` are 0.
+    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``rows_key``:
+    shows rows and ids if ``limit`` and ``skipped_limit`` are 0.
     """
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
@@ -94,7 +94,7 @@ def dry_run_page(
     lines += owned if lives else []
     if dry_run.edit is not None:
         lines += [*edit(dry_run.edit, cells), BLANK]
-    lines += [*_rows(dry_run, cells, limit, rows_hint), BLANK, *([] if lives else owned)]
+    lines += [*_rows(dry_run, cells, limit, rows_key), BLANK, *([] if lives else owned)]
     if dry_run.others or dry_run.uncounted:
         lines += [heading("Rows of other tables", "by the server's count"), *_others(dry_run, cells), BLANK]
     if dry_run.held > WRITE_TIMEOUT / 2:
@@ -105,18 +105,18 @@ def dry_run_page(
         held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
         lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells, ids=bool(limit)), BLANK]
     if others or skipped:
-        lines.append(heading("Skipped", rows_hint if skipped_limit == 0 else ""))
+        lines.append(heading("Skipped", f"{rows_key} shows the ids" if skipped_limit == 0 else ""))
         lines += [*outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
     if following := [line for action in actions for line in then(action, cells)]:
         lines += [*following, BLANK]
     return lines + _audit_log(dry_run, actions, cells)
 
 
-def _rows(dry_run: DryRun, cells: int, limit: int, hint: str) -> list[Spans]:
+def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
     """Return the rows before and after, or how many there are and how to see them."""
     number = len(dry_run.changes)
     if number and not limit:
-        note = f"{number:,} {'row' if number == 1 else 'rows'}, nothing is changed yet: {hint}"
+        note = f"{key} shows {number:,} {'row' if number == 1 else 'rows'}; nothing is changed yet"
         return [heading("Rows before and after", note)]
     rows = differences(dry_run.changes, cells, limit=limit, known=dry_run.titles)
     head_line = heading("Rows before and after", "rolled back, nothing is changed yet")

@@ -22,15 +22,15 @@ def owners(results: Iterable[Result], cells: int, *, limit: int) -> list[Spans]:
 
     With more than ``limit`` nodes, or if the witnesses were only counted, the verdicts are counted.
     """
-    owned = [(r.id, r.owner) for r in results if isinstance(r.owner, Owner)]
+    owned = [(r.title if isinstance(r.title, str) else r.id, r.owner) for r in results if isinstance(r.owner, Owner)]
     order = list(WORDS)
     owned.sort(key=lambda pair: order.index(pair[1].verdict))
     lines = [_tally(owner for _, owner in owned)] if len(owned) > 1 else []
     counted = not any(owner.witnesses for _, owner in owned)
     shown = [pair for pair in owned if not counted or pair[1].verdict is Verdict.ALIVE][:limit]
-    for node_id, owner in shown:
+    for name, owner in shown:
         lines.append([("  ", ""), (safe_text(owner.summary), f"bold {WORDS[owner.verdict][1].removeprefix('bold ')}")])
-        lines[-1] += [(f"  {safe_text(node_id)}", "$faint")] if len(owned) > 1 else []
+        lines[-1] += [(f"  {safe_text(name)}", "$faint")] if len(owned) > 1 else []
         lines += pairs([(w.name, _said(w.verdict, w.detail)) for w in owner.witnesses], cells, 4)
     left = sum(owner.verdict is Verdict.ALIVE for _, owner in owned) if counted else len(owned)
     if left > len(shown):

@@ -145,10 +145,10 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if dry_run is None:
             return
         rows, ids = (ROWS_SHOWN, IDS_SHOWN) if self._rows else (0, 0)
-        hint = f"{self._key('confirm.rows')} shows them"
+        key = self._key("confirm.rows")
         self.query_one(LineView).put(
             lambda width: pages.dry_run_page(
-                dry_run, [plan.action], plan.skipped, width, limit=rows, skipped_limit=ids, rows_hint=hint
+                dry_run, [plan.action], plan.skipped, width, limit=rows, skipped_limit=ids, rows_key=key
             )
         )
 
