@@ -34,6 +34,7 @@ from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dialog import Dialog
+from console.tui.view import View
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.actions.plan import Plan, plan_selection
@@ -141,6 +142,7 @@ class UnstickApp(App[None]):
         self._announced = (self.session.link, "")
         self._acting = False
         self._history = History()
+        self.viewed = View()  # what help explains first
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._bind_keys(target)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
@@ -385,6 +387,8 @@ class UnstickApp(App[None]):
         self.say(f"Switched to @{target.name}.")
 
     def action_show_mode(self, mode: str) -> None:
+        if mode == "help" and self.front is not None and self.current_mode != "help":
+            self.viewed = self.front.view()
         if self.current_mode != mode:
             self.switch_mode(mode)
         else:

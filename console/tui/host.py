@@ -11,6 +11,7 @@ from console.model.session import Session
 from console.text.formatting import Times
 from console.tui.guide import Guide
 from console.tui.keymap import Key
+from console.tui.view import View
 from queries.actions.plan import Plan
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
@@ -31,6 +32,8 @@ class Host(Protocol):
     """Form of the times in lists and pages."""
     guide: Guide
     """Names the next key of the first repair."""
+    viewed: View
+    """The page from which help was asked for."""
     starting: bool
     """True until the first frame is painted."""
 

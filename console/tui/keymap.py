@@ -41,7 +41,14 @@ APP = (
     ),
     Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.changed", "5", "app.show_mode('changed')", "changed", "What engines and operators changed lately", 60),
-    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Keys, actions, statuses, findings", 2),
+    Key(
+        "mode.help",
+        "question_mark,f1",
+        "app.show_mode('help')",
+        "help",
+        "Words in view, keys, actions, statuses",
+        2,
+    ),
     Key(
         "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
     ),

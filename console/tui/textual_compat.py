@@ -35,6 +35,12 @@ else:
         """No widget: Textual inherits styles from the first base that is a widget."""
 
 
+def text_of(screen: Screen[Any]) -> str:
+    """Return the lines of text that a screen shows."""
+    strips = screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
 class ClosedGuard(GuardBase[R]):
     """First base of every screen: a closed screen handles nothing and closes nothing.
 

@@ -202,7 +202,7 @@ async def test_two_hundred_findings_at_once(
         proxy.open.set()
         await tui.wait_for("Why it is stuck", "overdue timer")
         await tui.press("escape", "question_mark", "end")
-        await tui.wait_for("more findings than shown", "the first 200 findings", "overdue_timer")
+        await tui.wait_for("more is stuck than shown", "the first 200 findings", "overdue_timer")
 
 
 @pytest.fixture

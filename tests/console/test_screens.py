@@ -229,7 +229,7 @@ async def test_help_lists_every_action_and_why_some_are_unavailable(
     async with run_tui(eternaltwin, tmp_path, size=(120, 350)) as tui:
         await tui.wait_for("There are no jobs.")
         await tui.press("question_mark")
-        text = await tui.wait_for(": actions", ": findings")
+        text = await tui.wait_for(": actions", ": what can be stuck")
         for action in (
             "W Wake",
             "C Cancel",
@@ -422,10 +422,10 @@ async def test_a_column_that_an_engine_never_fills_is_not_there(
 
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("› estuary › all jobs", "▌")
-        assert titles() == ["task", "status", "age", "due", "findings"]
+        assert titles() == ["task", "status", "age", "due", "stuck"]
         await tui.press("tab")
         await tui.wait_for("› eternaltwin › all jobs", "SendEmail")
-        assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "findings"]
+        assert titles() == ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "stuck"]
         await tui.press("tab")
         await tui.wait_for("› estuary › all jobs", lambda: len(titles()) == 5)
     async with run_tui(eternaltwin, tmp_path, context=Context(name="here", engine="eternaltwin")) as tui:

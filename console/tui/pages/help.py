@@ -9,11 +9,13 @@ from console.model.fields import audit_entry, change, dead_letter, hit, incident
 from console.model.fields.field import Field
 from console.text import formatting
 from console.text.arguments import arguments
+from console.text.glossary import words_in
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
+from console.tui.view import View
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action, FindingSpec
@@ -58,6 +60,7 @@ CUT = f"Only the first {FINDINGS} findings of these kinds are read. `unstick stu
 
 def help_page(
     width: int,
+    view: View,
     shown: Callable[[Key], str],
     action_keys: Mapping[str, Iterable[str]],
     engines: Iterable[Reader],
@@ -70,9 +73,10 @@ def help_page(
 ) -> list[Spans]:
     """Return the help page for the engines of this database.
 
-    ``shown`` returns the keys of a binding.
+    ``view`` is explained first. ``shown`` returns the keys of a binding.
     """
-    lines = [*wrapped(OPENING, width, indent=0), BLANK]
+    engines = list(engines)
+    lines = [*_viewed(view, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
         lines += pairs([(shown(key), key.about) for key in table], width)
@@ -85,7 +89,7 @@ def help_page(
     for reader in engines:
         lines += _engine(reader, width, action_keys, [u for u in left if u.engine == reader.label], ascii)
         if cut := capped.get(reader.label):
-            lines += [heading(f"{reader.label}: more findings than shown"), *wrapped(CUT, width)]
+            lines += [heading(f"{reader.label}: more is stuck than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in declined:
         lines += [heading(other.engine, f"not shown: in {other.schema}"), *wrapped(other.why, width), BLANK]
@@ -93,6 +97,21 @@ def help_page(
         lines += [heading(folder.name, "not used")]
         lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]
     return lines
+
+
+def _viewed(view: View, engines: Iterable[Reader], width: int) -> list[Spans]:
+    """Return the words of the row and of the page, and why actions are refused."""
+    spec = next((reader.engine.spec for reader in engines if reader.label == view.engine), None)
+    lines: list[Spans] = []
+    for finding in spec.findings if spec else ():
+        lines += _finding(finding, width) if f" {finding.title} " in view.line else []
+    statuses = [(s.native, s.means) for s in spec.statuses if f" {s.native} " in view.line] if spec else []
+    lines += pairs(statuses, width)
+    lines = [heading("The row"), *lines, BLANK] if lines else []
+    if view.refused:
+        lines += [heading("Actions that are not possible there"), *pairs(view.refused, width), BLANK]
+    words = words_in(view.text)
+    return [*lines, heading("Words of the page"), *pairs(words, width), BLANK] if words else lines
 
 
 def _filtered(fields: Iterable[Field[Any]]) -> list[tuple[str, str]]:
@@ -136,11 +155,11 @@ def _engine(
         lines += [*_action(action, key, width), BLANK]
     lines += [heading(f"{reader.label}: statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
-    lines += [BLANK, heading(f"{reader.label}: findings")]
+    lines += [BLANK, heading(f"{reader.label}: what can be stuck")]
     for finding in spec.findings:
         lines += _finding(finding, width)
     if skipped_findings:
-        lines += [BLANK, heading(f"{reader.label}: findings not checked here")]
+        lines += [BLANK, heading(f"{reader.label}: what is not checked here")]
         for part in skipped_findings:
             lines += wrapped(f"{part.code}: {part.why}", width)
             lines += [plain(part.ddl, "bold", 4)] if part.ddl else []

@@ -18,7 +18,8 @@ from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
-from console.tui.textual_compat import ClosedGuard
+from console.tui.textual_compat import ClosedGuard, text_of
+from console.tui.view import View
 from console.tui.widgets.engines_bar import EngineLine, EnginesBar
 from console.tui.widgets.footer import FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
@@ -276,6 +277,13 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             hints.append((bool(why), not best, Hint(key=key, title=action.title, why=why, best=best, press=key)))
         ordered = sorted(hints, key=lambda each: each[:2])
         return [msgspec.structs.replace(hint, rank=rank) for rank, (_, _, hint) in enumerate(ordered)]
+
+    def view(self) -> View:
+        """Return what help explains first."""
+        text = text_of(self)
+        line = next((line for line in text.splitlines() if line.startswith(("▌", ">"))), "")
+        refused = tuple((f"{hint.key} {hint.title}", hint.why) for hint in self.action_hints() if hint.why)
+        return View(text=text, line=line, engine=self.label() or "", refused=refused)
 
     def helps(self) -> dict[str, str]:
         """Return key and title of each action, by its name: ``W Wake``."""

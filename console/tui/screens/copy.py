@@ -90,7 +90,7 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     findings = session.findings_of(node.id)
     if findings:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
-        found.append(CopyChoice(title="findings", text=sentences))
+        found.append(CopyChoice(title="why stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]

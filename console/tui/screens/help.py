@@ -63,6 +63,7 @@ class HelpScreen(PageScreen):
     def _lines(self, width: int) -> Sequence[Spans]:
         lines = help_page(
             width,
+            self.host.viewed,
             self.host.keys_shown,
             self.host.action_keys,
             self.session.engines.values(),

@@ -220,7 +220,7 @@ class StuckScreen(ListScreen[Item]):
         if self.filter and self.session.incidents:
             return self.no_match("incident")
         if not self.session.findings_loaded:
-            return "Reading findings …", self.session.error_text
+            return "Reading what is stuck …", self.session.error_text
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", left

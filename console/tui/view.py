@@ -1,0 +1,17 @@
+"""The part of a page that help explains first."""
+
+from __future__ import annotations
+
+from queries.records.record import Record
+
+
+class View(Record):
+    """Text of a page, and the line under its cursor.
+
+    ``refused`` are actions that are not possible there, with the reasons.
+    """
+
+    text: str = ""
+    line: str = ""
+    engine: str = ""  # label of the engine in front
+    refused: tuple[tuple[str, str], ...] = ()
