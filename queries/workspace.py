@@ -30,9 +30,9 @@ from queries.db.database import Database, Server
 from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
 from queries.read import changes
 from queries.read import incidents as grouping
+from queries.read.asked import Asked
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
@@ -360,25 +360,26 @@ class Workspace:
         """
         await self.database.renew()
 
-    async def admit(
-        self, reader: Reader, action: Action, transaction: Transaction, *, again: bool = False
-    ) -> tuple[str, tuple[str, ...]]:
-        """Return why an action could run code of an untrusted role now, or "".
+    def admission(self, reader: Reader, action: Action, *, again: bool = False) -> Asked[tuple[str, tuple[str, ...]]]:
+        """Ask why an action could run code of an untrusted role now; "" if it could not.
 
-        Also return the schemas in which triggers of these tables may find names.
+        Ask also for the schemas in which triggers of these tables may find names.
 
         The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
         an earlier part of the same run asked; its answer counts for TRUST_KEPT if only trusted roles can create
-        triggers on these tables. Raises DatabaseError.
+        triggers on these tables.
         """
         if self.no_audit_log:
-            return self.no_audit_log, ()
+            return Asked([], lambda _: (self.no_audit_log, ()))
         asked_for = (reader, action.name, action.privileges)
         at, path = self._safe.get(asked_for, (-math.inf, ()))
         if again and at > time.monotonic() - TRUST_KEPT:
-            return "", path
-        asked = trust_query([reader.engine], self._trusted)
-        trust = Trust(await transaction.rows(asked.statement, asked.values))
+            return Asked([], lambda _: ("", path))
+        query = trust_query([reader.engine], self._trusted)
+        return Asked([query], lambda answers: self._admitted(reader, action, Trust(answers[0])))
+
+    def _admitted(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
+        asked_for = (reader, action.name, action.privileges)
         if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
             return why, ()
         found = msgspec.structs.replace(

@@ -15,17 +15,19 @@ import msgspec
 
 from queries.actions.plan import recorded
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.read.asked import Asked, together
 from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, server_copies, transaction_mark, undo
+from queries.write import audit_log, commit_status, gate, server_copies, transaction_mark, undo
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.failover import Committed
-from queries.write.nodes import Nodes, send_lists
+from queries.write.nodes import Nodes, ask_lists
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
 from queries.write.server_copies import ServerCopies
@@ -39,6 +41,9 @@ UNANSWERED = (
     "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
     "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
+
+
+NOW = Asked([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
 
 
 class Commit(Record):
@@ -63,7 +68,7 @@ class Attempt:
     def __init__(self, request: Request, *, on_server: bool = False) -> None:
         """``on_server``: the server compares the rows."""
         self.request, self.on_server = request, on_server
-        self.nodes = nodes = Nodes(request, server_copies.send_texts if on_server else send_lists)
+        self.nodes = nodes = Nodes(request, server_copies.ask_texts if on_server else ask_lists)
         is_undo = request.action.name == undo.NAME
         self.script: Script = undo.UndoScript(request, nodes) if is_undo else ActionScript(request, nodes)
         kind = ServerCopies if on_server else ConsoleCopies
@@ -106,7 +111,6 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         if not await _change(workspace, transaction, attempt):
             return
         mark = await transaction_mark.read_mark(transaction)
-        attempt.at = mark.at
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(transaction, file, attempt, entry)
         proof = RowProof(attempt.script, attempt.effect)
@@ -149,20 +153,20 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
     """Change the nodes. Return True if there is something to commit."""
     request, script = attempt.request, attempt.script
-    fence, schema = request.fence, request.reader.found.action_schema
+    fence, found = request.fence, request.reader.found
     if fence is not None:
         await fence.run.guard(transaction)
     await script.load(transaction, workspace.audit_log_file)
-    why, path = await workspace.admit(request.reader, script.action, transaction, again=fence is not None)
+    admission = workspace.admission(request.reader, script.action, again=fence is not None)
+    written = gate.written(found.schema, found.relations)
+    asked = together(admission, written, NOW, script.learning())
+    (why, path), before, attempt.at, _ = await asked.answer(transaction)
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False
-    transaction.search(schema, path)
-    attempt.effect = await change(transaction, script, attempt.copies)
-    if request.seen is None:
-        attempt.at = (await transaction.rows(statement("now"), {}))[0]["now"]
-        return False
-    return bool(attempt.nodes.live)
+    transaction.search(found.action_schema, path)
+    attempt.effect = await change(transaction, script, attempt.copies, before)
+    return request.seen is not None and bool(attempt.nodes.live)
 
 
 async def _write_entry(

@@ -32,7 +32,7 @@ from queries.write import audit_log, gate
 from queries.write.admit import lock
 from queries.write.change import Effect, change
 from queries.write.console_copies import ConsoleCopies
-from queries.write.nodes import Nodes, Send, send_lists
+from queries.write.nodes import Ask, Nodes, ask_lists
 from queries.write.request import Kept, Order, Request
 from queries.write.script import ActionScript
 
@@ -67,8 +67,8 @@ class Tried(msgspec.Struct):
 class Trial:
     """An action on nodes, step by step, in a transaction that is rolled back."""
 
-    def __init__(self, request: Request, send: Send = send_lists) -> None:
-        self.nodes = Nodes(request, send)
+    def __init__(self, request: Request, ask: Ask = ask_lists) -> None:
+        self.nodes = Nodes(request, ask)
         self.script = ActionScript(request, self.nodes)
         self._request = request
 
@@ -79,12 +79,14 @@ class Trial:
     async def places(self, transaction: Transaction) -> dict[tuple[str, str], str]:
         """Lock the nodes. Return the ctid of each row that is shown, by table and key."""
         await self.lock(transaction)
-        copied = await self.script.copy(transaction)
+        copied = await self.script.copied().answer(transaction)
         return {place: ctid for place, ctid in copied.places.items() if ctid}
 
     async def run(self, transaction: Transaction) -> Effect:
         """Run all steps before the rollback."""
-        return await change(transaction, self.script, ConsoleCopies(self._request, self.script))
+        found = self.nodes.reader.found
+        written = await gate.written(found.schema, found.relations).answer(transaction)
+        return await change(transaction, self.script, ConsoleCopies(self._request, self.script), written)
 
 
 class ActionCheck:
@@ -190,7 +192,7 @@ class ActionCheck:
             try:
                 await running.places(transaction)
                 now = {node.id: node.phase for node in await self.reader.existing(transaction, running.nodes.live)}
-                changed = await running.script.change(transaction) if running.nodes.live else set()
+                changed, _ = await running.script.change(transaction) if running.nodes.live else (set(), [])
             except NO_CONNECTION:
                 raise
             except DatabaseError:
@@ -439,7 +441,7 @@ class ActionCheck:
             await running.lock(transaction)
             running.nodes.expect({i: _other(version) for i, version in tried.changed.items()})
             try:
-                changed = await running.script.change(transaction)
+                changed, _ = await running.script.change(transaction)
             except NO_CONNECTION:
                 raise
             except DatabaseError:

@@ -18,12 +18,13 @@ from queries.check.scripts import query, script
 from queries.contract.engine import Engine
 from queries.contract.needs import OF_EXPRESSION
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.db.transaction import Transaction
+from queries.db.query import Query, Rows
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
+from queries.read.asked import Asked
 from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
-from queries.write.nodes import Lists, send_lists
+from queries.write.nodes import Lists, ask_lists
 
 TABLE_ROWS = 1_000_000  # of each table
 READ_PART = 10  # a statement that reads more than this part of the rows is not bounded
@@ -38,15 +39,17 @@ class ReadCount:
     def __init__(self) -> None:
         self.read: list[tuple[Statement, int]] = []
 
-    async def send(
-        self, transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
-    ) -> Sequence[Mapping[str, Any]]:
-        """Send a statement with its parameters, and count."""
-        (before,) = await transaction.rows(query("rows_read"), {})
-        rows = await send_lists(transaction, part, values, lists)
-        (after,) = await transaction.rows(query("rows_read"), {})
-        self.read.append((part, after["n"] - before["n"]))
-        return rows
+    def ask(self, part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+        """Ask a statement with its parameters, and count."""
+        asked = ask_lists(part, values, lists)
+        count = Query(query("rows_read"))
+
+        def read(answers: Sequence[Rows]) -> Rows:
+            before, *rows, after = answers
+            self.read.append((part, after[0]["n"] - before[0]["n"]))
+            return asked.read(rows)
+
+        return Asked([count, *asked.queries, count], read)
 
 
 async def check_plans(
@@ -177,7 +180,7 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
             # Copies may all be of one parent, and the server then reads the table whole although an index is there.
             await transaction.control("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
             count = ReadCount()
-            await Trial(request, count.send).run(transaction)
+            await Trial(request, count.ask).run(transaction)
         notes.number += 1
         for part, read in count.read:
             if read > rows // READ_PART:

@@ -18,7 +18,7 @@ import asyncpg
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.driver_errors import driver_errors
-from queries.db.errors import DatabaseError, ReadOnlyError, RefusedError, table_locks
+from queries.db.errors import DatabaseError, LockedError, ReadOnlyError, RefusedError, TableLockedError
 from queries.db.group import GROUP, Group, SharedReads
 from queries.db.pipeline import Pipeline, Run
 from queries.db.query import Query, Rows
@@ -66,7 +66,6 @@ SPELLING = {
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 
 # Sent in one message: behind a pooler in transaction mode another backend may answer the next one.
-FIRE = f"SET CONSTRAINTS ALL IMMEDIATE; {statement('advisory_unlock').text}"
 ROLLBACK = f"ROLLBACK; {statement('advisory_unlock').text}"
 
 
@@ -224,7 +223,8 @@ class Database:
         caller must have checked that only trusted roles can create objects in that schema.
         ``over`` is the connection: "read" allows a second writing transaction at the same time. No statement runs after
         ``limit`` seconds. If this process hangs, the server ends the transaction one second later. ``tables`` are
-        locked as a change locks them, in the same round trip. Raises TableLockedError if another session locks one.
+        locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
+        one.
         """
         most = WRITE_TIMEOUT * self.patience
         limit = max(round(min(limit or most, most), 1), 0.1)
@@ -239,22 +239,11 @@ class Database:
         begin = "; ".join(filter(None, (begin, statement("fire_triggers").text, lock_tables(tables))))
         async with self._locks[over]:
             transaction = self._transaction(over, begin, settings, reads=False)
+            transaction.limit_time(limit)
             try:
-                await self._begin_writing(transaction)
-                transaction.limit_time(limit)
                 yield transaction
             finally:
                 await self._roll_back(over)
-
-    @staticmethod
-    async def _begin_writing(transaction: Transaction) -> None:
-        try:
-            with table_locks():
-                await transaction.begin()
-        except DatabaseError as error:
-            if error.code == NO_WRITES:
-                raise ReadOnlyError(STANDBY, code=error.code) from None
-            raise
 
     def why_read_only(self) -> str:
         """Return why this server accepts no changes, as of its last answer, or ""."""
@@ -300,7 +289,16 @@ class Database:
         def role() -> str:
             return self.server.role if self.server else ""
 
-        return Transaction(connected, begin, settings, self.load, reads=reads, role=role, met=self._note_facts)
+        return Transaction(
+            connected,
+            begin,
+            settings,
+            self.load,
+            reads=reads,
+            role=role,
+            met=self._note_facts,
+            not_begun=_not_begun,
+        )
 
     async def _roll_back(self, purpose: str) -> None:
         """Roll a transaction back, or drop the connection if that fails."""
@@ -381,6 +379,13 @@ async def execute(text: str, script: str) -> None:
             await connection.execute(script)
     finally:
         connection.terminate()
+
+
+def _not_begun(error: DatabaseError) -> DatabaseError:
+    """Return the error of a BEGIN, which may lock tables."""
+    if isinstance(error, LockedError):
+        return TableLockedError(str(error), code=error.code)
+    return ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error
 
 
 def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:

@@ -15,7 +15,8 @@ class Query(Record, kw_only=False):
     """A statement and the values of its parameters, by name.
 
     ``in_order``, ``limit``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
-    values is better than one for any, because a part of the statement depends on which values are given.
+    values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
+    `Transaction.apart`; after it come only others that are apart.
     """
 
     statement: Statement
@@ -23,3 +24,4 @@ class Query(Record, kw_only=False):
     custom: bool = False
     in_order: bool | None = None
     limit: float | None = None
+    apart: bool = False

@@ -26,12 +26,13 @@ from queries.db.pipeline import Fetch, Pipeline, RepeatError, Run
 from queries.db.query import Query, Rows
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.files.statement import Statement
+from queries.files.statement import Statement, with_parts
 from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
 Answer = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
+APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
 GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
 SHRINK = 0.5  # seconds by which a statement's timeout may exceed the remaining time of its transaction
 
@@ -108,9 +109,9 @@ class Transaction(Reads):
     In one that reads, a statement that fails costs only itself: the transaction is rolled back and begun again, with
     another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it.
 
-    ``begin``: the command that begins it, with ``settings``. ``connected`` returns the connection, and True if it was
-    idle before; with True it returns a new one. ``met`` takes the facts about the server of a new connection, which are
-    read with the first statements.
+    ``begin``: the command that begins it, with ``settings``; ``not_begun`` returns the error to raise if that fails.
+    ``connected`` returns the connection, and True if it was idle before; with True it returns a new one. ``met`` takes
+    the facts about the server of a new connection, which are read with the first statements.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class Transaction(Reads):
         reads: bool,
         role: Callable[[], str],
         met: Callable[[Pipeline, Mapping[str, Any]], None],
+        not_begun: Callable[[DatabaseError], DatabaseError] = lambda error: error,
     ) -> None:
         self._connected = connected
         self._pipeline: Pipeline | None = None
@@ -133,7 +135,10 @@ class Transaction(Reads):
         self._reads = reads
         self._role = role
         self._met = met
+        self._not_begun = not_begun
+        self._lasts: float | None = None  # seconds from its begin
         self._until: float | None = None
+        self._apart = False
         self._aborted = False
         self._was_idle = False
         self._answered = False  # something of what was sent last
@@ -142,31 +147,23 @@ class Transaction(Reads):
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
 
     def limit_time(self, seconds: float) -> None:
-        """Set the transaction's time limit. Statements fail with SlowError after it."""
-        self._until = time.monotonic() + seconds
+        """Set the time limit from its begin. Statements fail with SlowError after it."""
+        self._lasts = seconds
+        if self.begun:
+            self._until = time.monotonic() + seconds
 
     @contextlib.contextmanager
-    def apart(self, limit: float | None = None) -> Iterator[Callable[[], None]]:
-        """Undo at the end what the body has done, with a savepoint.
+    def apart(self) -> Iterator[None]:
+        """Undo what the statements of the body do, with a savepoint.
 
-        The function undoes it before, so that after an error others can follow. ``limit``: seconds of each statement.
-        The commands are sent with the next statement.
+        So one that fails does not fail the transaction. Statements that travel together share a savepoint; its end is
+        sent with the next statement.
         """
-        wanted, now = self._wanted, self._now
-        if limit is not None:
-            self._wanted = msgspec.structs.replace(wanted, limit=limit)
-        self._queued.append("SAVEPOINT apart")
-
-        def undo() -> None:
-            self._queued.append("ROLLBACK TO SAVEPOINT apart")
-            self._now = now
-
+        self._apart = True
         try:
-            yield undo
+            yield
         finally:
-            undo()
-            self._queued.append("RELEASE SAVEPOINT apart")
-            self._wanted = wanted
+            self._apart = False
 
     def search(self, schema: str, more: Sequence[str]) -> None:
         """Put more schemas on the search_path after ``schema``, for triggers.
@@ -175,12 +172,6 @@ class Transaction(Reads):
         """
         if more:
             self._wanted = msgspec.structs.replace(self._wanted, schemas=tuple(dict.fromkeys((schema, *more))))
-
-    async def begin(self) -> None:
-        """Begin the transaction. Raises DatabaseError."""
-        (answer,) = await self._run([Run(self._begin)], self._own.limit)
-        if isinstance(answer, Exception):
-            raise self._failure(answer)
 
     async def each(self, queries: Sequence[Query], take: Callable[[Answer], None] | None = None) -> list[Answer]:
         """Run several statements together.
@@ -209,6 +200,7 @@ class Transaction(Reads):
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
+        await self._open()
         steps = self._first()
         settings: Settings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
@@ -243,6 +235,8 @@ class Transaction(Reads):
     def _first(self) -> list[Run | Fetch]:
         """Return what is sent before the next statement: the begin, and queued commands."""
         steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        if not self.begun and self._lasts is not None:
+            self._until = time.monotonic() + self._lasts
         if self._queued:
             steps.append(Run("; ".join(self._queued)))
             self._queued = []
@@ -253,17 +247,24 @@ class Transaction(Reads):
 
         ``take`` is called for each answer before it.
         """
-        limit = 0.0
+        limit, apart, before = 0.0, False, self._now
         await self._open()
         steps = self._first()
         if self._aborted:
             steps.insert(0, Run(f"ROLLBACK; {self._begin}"))
             self._now = self._own
         for query in queries:
+            if (query.apart or self._apart) and not (apart or self._reads):
+                apart, before = True, self._now
+                steps.append(Run(APART))
             settings = self._settings(query)
-            if changed := settings.commands(self._now):
-                steps.append(Run("; ".join(changed)))
+            changed = settings.commands(self._now)
             self._now = settings
+            if query is not queries[0] and query.limit is None and self._lasts is not None:
+                changed.append(time_left(self._lasts))
+                self._now = msgspec.structs.replace(settings, limit=0.0)  # so that the next statement gets its own
+            if changed:
+                steps.append(Run("; ".join(changed)))
             limit = max(limit, settings.limit)
             arguments = tuple(query.values[name] for name in query.statement.parameters)
             steps.append(Fetch(query.statement.text, arguments, settings.plan))
@@ -275,6 +276,9 @@ class Transaction(Reads):
             take(self._as_text(rows))
 
         answers = await self._run(steps, limit, note)
+        if apart:
+            self._queued.append(UNDO_APART)
+            self._now = before
         error = answers[-1]
         if not isinstance(error, Exception):
             return None
@@ -300,7 +304,7 @@ class Transaction(Reads):
                 raise
             answers = await self._sent(steps, limit, take, again=True)
         if begins and isinstance(answers[0], Exception):
-            raise self._failure(answers[0])
+            raise self._not_begun(self._failure(answers[0])) from answers[0]
         self._aborted = False
         return answers
 
@@ -427,6 +431,14 @@ class Transaction(Reads):
         Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
         """
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
+
+
+def time_left(seconds: float) -> str:
+    """Return the command that limits the next statement.
+
+    It may run until the transaction has lasted ``seconds``.
+    """
+    return with_parts(statement("time_left").text, {"limit": str(round(seconds * 1000))})
 
 
 def quoted(name: str) -> str:

@@ -28,6 +28,27 @@ class Asked(Record, Generic[R], kw_only=False):
         return self.read(await transaction.batch(self.queries))
 
 
+Questions = Callable[[], Sequence[Asked[Any]]]
+"""Questions that depend on what is known when they are asked."""
+
+
+def together(*asked: Asked[Any]) -> Asked[list[Any]]:
+    """Return one question of several. Its answer is a list."""
+
+    def read(answers: Sequence[Rows]) -> list[Any]:
+        left = iter(answers)
+        return [each.read(list(islice(left, len(each.queries)))) for each in asked]
+
+    return Asked([query for each in asked for query in each.queries], read)
+
+
+def known(answer: R | DatabaseError) -> R:
+    """Return an answer of `answered`. Raises it if it is an error."""
+    if isinstance(answer, DatabaseError):
+        raise answer
+    return answer
+
+
 async def answered(transaction: Reads, asked: Sequence[Asked[Any]]) -> list[Any]:
     """Ask together. Return the answer to each question, or the DatabaseError.
 

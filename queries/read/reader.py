@@ -331,18 +331,22 @@ class Reader:
 
         return Asked([query] if query else [], read)
 
-    async def related(self, transaction: Reads, ids: Sequence[str], most: int) -> Rows:
-        """Return related nodes, at most ``most`` for each relation.
+    def related_of(self, ids: Sequence[str], most: int) -> Asked[Rows]:
+        """Ask for related nodes, at most ``most`` for each relation.
 
-        In a transaction that has begun. ``id`` is None where not all are known, and ``note`` says why. Raises
-        DatabaseError.
+        ``id`` is None where not all are known, and ``note`` says why.
         """
         chosen = self.variant.select("related")
         if chosen is None:
-            return [{"id": None, "relation": relation, "note": NO_RELATED} for relation in RELATIONS]
+            return Asked([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
+        source = chosen.source
+
+        def read(answers: Sequence[Rows]) -> Rows:
+            verify(answers[0], SHAPES["related"], source)
+            return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in answers[0]]
+
         values = self.variant.parameters(ids=[self.local(i) for i in ids], page=most)
-        rows = await _rows(transaction, chosen, "related", values)
-        return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in rows]
+        return Asked([Query(chosen, values)], read)
 
     async def moved(self, ids: Sequence[str]) -> frozenset[str]:
         """Return which of these nodes are past the place where they had died.

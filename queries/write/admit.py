@@ -9,14 +9,17 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 
 from queries.contract.spec import GONE
 from queries.db.errors import DatabaseError, LockedError, LostError
+from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read import blockers
+from queries.read.asked import Asked, Questions, answered, known, together
 from queries.records.action import Outcome, Owner, Verdict
 from queries.write import witnesses
 from queries.write.nodes import Nodes
@@ -31,35 +34,55 @@ HELD = "another transaction holds a lock on it, or on a part of it"
 LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
 POLICY = "row-level policy: this role can see it, but not change it"
 
+Locks = tuple[dict[str, str], set[str]]
+"""Current versions of the locked nodes, and those of them that are unchanged."""
+
 _locked_row = itemgetter("id", "version")
 
 
-async def admit(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+async def admit(transaction: Transaction, request: Request, nodes: Nodes, then: Questions = lambda: ()) -> list[Any]:
     """Lock the nodes; skip those that are missing, stale or refused.
 
-    Raises DatabaseError.
+    Return the answers to what ``then`` asks about the others, up to the first error. The locks, the refusals and that
+    travel together, about all nodes. If some are skipped, it is asked again. Raises DatabaseError.
     """
-    await lock(transaction, request, nodes)
-    for refused in request.sections.get("refused", ()):
-        for row in await nodes.rows(transaction, refused, ":refused"):
-            node_id = nodes.full(row["id"])
-            if node_id in nodes.live:
-                nodes.skip(node_id, Outcome.REFUSED, row["why"])
-                nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
+    refusals, more = [_refusals(request, nodes)], then()
+    locks, *answers = await answered(transaction, [_locks(request, nodes), *refusals, *more])
+    locked = await lock(transaction, request, nodes, known(locks))
+    now = [_refusals(request, nodes)]
+    (rows,) = answers[:1] if locked and _same(refusals, now) else await answered(transaction, now)
+    for row in known(rows):
+        node_id = nodes.full(row["id"])
+        if node_id in nodes.live:
+            nodes.skip(node_id, Outcome.REFUSED, row["why"])
+            nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
     if "witnesses" in request.sections:
         await _read_owners(transaction, request, nodes)
+    again = then()
+    return answers[1:] if locked and _same(more, again) else await answered(transaction, again)
 
 
-async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+def _same(asked: Sequence[Asked[Any]], now: Sequence[Asked[Any]]) -> bool:
+    """Return True if what was asked is still what is asked."""
+    return [each.queries for each in asked] == [each.queries for each in now]
+
+
+def _refusals(request: Request, nodes: Nodes) -> Asked[list[Mapping[str, Any]]]:
+    """Ask which of the nodes the action does not apply to."""
+    asked = together(*(nodes.asked(part, ":refused") for part in request.sections.get("refused", ())))
+    return Asked(asked.queries, lambda answers: [row for rows in asked.read(answers) for row in rows])
+
+
+async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: Locks | None = None) -> bool:
     """Lock the rows; skip nodes that are missing, locked or stale.
 
-    Raises DatabaseError.
+    Return True if ``locks`` are all: those that were taken already. Raises DatabaseError.
     """
-    now, unchanged = await _locked(transaction, request, nodes)
-    until = time.monotonic() + ROW_LOCK_SECONDS
+    now, unchanged = locks or await _locks(request, nodes).answer(transaction)
+    first, until = len(now), time.monotonic() + ROW_LOCK_SECONDS
     while any(i not in now for i in nodes.guarded) and time.monotonic() < until:
         await asyncio.sleep(PAUSE_SECONDS)
-        more, also = await _locked(transaction, request, nodes)
+        more, also = await _locks(request, nodes).answer(transaction)
         now, unchanged = now | more, unchanged | also
     await _skip_absent(transaction, request, nodes, [i for i in nodes.live if i not in now])
     awaited = None if request.seen is None else request.seen.steady
@@ -71,20 +94,24 @@ async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None
             nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
     for node_id in [i for i in nodes.live if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
         nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
+    return len(now) == first
 
 
-async def _locked(transaction: Transaction, request: Request, nodes: Nodes) -> tuple[dict[str, str], set[str]]:
-    """Lock rows that are free. Return their current versions, by node.
+def _locks(request: Request, nodes: Nodes) -> Asked[Locks]:
+    """Ask for locks of the rows that are free.
 
-    Return also the nodes that are unchanged.
     A row's ``unchanged`` is true if the fields in the guard of a finding, or an edited text, are unchanged. A row
     without a version locks nothing.
     """
+    asked = together(*(nodes.asked(part, ":lock") for part in request.sections["lock"]))
+    return Asked(asked.queries, lambda answers: _taken(nodes, asked.read(answers)))
+
+
+def _taken(nodes: Nodes, answers: Iterable[Rows]) -> Locks:
     now: dict[str, str] = {}
     unchanged: set[str] = set()
     prefix = nodes.full("")
-    for part in request.sections["lock"]:
-        rows = await nodes.rows(transaction, part, ":lock")
+    for rows in answers:
         now |= {prefix + id_: version for id_, version in map(_locked_row, rows) if version is not None}
         if rows and "steady" in rows[0]:
             nodes.steady |= {prefix + row["id"]: row["steady"] for row in rows}

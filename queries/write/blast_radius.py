@@ -11,10 +11,13 @@ related nodes also begin and end because their job did, so only changed nodes be
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from typing import Any, TypeVar
+
+import msgspec
 
 from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.query import Rows
 from queries.db.transaction import Reads, Transaction
 from queries.read.asked import Asked, answered
 from queries.read.reader import RELATIONS, Reader
@@ -25,14 +28,15 @@ from queries.records.record import Record
 ACTED = 100  # changed nodes that are measured; the others change in the same way
 RELATED = 100  # related nodes of each relation
 BUDGET = 0.5  # seconds for each of the two reads while rows are locked
-STATEMENT = 0.25  # seconds for each statement of them
-ASKED_AT_ONCE = 16  # statements that are run together, before the time is looked at
+STATEMENT = 0.2  # seconds for each statement of them
+ASKED_AT_ONCE = 20  # statements that are run together, before the time is looked at
 LATE = "measuring it would have held row locks for too long"
 MEANWHILE = "other sessions changed nodes at the same time, which are not counted"
 PHASES = tuple(Phase)
 ENDED = (Phase.FAILED, Phase.DONE, Phase.CANCELLED)
 
 
+R = TypeVar("R")
 Seen = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
 
 
@@ -93,14 +97,18 @@ class Measurement:
         self._before = State()
         self._seconds = 0.0
 
-    async def before(self, transaction: Transaction, acted: Sequence[str]) -> None:
+    def related(self, acted: Sequence[str]) -> Asked[Rows]:
+        """Ask for the nodes that are related to these."""
+        return _apart(self._reader.related_of(acted[:ACTED], RELATED + 1))
+
+    async def before(self, transaction: Transaction, acted: Sequence[str], related: Rows | DatabaseError) -> None:
         """Read the locked nodes that will change, and those related to them."""
         self._acted = tuple(acted)
-        self._before, self._known = await self._read(transaction)
+        self._before, self._known = await self._read(transaction, related)
 
-    async def after(self, transaction: Transaction) -> Measured:
+    async def after(self, transaction: Transaction, related: Rows | DatabaseError) -> Measured:
         """Read them after the change, and nodes that are related since."""
-        after, ids = await self._read(transaction)
+        after, ids = await self._read(transaction, related)
         return Measured(
             acted=tuple(self._acted),
             ids=ids,
@@ -112,46 +120,39 @@ class Measurement:
             seconds=self._seconds,
         )
 
-    async def _read(self, transaction: Transaction) -> tuple[State, tuple[str, ...]]:
+    async def _read(self, transaction: Transaction, related: Rows | DatabaseError) -> tuple[State, tuple[str, ...]]:
         began = time.monotonic()
-        acted = self._acted[:ACTED]
-        with transaction.apart(STATEMENT) as undo:
-            try:
-                rows = await self._reader.related(transaction, acted, RELATED + 1)
-            except NO_CONNECTION:
-                raise
-            except DatabaseError as error:
-                undo()
-                rows = [{"id": None, "relation": relation, "note": error.line} for relation in RELATIONS]
-            for row in rows:
-                if row["id"] is None:
-                    self._unknown[row["relation"]] = row["note"]
-                else:
-                    self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
-            ids = tuple(dict.fromkeys([*acted, *(i for nodes in self._related.values() for i in nodes)]))
-            state = await _state(transaction, self._reader, ids, began + BUDGET, undo)
+        if isinstance(related, DatabaseError):
+            self._unknown |= dict.fromkeys(RELATIONS, related.line)
+        for row in [] if isinstance(related, DatabaseError) else related:
+            if row["id"] is None:
+                self._unknown[row["relation"]] = row["note"]
+            else:
+                self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
+        related_ids = (i for nodes in self._related.values() for i in nodes)
+        ids = tuple(dict.fromkeys([*self._acted[:ACTED], *related_ids]))
+        state = await _state(transaction, self._reader, ids, began + BUDGET)
         self._seconds += time.monotonic() - began
         return state, ids
 
 
-async def _state(
-    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, undo: Callable[[], None] = lambda: None
-) -> State:
-    """Read phases and findings.
+def _apart(asked: Asked[R]) -> Asked[R]:
+    """Return a question whose failure costs the transaction nothing."""
+    return Asked([msgspec.structs.replace(q, apart=True, limit=STATEMENT) for q in asked.queries], asked.read)
 
-    A failure costs one of them. ``undo`` is called then, so that others can follow.
-    """
+
+async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> State:
+    """Read phases and findings. A failure costs one of them."""
     state = State(phases={}, jobs={}, titles={}, findings={}, unread={})
     left: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
     left += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
     asked = False
     while left and not (asked and time.monotonic() > until):
         some, asked = left[:ASKED_AT_ONCE], True
-        answers = await answered(transaction, [each for _, each in some])
+        answers = await answered(transaction, [_apart(each) for _, each in some])
         left = left[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):
             if isinstance(answer, DatabaseError):
-                undo()
                 state.unread[code] = answer.line
             elif not code:
                 state.phases.update((node.id, node.phase) for node in answer)

@@ -12,9 +12,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from queries.db.database import FIRE
 from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
+from queries.db.query import Query
+from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.files.statement import Statement
+from queries.read.asked import Asked, known
 from queries.records.action import OtherRows, RowChange
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
@@ -46,14 +49,20 @@ class Effect(Record):
 class Copies(Protocol):
     """Copies of the rows before and after a change, and their comparison."""
 
-    async def before(self, transaction: Transaction) -> dict[str, str]:
-        """Copy the rows. Return their digests by node.
+    def asked_before(self) -> Sequence[Asked[Any]]:
+        """Ask for the rows of the remaining nodes before the change."""
+
+    async def before(self, transaction: Transaction, answers: Sequence[Any]) -> dict[str, str]:
+        """Read the answers to `asked_before`. Return digests of the rows by node.
 
         Nodes whose rows are not those of the dry run are skipped. Raises DatabaseError.
         """
 
-    async def after(self, transaction: Transaction, written: gate.Written) -> Effect:
-        """Copy the rows again, and compare them.
+    def asked_after(self) -> Sequence[Asked[Any]]:
+        """Ask for the rows after the change."""
+
+    async def after(self, transaction: Transaction, written: gate.Written, answers: Sequence[Any]) -> Effect:
+        """Read the answers to `asked_after`, and compare the rows.
 
         ``written``: what the session had written before. Raises DatabaseError.
         """
@@ -65,19 +74,24 @@ class Copies(Protocol):
         """
 
 
-async def change(transaction: Transaction, script: Script, copies: Copies) -> Effect:
-    """Change the nodes of a script, up to COMMIT or ROLLBACK. Raises DatabaseError."""
+async def change(transaction: Transaction, script: Script, copies: Copies, written: gate.Written) -> Effect:
+    """Change the nodes of a script, up to COMMIT or ROLLBACK.
+
+    ``written``: what the session has written before. Raises DatabaseError.
+    """
     began = time.monotonic()
-    nodes, found = script.nodes, script.nodes.reader.found
-    written = await gate.written(transaction, found.schema, found.relations)
+    nodes = script.nodes
     nodes.policies = written.policies
     with table_locks():
-        await script.admit(transaction)
-        digests = await copies.before(transaction)
+        digests = await copies.before(transaction, await script.admit(transaction, copies.asked_before))
     if not nodes.live:
         return Effect(counted=written.counted)
-    await apply(transaction, script)
-    effect = await copies.after(transaction, written)
+    changed, answers = await script.change(transaction, lambda: [_FIRED, *copies.asked_after()])
+    missed = [i for i in nodes.live if i not in changed]
+    if missed:
+        raise GuardMissedError(missed)
+    _check_fired(answers[0])
+    effect = await copies.after(transaction, written, answers[1:])
     measured = 0.0 if effect.measured is None else effect.measured.seconds
     held = time.monotonic() - began - measured
     return msgspec.structs.replace(
@@ -85,23 +99,22 @@ async def change(transaction: Transaction, script: Script, copies: Copies) -> Ef
     )
 
 
-async def apply(transaction: Transaction, script: Script) -> None:
-    """Change the nodes, and check that all were changed. Raises DatabaseError."""
-    changed = await script.change(transaction)
-    missed = [i for i in script.nodes.live if i not in changed]
-    if missed:
-        raise GuardMissedError(missed)
-    await _fire(transaction)
+# Deferred constraints are checked before COMMIT, which a dry run does not reach. A failure at COMMIT could not be
+# traced to a node by halving, and the check would run there without statement_timeout. Triggers may leave advisory
+# locks.
+_FIRED = Asked(
+    [Query(Statement(text="SET CONSTRAINTS ALL IMMEDIATE", source="")), Query(statement("advisory_unlock"))],
+    lambda _: None,
+)
 
 
-async def _fire(transaction: Transaction) -> None:
-    """Check deferred constraints before COMMIT.
+def _check_fired(answer: DatabaseError | None) -> None:
+    """Raise ConflictError if the check of deferred constraints failed.
 
-    Raises ConflictError, also for any error of a trigger. A dry run does not reach COMMIT. A failure at COMMIT could
-    not be traced to a node by halving, and the check would run there without statement_timeout.
+    Also for any error of a trigger.
     """
     try:
-        await transaction.control(FIRE)
+        known(answer)
     except (LockedError, ConflictError, DeniedError, LostError, SlowError):
         raise
     except DatabaseError as error:
@@ -127,7 +140,8 @@ class RowProof:
         if not self._copies:
             return None
         with self._script.nodes.only(self.nodes):
-            now = (await self._script.copy(transaction)).rows
+            asked = await self._script.copied().answer(transaction)
+            now = (await self._script.completed(transaction, asked)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
         for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
             left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)

@@ -5,9 +5,12 @@ It is the way of every dry run, and of every commit whose rows are compared with
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from queries.db.database import Table
 from queries.db.transaction import Transaction
+from queries.read.asked import Asked, known
 from queries.records.action import OtherRows, RowChange
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, gate, row_copies
@@ -28,23 +31,40 @@ class ConsoleCopies:
         self._before = Copy()
         self._texts: Mapping[Place, RowText] = {}  # images of the rows before
 
-    async def before(self, transaction: Transaction) -> dict[str, str]:
-        """Copy the rows. Return their digests by node."""
-        self._before = await self._script.copy(transaction, BEFORE)
+    def asked_before(self) -> Sequence[Asked[Any]]:
+        """Ask for the rows, and for what is related to the nodes."""
+        return [self._script.copied(BEFORE), *self._related()]
+
+    async def before(self, transaction: Transaction, answers: Sequence[Any]) -> dict[str, str]:
+        """Return digests of the rows by node."""
+        copy, *related = answers
+        self._before = known(copy)
         digests = self._script.digests(self._before)
         live, reader = self._script.nodes.live, self._script.images
         if live and self._measurement is not None:
-            await self._measurement.before(transaction, live)
+            await self._measurement.before(transaction, live, *related)
         if live and reader is not None:
             self._texts = await reader.completed(transaction, self._before.places, self._before.texts)
         return digests
 
-    async def after(self, transaction: Transaction, written: gate.Written) -> Effect:
-        """Copy the rows again, compare them, and pass the gate."""
-        after = await self._script.copy(transaction, AFTER)
+    def asked_after(self) -> Sequence[Asked[Any]]:
+        """Ask for the rows, what was written, and what is related to the nodes."""
+        found = self._request.reader.found
+        return [self._script.copied(AFTER), gate.written(found.schema, found.relations), *self._related()]
+
+    def _related(self) -> Sequence[Asked[Any]]:
+        live = self._script.nodes.live
+        return [self._measurement.related(live)] if live and self._measurement is not None else []
+
+    async def after(self, transaction: Transaction, written: gate.Written, answers: Sequence[Any]) -> Effect:
+        """Compare the rows, and pass the gate."""
+        copy, *more = answers
+        after = await self._script.completed(transaction, known(copy), AFTER)
         copies = tuple(row_copies.differences(set(self._script.nodes.live), self._before, after))
-        others = await self._checked(transaction, copies, written)
-        measured = None if self._measurement is None else await self._measurement.after(transaction)
+        now, *related = more
+        server = known(now).since(written) if written.counted else None
+        others = await self._checked(transaction, copies, server, written.policies)
+        measured = None if self._measurement is None else await self._measurement.after(transaction, *related)
         images = await self._images(transaction, copies, after, others)
         return Effect(copies=copies, images=images, others=others, measured=measured)
 
@@ -53,22 +73,26 @@ class ConsoleCopies:
         return await audit_log.append(transaction, entry, effect.images)
 
     async def _checked(
-        self, transaction: Transaction, copies: tuple[RowChange, ...], written: gate.Written
+        self,
+        transaction: Transaction,
+        copies: tuple[RowChange, ...],
+        server: Mapping[Table, gate.Counts] | None,
+        policies: Sequence[str],
     ) -> tuple[OtherRows, ...]:
         """Pass the gate. Return the rows that the copies do not have.
 
-        Raises MiscountedError, DeniedError, and in a commit UnshownError.
+        ``server``: the rows that it has counted; None: it does not count. Raises MiscountedError, DeniedError, and in
+        a commit UnshownError.
         """
         found, seen, nodes = self._request.reader.found, self._request.seen, self._script.nodes
         if seen is not None:
             known = (copy.read() for copy in copies if copy.id in seen.shown.nodes)
             gate.compare_rows(known, seen.shown, nodes.live, self._request.order.operator.name)
-        if not written.counted:
+        if server is None:
             return ()
-        server = (await gate.written(transaction, found.schema, found.relations)).since(written)
         more = gate.uncopied(server, gate.copied(copies, found.schema))
         others = await gate.others(transaction, more, server, found.schema, found.relations)
-        gate.hidden(others, written.policies, found.schema)
+        gate.hidden(others, policies, found.schema)
         if seen is not None:
             gate.compare(others, seen.shown, nodes.live)
         return others

@@ -20,8 +20,10 @@ import msgspec
 
 from queries.db.database import Table
 from queries.db.errors import ConflictError, DeniedError
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.read.asked import Asked
 from queries.records.action import OtherRows, RowChange
 from queries.records.record import Record
 
@@ -96,12 +98,13 @@ class MiscountedError(ConflictError):
     """
 
 
-async def written(transaction: Transaction, schema: str, relations: Collection[str]) -> Written:
-    """Read what this session has written, and the policies of the tables.
+def written(schema: str, relations: Collection[str]) -> Asked[Written]:
+    """Ask what this session has written, and for the policies of the tables."""
+    return Asked([Query(statement("written"), {"schema": schema, "ids": sorted(relations)})], _written)
 
-    Raises DatabaseError.
-    """
-    rows = await transaction.rows(statement("written"), {"schema": schema, "ids": sorted(relations)})
+
+def _written(answers: Sequence[Rows]) -> Written:
+    (rows,) = answers
     return Written(
         tables={
             (r["schema"], r["name"]): Counts(r["inserted"], r["updated"], r["deleted"])

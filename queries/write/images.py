@@ -8,6 +8,7 @@ row's image all columns. The other columns are compared by a digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,9 +16,11 @@ import msgspec
 
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
+from queries.read.asked import Asked
 from queries.records.action import RowChange
 from queries.records.record import Record
 
@@ -165,12 +168,11 @@ class ImageReader:
                 found[keys[row["place"]]] = RowText(**row)
         return found
 
-    async def copying(self, transaction: Transaction, part: Statement, name: str) -> Statement:
+    def copying(self, part: Statement, name: str) -> Statement:
         """Return the statement ``part``, which copies rows, with images beside them.
 
-        ``name``: ``images_before`` or ``images_after``. Raises DatabaseError.
+        ``name``: ``images_before`` or ``images_after``. The columns of the tables have been learned.
         """
-        await self.learn(transaction, self._columns)
         plain = [layout for layout in self.layouts.values() if layout.plain]
         if not plain:
             return part
@@ -203,18 +205,25 @@ class ImageReader:
 
     async def learn(self, transaction: Transaction, tables: Iterable[str], *, again: bool = False) -> None:
         """Read the columns of tables, unless they are known. Raises DatabaseError."""
+        await self.learning(tables, again=again).answer(transaction)
+
+    def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Asked[None]:
+        """Ask for the columns of tables, or of all, unless they are known."""
         asked = []
-        for table in sorted((self._columns.keys() & set(tables)) - self.layouts.keys() - self._absent):
+        wanted = self._columns.keys() & set(self._columns if tables is None else tables)
+        for table in sorted(wanted - self.layouts.keys() - self._absent):
             known = self._known.get((self._schema, table, tuple(self._columns[table])))
             if known is not None and not again:
                 self.layouts[table] = known
             else:
                 asked.append({"name": table, "columns": self._columns[table], "limit": ROW_LIMIT})
-        if not asked:
-            return
-        self._absent.update(str(each["name"]) for each in asked)
         values = {"schema": self._schema, "args": msgspec.json.encode(asked).decode()}
-        for row in await transaction.rows(statement("image_columns"), values):
+        queries = [Query(statement("image_columns"), values)] if asked else []
+        return Asked(queries, lambda answers: self._learn({str(each["name"]) for each in asked}, answers))
+
+    def _learn(self, asked: set[str], answers: Sequence[Rows]) -> None:
+        self._absent |= asked
+        for row in chain.from_iterable(answers):
             layout = msgspec.convert(
                 dict(row), Layout, strict=False
             )  # an array of bool is no type that the driver knows

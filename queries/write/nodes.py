@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
 from queries.contract.rows import SHAPES, verify
+from queries.db.query import Query, Rows
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import guard_token
+from queries.read.asked import Asked
 from queries.records.action import Outcome, Owner, Result, titled
 from queries.write.request import Request
 
 Lists = Mapping[str, list[str]]  # ids and versions of the nodes, as parameters
-Send = Callable[[Transaction, Statement, Mapping[str, Any], Lists], Awaitable[Sequence[Mapping[str, Any]]]]
+Ask = Callable[[Statement, Mapping[str, Any], Lists], Asked[Rows]]
 
 
-async def send_lists(
-    transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
-) -> Sequence[Mapping[str, Any]]:
-    """Send a statement with its parameters."""
-    return await transaction.rows(part, {**values, **lists})
+def ask_lists(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+    """Ask a statement with its parameters."""
+    given = {**values, **lists}
+    return Asked([Query(part, {name: given[name] for name in part.parameters})], lambda answers: answers[0])
 
 
 class Nodes:
@@ -33,8 +34,8 @@ class Nodes:
     compares. ``guarded``: nodes with a guard token instead of a version.
     """
 
-    def __init__(self, request: Request, send: Send = send_lists) -> None:
-        """``send`` sends the statements of the action's sections."""
+    def __init__(self, request: Request, ask: Ask = ask_lists) -> None:
+        """``ask`` is for the statements of the action's sections."""
         self.reader = request.reader
         self.versions = dict(request.versions)  # a node that the operator waited for gets its current version
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
@@ -47,7 +48,7 @@ class Nodes:
         self.policies = request.reader.found.policies  # tables whose row-level security restricts this role
         self.parameters = _parameters(request)
         self._titles = request.titles
-        self._send = send
+        self._ask = ask
         self._lists: Lists = {}  # {}: build again
 
     def skip(self, node_id: str, outcome: Outcome, why: str, detail: str = "") -> None:
@@ -79,24 +80,30 @@ class Nodes:
         """Return the id of a node with the label of its engine."""
         return f"{self.reader.label}/{local}"
 
-    async def rows(
-        self, transaction: Transaction, part: Statement, shape: str = "", **more: Any
-    ) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of a section for the remaining nodes.
+    def asked(self, part: Statement, shape: str = "", **more: Any) -> Asked[Rows]:
+        """Ask for the rows of a section for the remaining nodes.
 
-        ``shape`` names the columns that they must have. ``more``: parameters of this statement alone. Raises
-        DatabaseError.
+        ``shape`` names the columns that they must have. ``more``: parameters of this statement alone.
         """
         if not self.live or not part.needs <= self.reader.found.met_needs:
-            return []
+            return Asked([], lambda _: [])
         self._lists = self._lists or {
             "ids": [self.reader.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
-        rows = await self._send(transaction, part, {**self.parameters, **more}, self._lists)
-        if shape:
-            verify(rows, SHAPES[shape], part.source)
-        return rows
+        asked = self._ask(part, {**self.parameters, **more}, self._lists)
+
+        def read(answers: Sequence[Rows]) -> Rows:
+            rows = asked.read(answers)
+            if shape:
+                verify(rows, SHAPES[shape], part.source)
+            return rows
+
+        return Asked(asked.queries, read)
+
+    async def rows(self, transaction: Transaction, part: Statement, **more: Any) -> Rows:
+        """Return the rows that `asked` asks for. Raises DatabaseError."""
+        return await self.asked(part, **more).answer(transaction)
 
     def results(self, why: str = "") -> tuple[Result, ...]:
         """Return a result for each node, ordered by id.

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 import msgspec
 
 from queries.contract.detect import DetectedEngine
+from queries.db.query import Rows as Answer
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction, quoted
+from queries.db.transaction import quoted
 from queries.files.statement import Statement, with_parts
+from queries.read.asked import Asked, together
 from queries.records.action import RowChange
 from queries.records.record import Record
 from queries.text.json_text import paired
@@ -51,27 +53,31 @@ class Copy(Record):
     texts: Mapping[Place, RowText] = {}
 
 
-async def copy(
-    transaction: Transaction, nodes: Nodes, parts: Iterable[Statement], reader: ImageReader | None, images: str
-) -> Copy:
-    """Copy affected rows with the statements ``parts``.
+def copied(
+    nodes: Nodes, parts: Iterable[Statement], reader: ImageReader | None, images: str, **more: Any
+) -> Asked[Copy]:
+    """Ask for copies of affected rows with the statements ``parts``.
 
-    ``images``: statement of the columns beside each, which ``reader`` reads. Raises DatabaseError.
+    ``images``: statement of the columns beside each, which ``reader`` reads. ``more``: parameters.
     """
+    plain = [bounded(part, nodes.reader.found) for part in parts]
+    sent = plain if reader is None else [reader.copying(part, images) for part in plain]
+    asked = together(*(nodes.asked(part, ":rows", **more) for part in sent))
+    return Asked(asked.queries, lambda answers: _copy(nodes.full(""), asked.read(answers), imaged=sent != plain))
+
+
+def _copy(prefix: str, parts: Sequence[Answer], *, imaged: bool) -> Copy:
+    """Return the copies of the statements. ``prefix``: of the ids of nodes."""
     rows: dict[tuple[str, str, str], str] = {}
     foreign: set[tuple[str, str, str]] = set()
     places: dict[Place, str] = {}
     texts: dict[Place, RowText] = {}
-    prefix = nodes.full("")
-    for each in parts:
-        part = bounded(each, nodes.reader.found)
-        asked = part if reader is None else await reader.copying(transaction, part, images)
-        found = await nodes.rows(transaction, asked, ":rows")
+    for found in parts:
         for local, table, key, place, row in map(_copied, found):
             rows[prefix + local, table, key] = row
             if place is not None:
                 places[table, key] = place
-        if asked is not part:
+        if imaged:
             texts |= {
                 (table, key): RowText(place, rest, text or (), xmin or "", digest or "")
                 for table, key, place, xmin, text, rest, digest in map(_imaged, found)

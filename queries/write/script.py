@@ -26,7 +26,9 @@ import msgspec
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
+from queries.db.query import Rows
 from queries.db.transaction import Transaction
+from queries.read.asked import Asked, Questions, answered, known, together
 from queries.records.action import Outcome
 from queries.write import audit_log, row_copies
 from queries.write.admit import admit
@@ -69,14 +71,25 @@ class Script(Protocol):
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
 
-    async def admit(self, transaction: Transaction) -> None:
-        """Lock the rows; skip nodes that it must not change. Raises DatabaseError."""
+    def learning(self) -> Asked[None]:
+        """Ask for the columns of the tables of which it has images."""
 
-    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
-        """Copy the rows of the remaining nodes.
+    async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
+        """Lock the rows; skip nodes that it must not change.
 
-        ``images``: BEFORE or AFTER the change, or "" for a copy without images. Raises DatabaseError, and
-        GuardMissedError if rows are not as they must be after the change.
+        Return the answers to what ``then`` asks about the others, up to the first error. Raises DatabaseError.
+        """
+
+    def copied(self, images: str = "") -> Asked[Copy]:
+        """Ask for a copy of the rows of the remaining nodes.
+
+        ``images``: BEFORE or AFTER the change, or "" for a copy without images.
+        """
+
+    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
+        """Return the copy with what it lacks.
+
+        Raises DatabaseError, and GuardMissedError if rows are not as they must be after the change.
         """
 
     def digests(self, before: Copy) -> dict[str, str]:
@@ -85,8 +98,12 @@ class Script(Protocol):
         Nodes whose rows differ from those of the dry run are skipped.
         """
 
-    async def change(self, transaction: Transaction) -> set[str]:
-        """Change the nodes. Return those that were reached. Raises DatabaseError."""
+    async def change(self, transaction: Transaction, then: Questions) -> tuple[set[str], list[Any]]:
+        """Change the nodes.
+
+        Return those that were reached, and the answers to what ``then`` asks about all, up to the first error. Raises
+        DatabaseError.
+        """
 
 
 class ActionScript:
@@ -113,22 +130,37 @@ class ActionScript:
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read nothing: the folder has the statements."""
 
-    async def admit(self, transaction: Transaction) -> None:
-        """Lock the nodes; skip those that are missing, stale or refused."""
-        await admit(transaction, self._request, self.nodes)
+    def learning(self) -> Asked[None]:
+        """Ask for the columns of the tables that it changes."""
+        return Asked([], lambda _: None) if self.images is None else self.images.learning()
 
-    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
-        """Copy affected rows.
+    async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
+        """Lock the nodes; skip those that are missing, stale or refused."""
+        return await admit(transaction, self._request, self.nodes, then)
+
+    def copied(self, images: str = "") -> Asked[Copy]:
+        """Ask for a copy of affected rows.
 
         Later statements may take the keys of the first copy as ``copied``.
         """
         reader = self.images if images else None
         sections = self._request.sections
-        copied = await row_copies.copy(transaction, self.nodes, sections["rows"], reader, images)
-        if images == BEFORE and any("copied" in part.parameters for parts in sections.values() for part in parts):
-            keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copied.rows]
-            self.nodes.parameters["copied"] = msgspec.json.encode(keys).decode()
-        return copied
+        if images != BEFORE:
+            return row_copies.copied(self.nodes, sections["rows"], reader, images)
+        asked = row_copies.copied(self.nodes, sections["rows"], reader, images, copied=None)
+
+        def read(answers: Sequence[Rows]) -> Copy:
+            copy = asked.read(answers)
+            if any("copied" in part.parameters for parts in sections.values() for part in parts):
+                keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copy.rows]
+                self.nodes.parameters["copied"] = msgspec.json.encode(keys).decode()
+            return copy
+
+        return Asked(asked.queries, read)
+
+    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
+        """Return the copy, which lacks nothing."""
+        return copy
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return digests of the nodes' rows.
@@ -143,15 +175,13 @@ class ActionScript:
                 nodes.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
         return found
 
-    async def change(self, transaction: Transaction) -> set[str]:
+    async def change(self, transaction: Transaction, then: Questions = lambda: ()) -> tuple[set[str], list[Any]]:
         """Run the section ``change``. Return the nodes that the last statement reports."""
-        rows: Sequence[Mapping[str, Any]] = ()
-        source = ""
-        for change in self._request.sections["change"]:
-            rows = await self.nodes.rows(transaction, change)
-            source = change.source
-        verify(rows, SHAPES[":change"], source)
-        return {self.nodes.full(row["id"]) for row in rows}
+        parts = self._request.sections["change"]
+        changed, *answers = await answered(transaction, [together(*map(self.nodes.asked, parts)), *then()])
+        rows = known(changed)[-1]
+        verify(rows, SHAPES[":change"], parts[-1].source)
+        return {self.nodes.full(row["id"]) for row in rows}, answers
 
 
 def image_reader(request: Request) -> ImageReader:

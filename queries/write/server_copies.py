@@ -23,9 +23,11 @@ import msgspec
 from queries.contract.spec import Action
 from queries.db.database import Table
 from queries.db.errors import DatabaseError
+from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
+from queries.read.asked import Asked, known
 from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET
 from queries.records.audit import AuditLogEntry
@@ -33,7 +35,7 @@ from queries.text.psql_text import literal
 from queries.write import audit_log, gate, images
 from queries.write.change import Effect
 from queries.write.images import Layout
-from queries.write.nodes import Lists
+from queries.write.nodes import Lists, ask_lists
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
 
@@ -79,7 +81,11 @@ class ServerCopies:
         self._before = ""  # the rows before the change, which only the server reads
         self._written: Mapping[Table, gate.Counts] | None = None  # what the server wrote; None: it does not count
 
-    async def before(self, transaction: Transaction) -> dict[str, str]:
+    def asked_before(self) -> Sequence[Asked[Any]]:
+        """Ask nothing: the columns of the tables may not be known yet."""
+        return []
+
+    async def before(self, transaction: Transaction, answers: Sequence[Any]) -> dict[str, str]:
         """Copy the rows, without their digests. Raises IrregularError."""
         if not self._script.nodes.live:
             return {}
@@ -92,11 +98,15 @@ class ServerCopies:
         self._before = rows[0]["rows"]
         return {}
 
-    async def after(self, transaction: Transaction, written: gate.Written) -> Effect:
-        """Read what the server wrote. The rows are compared when the entry is written."""
+    def asked_after(self) -> Sequence[Asked[Any]]:
+        """Ask what the server wrote. The rows are compared when the entry is written."""
+        found = self._request.reader.found
+        return [gate.written(found.schema, found.relations)]
+
+    async def after(self, transaction: Transaction, written: gate.Written, answers: Sequence[Any]) -> Effect:
+        """Note what the server wrote."""
+        now = known(answers[0])
         if written.counted:
-            found = self._request.reader.found
-            now = await gate.written(transaction, found.schema, found.relations)
             self._written = now.since(written)
         return Effect()
 
@@ -129,18 +139,16 @@ class ServerCopies:
         return rows == self._written
 
 
-async def send_texts(
-    transaction: Transaction, part: Statement, values: Mapping[str, Any], lists: Lists
-) -> Sequence[Mapping[str, Any]]:
-    """Send a statement with each list as one text.
+def ask_texts(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+    """Ask a statement with each list as one text.
 
     The driver takes ten times as long to encode a list.
     """
     texts = {name: BETWEEN.join(items) for name, items in lists.items()}
     if any(not all(items) or texts[name].split(BETWEEN) != items for name, items in lists.items()):
-        return await transaction.rows(part, {**values, **lists})
+        return ask_lists(part, values, lists)
     joined = with_texts(part)
-    return await transaction.rows(joined or part, {**values, **(texts if joined else lists)})
+    return ask_lists(joined, {**values, **texts}, {}) if joined else ask_lists(part, values, lists)
 
 
 @lru_cache(maxsize=32)

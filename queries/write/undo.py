@@ -15,19 +15,21 @@ import msgspec
 from queries.contract.spec import Action
 from queries.db.database import lock_tables
 from queries.db.errors import DatabaseError, LostError, table_locks
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
+from queries.read.asked import Asked, Questions, answered, together
 from queries.records.action import Outcome, Result, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.write import audit_log, images, undo_rights
+from queries.write import audit_log, images, row_copies, undo_rights
 from queries.write.admit import HELD
 from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
 from queries.write.nodes import Nodes
 from queries.write.request import Request
-from queries.write.row_copies import Copy, Rows
+from queries.write.row_copies import Copy
 from queries.write.script import AFTER, BEFORE, GuardMissedError
 
 NAME = "undo"
@@ -164,12 +166,20 @@ class UndoScript:
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
 
-    async def admit(self, transaction: Transaction) -> None:
+    def learning(self) -> Asked[None]:
+        """Ask nothing: `load` has read the columns."""
+        return Asked([], lambda _: None)
+
+    async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
-        found = await self._find(transaction, [r for r in rows if r.image.after is not None], lock=True)
-        found |= await self._find(transaction, [r for r in rows if r.image.after is None], lock=False)
+        asked = together(
+            self._finding([r for r in rows if r.image.after is not None], lock=True),
+            self._finding([r for r in rows if r.image.after is None], lock=False),
+        )
+        locked, others = await asked.answer(transaction)
+        found: dict[Place, tuple[str | None, bool]] = {**locked, **others}
         self._now = await self._texts.read(transaction, {p: place for p, (place, _) in found.items() if place})
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
@@ -182,6 +192,7 @@ class UndoScript:
             self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
         self._skip_sharing()
+        return await answered(transaction, then())
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
@@ -232,24 +243,27 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    async def _find(
-        self, transaction: Transaction, rows: Iterable[Kept], *, lock: bool
-    ) -> dict[Place, tuple[str | None, bool]]:
-        """Return by row its physical place, and True if it exists.
+    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, tuple[str | None, bool]]]:
+        """Ask by row for its physical place, and whether it exists.
 
         The place is None if another transaction locks the row.
         """
-        found: dict[Place, tuple[str | None, bool]] = {}
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
-        asked = list(rows)
-        for table in self._parts:
-            wanted = [row for row in asked if row.table == table]
-            if not wanted:
-                continue
-            values = {"changes": msgspec.json.encode([row.image.key for row in wanted]).decode()}
-            for row in await transaction.rows(self._statement("undo_find", table, lock=clause), values):
-                found[wanted[row["n"]].place] = row["place"], row["present"]
-        return found
+        by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
+        asked = {table: wanted for table, wanted in by_table.items() if wanted}
+
+        def read(answers: Sequence[Rows]) -> dict[Place, tuple[str | None, bool]]:
+            pairs = zip(asked.values(), answers, strict=True)
+            return {wanted[r["n"]].place: (r["place"], r["present"]) for wanted, found in pairs for r in found}
+
+        queries = [
+            Query(
+                self._statement("undo_find", table, lock=clause),
+                {"changes": msgspec.json.encode([row.image.key for row in wanted]).decode()},
+            )
+            for table, wanted in asked.items()
+        ]
+        return Asked(queries, read)
 
     def _statement(self, name: str, table: str, **more: str) -> Statement:
         parts = self._parts[table]
@@ -289,7 +303,7 @@ class UndoScript:
     def _in_table(self) -> bool:
         return self._entry.isdigit()
 
-    async def change(self, transaction: Transaction) -> set[str]:
+    async def change(self, transaction: Transaction, then: Questions) -> tuple[set[str], list[Any]]:
         """Delete inserted rows, insert deleted rows, update the others.
 
         Return the nodes that were undone.
@@ -309,7 +323,7 @@ class UndoScript:
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
-        return set(self.nodes.live)
+        return set(self.nodes.live), await answered(transaction, then())
 
     async def _run(self, transaction: Transaction, name: str, rows: Sequence[Kept]) -> None:
         if not rows:
@@ -347,18 +361,29 @@ class UndoScript:
         ]
         return {**self.nodes.parameters, "changes": msgspec.json.encode(given).decode()}
 
-    async def copy(self, transaction: Transaction, images: str = "") -> Copy:
-        """Read the rows of the nodes. After the change, compare them with the images."""
+    def copied(self, images: str = "") -> Asked[Copy]:
+        """Ask for the places of the rows. Before the change they are known."""
         if images == BEFORE:
             known = {place: row.place for place, row in self._now.items() if self._concerned(place)}
-            return Copy(rows=self._rows_of(self._now), places=known, texts=self._now)
+            copy = Copy(rows=self._rows_of(self._now), places=known, texts=self._now)
+            return Asked([], lambda _: copy)
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
-        found = await self._find(transaction, rows, lock=False)
-        places = {place: at for place, (at, _) in found.items() if at}
-        now = await self._texts.read(transaction, places)
+        asked = self._finding(rows, lock=False)
+
+        def read(answers: Sequence[Rows]) -> Copy:
+            return Copy(places={place: at for place, (at, _) in asked.read(answers).items() if at})
+
+        return Asked(asked.queries, read)
+
+    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
+        """Read the rows at the places of a copy.
+
+        After the change, compare them with the images.
+        """
+        now = await self._texts.read(transaction, copy.places)
         if images == AFTER:  # else a commit whose answer was lost is looked at
             self._check_restored(now)
-        return Copy(rows=self._rows_of(now), places=places, texts=now)
+        return Copy(rows=self._rows_of(now), places=copy.places, texts=now)
 
     def _check_restored(self, now: Mapping[Place, RowText]) -> None:
         """Note columns that differ from the images.
@@ -410,7 +435,7 @@ class UndoScript:
                 details += f", {detail}" if details else detail
             notes[node_id] = why + more, details
 
-    def _rows_of(self, texts: Mapping[Place, RowText]) -> Rows:
+    def _rows_of(self, texts: Mapping[Place, RowText]) -> row_copies.Rows:
         """Return rows as JSON of texts, to show them. Large values are cut."""
         copied: dict[tuple[str, str, str], str] = {}
         for place, text in texts.items():

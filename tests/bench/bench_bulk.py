@@ -24,8 +24,8 @@ import psutil
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.builtin import builtin
-from queries.db.transaction import Transaction
-from queries.files.statement import Statement
+from queries.db.query import Query
+from queries.db.transaction import Answer, Transaction
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -134,7 +134,8 @@ async def _woken(
     They are measured by the clock, and as CPU time of the server and of the console.
     """
     workspace = await Workspace.open(dsn, file=folder / "audit_log", images=images)
-    async with workspace.database.reading(), workspace.database.writing():  # both connections are there
+    async with workspace.database.writing() as transaction:  # both connections are there
+        await transaction.control("SAVEPOINT begun")
         serving = await backends(dsn)
     reader, seen = workspace.engines[name], {}
     for start in range(0, len(ids), 500):
@@ -180,15 +181,15 @@ async def _updated(dsn: str, wake: Wake, ids: Sequence[str]) -> tuple[float, flo
 def clocked() -> Iterator[Counter[str]]:
     """Seconds spent in each statement of the body."""
     waited: Counter[str] = Counter()
-    rows, control = Transaction.rows, Transaction.control
+    each, control = Transaction.each, Transaction.control
 
-    async def timed(self: Transaction, statement: Statement, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    async def timed(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
         began = time.perf_counter()
         try:
-            return await rows(self, statement, values)
+            return await each(self, queries, *more)
         finally:
-            word = statement.text.split(None, 1)[0].upper()
-            waited[f"{Path(statement.source).stem or statement.source} {word}"] += time.perf_counter() - began
+            sources = dict.fromkeys(Path(query.statement.source).stem for query in queries)
+            waited[" + ".join(sources)] += time.perf_counter() - began
 
     async def outcomes_of(self: Transaction, command: str) -> str:
         began = time.perf_counter()
@@ -197,8 +198,8 @@ def clocked() -> Iterator[Counter[str]]:
         finally:
             waited[command.split(None, 1)[0]] += time.perf_counter() - began
 
-    Transaction.rows, Transaction.control = timed, outcomes_of  # type: ignore[method-assign]
+    Transaction.each, Transaction.control = timed, outcomes_of  # type: ignore[method-assign]
     try:
         yield waited
     finally:
-        Transaction.rows, Transaction.control = rows, control  # type: ignore[method-assign]
+        Transaction.each, Transaction.control = each, control  # type: ignore[method-assign]

@@ -19,6 +19,8 @@ from queries.contract.spec import FindingSpec
 from queries.db.errors import LostError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
+from queries.files.statement import Statement
+from queries.read.asked import Asked
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.node import Precision
@@ -157,9 +159,9 @@ async def test_a_read_that_fails_late_fails_nothing_else(
     fail_lost_wakeup(monkeypatch)
     real = Measurement.before
 
-    async def late(self: Measurement, transaction: Transaction, acted: Any) -> Any:
+    async def late(self: Measurement, transaction: Transaction, *more: Any) -> Any:
         transaction.limit_time(3.0)
-        return await real(self, transaction, acted)
+        return await real(self, transaction, *more)
 
     monkeypatch.setattr(Measurement, "before", late)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
@@ -176,9 +178,9 @@ async def test_what_others_change_meanwhile_is_not_counted(
     other = await eternaltwin_db.task(job, status="Blocked", timer=60)
     real = Measurement.after
 
-    async def after(self: Measurement, transaction: Transaction) -> Any:
+    async def after(self: Measurement, transaction: Transaction, related: Any) -> Any:
         await eternaltwin_db.sql("UPDATE task SET status = 'Available' WHERE task_id = $1", other)
-        return await real(self, transaction)
+        return await real(self, transaction, related)
 
     monkeypatch.setattr(Measurement, "after", after)
     found = reached(await measured(workspace, "wake", [eternaltwin_db.id(acted)]))
@@ -189,10 +191,8 @@ async def test_what_others_change_meanwhile_is_not_counted(
 async def test_a_lost_connection_is_no_blast_radius(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def lost(*_: object) -> Any:
-        raise LostError("The connection is gone.")
-
-    monkeypatch.setattr(Reader, "related", lost)
+    end = Query(Statement(text="SELECT pg_terminate_backend(pg_backend_pid())", source=""))
+    monkeypatch.setattr(Reader, "related_of", lambda *_: Asked([end], lambda rows: rows[0]))
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     with pytest.raises(LostError):
         await measured(workspace, "wake", [eternaltwin_db.id(task)])

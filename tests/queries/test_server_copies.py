@@ -22,7 +22,7 @@ from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Row
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.workspace import Workspace
-from queries.write import audit_log, server_copies
+from queries.write import audit_log, gate, server_copies
 from queries.write.change import Copies, Effect
 from queries.write.console_copies import ConsoleCopies
 from queries.write.images import Images
@@ -64,13 +64,14 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
         made[own.script] = own
         await transact(workspace, own, limit)
 
-    async def changed_twice(transaction: Transaction, script: Script, copies: Copies) -> Effect:
+    async def changed_twice(transaction: Transaction, script: Script, copies: Copies, written: gate.Written) -> Effect:
         if (own := made[script]).on_server:
             other = Attempt(own.request)
             await transaction.control("SAVEPOINT other")
-            both.append((await change(transaction, other.script, other.copies), own))
+            await other.script.learning().answer(transaction)
+            both.append((await change(transaction, other.script, other.copies, written), own))
             await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
-        return await change(transaction, script, copies)
+        return await change(transaction, script, copies, written)
 
     monkeypatch.setattr(narrow, "transact", noted)
     monkeypatch.setattr(attempt, "change", changed_twice)

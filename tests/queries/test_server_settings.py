@@ -198,8 +198,8 @@ async def test_triggers_fire_whatever_the_role_is_set_to(
     server.sql(f"ALTER ROLE {role} SET session_replication_role = replica")
     database = Database(server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x"))
     with pytest.raises(DatabaseError, match="session_replication_role"):
-        async with database.writing():
-            pass
+        async with database.writing() as transaction:
+            await transaction.control("SAVEPOINT begun")
     server.sql(f"ALTER ROLE {role} SUPERUSER")
     async with database.writing() as transaction:
         query = Statement(text="SELECT current_setting('session_replication_role') AS word", source="")

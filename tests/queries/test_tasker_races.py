@@ -13,6 +13,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from queries.read.asked import Questions, answered
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions
@@ -295,15 +296,16 @@ async def test_concurrent_writes_are_not_reported_as_changes(
     made = stuck(data := Data(1))
     data.task("newsletter")
     await tasker_db.write(data)
-    copy, copies = ActionScript.copy, []
+    change, changes = ActionScript.change, []
 
-    async def slow(self: ActionScript, transaction: Any, *more: Any) -> Any:
-        copies.append(1)
-        if len(copies) == 4:  # the commit's second: after its changes
+    async def slow(self: ActionScript, transaction: Any, then: Questions) -> Any:
+        changes.append(1)
+        changed, _ = await change(self, transaction)
+        if len(changes) == 2:  # the commit's: before the copy of what it changed
             await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
-        return await copy(self, transaction, *more)
+        return changed, await answered(transaction, then())
 
-    monkeypatch.setattr(ActionScript, "copy", slow)
+    monkeypatch.setattr(ActionScript, "change", slow)
     outcomes = await tasker_db.do("retry", tasker_db.task(made))
     assert outcomes_of(outcomes) == {tasker_db.task(made): CHANGED}
     assert [c.key for c in outcomes.changes if c.table == "workflow_steps"] == [str(made.steps["refund_card"])]

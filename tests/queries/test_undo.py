@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,8 +15,8 @@ import pytest
 from queries.actions import parts, perform
 from queries.actions.undo import plan_entry
 from queries.db.errors import DatabaseError
+from queries.db.query import Query
 from queries.db.transaction import Transaction
-from queries.files.statement import Statement
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
 from queries.runs import launch
 from queries.workspace import NO_IMAGES, NO_TABLE, Workspace
@@ -249,22 +249,22 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     await held.start()
     assert await runners[0].execute(poll, keys[during], revisions[during]) == "UPDATE 1"
     waiting: list[asyncio.Task[str]] = []
-    rows_of = Transaction.rows
+    each = Transaction.each
 
-    async def locking(self: Transaction, part: Statement, values: Mapping[str, Any]) -> Any:
+    async def locking(self: Transaction, queries: Sequence[Query], *more: Any) -> Any:
         """Let a runner poll a task once the undo has locked its chunk."""
-        rows = await rows_of(self, part, values)
-        locks = "undo_find" in part.source and "SKIP LOCKED" in part.text
-        if locks and not waiting and str(keys[after]) in str(values):
+        answers = await each(self, queries, *more)
+        locks = [q for q in queries if "undo_find" in q.statement.source and "SKIP LOCKED" in q.statement.text]
+        if not waiting and any(str(keys[after]) in str(query.values) for query in locks):
             waiting.append(asyncio.create_task(runners[1].execute(poll, keys[after], revisions[after])))
             pid = runners[1].get_server_pid()
             while await asyncio.to_thread(server.sql, f"SELECT FROM pg_locks WHERE pid = {pid} AND NOT granted") == (
                 "SELECT 0"
             ):
                 await asyncio.sleep(0.01)
-        return rows
+        return answers
 
-    monkeypatch.setattr(Transaction, "rows", locking)
+    monkeypatch.setattr(Transaction, "each", locking)
     results: list[Result] = []
     async for progress in steps(workspace, dry_run):
         results += progress.results

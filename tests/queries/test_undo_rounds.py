@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -28,8 +28,8 @@ from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
 from queries.contract.spec import Action
 from queries.db.errors import LostError, SlowError
+from queries.db.query import Query
 from queries.db.transaction import Transaction
-from queries.files.statement import Statement
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo
 from queries.records.node import Node
@@ -380,17 +380,18 @@ async def test_a_writer_before_and_during_an_undo(
 
         dry_run, node, update = await one_undo(rounds, Random(name))
         writers: list[asyncio.Task[str]] = []
-        rows_of = Transaction.rows
+        each = Transaction.each
 
-        async def locking(self: Transaction, part: Statement, values: Mapping[str, Any]) -> Any:
+        async def locking(self: Transaction, queries: Sequence[Query], *more: Any) -> Any:
             """Let another session write a row once the undo holds its lock."""
-            rows = await rows_of(self, part, values)
-            if not writers and "undo_find" in part.source and "SKIP LOCKED" in part.text:
+            answers = await each(self, queries, *more)
+            found = [query.statement for query in queries if "undo_find" in query.statement.source]
+            if not writers and any("SKIP LOCKED" in statement.text for statement in found):
                 writers.append(asyncio.create_task(rounds.connection.execute(update)))
                 await until_blocked(server, rounds.connection)
-            return rows
+            return answers
 
-        monkeypatch.setattr(Transaction, "rows", locking)
+        monkeypatch.setattr(Transaction, "each", locking)
         undone = await launch.commit(rounds.workspace, dry_run, OPERATOR)
         monkeypatch.undo()
         assert {r.id: r.outcome for r in undone.results}[node] is Outcome.CHANGED
