@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo check test proof drills lint format bench radius picture docs clean
+.PHONY: demo check test proof drills lint format bench radius picture docs man zipapp dist audit clean
 
 demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
@@ -62,6 +62,21 @@ man: .venv/.demo ## build/unstick.1, the manual page
 	@mkdir -p build
 	$(BIN)/unstick man > build/unstick.1
 
+zipapp: .venv/.dev ## build/unstick.pyz, one file for this platform and Python
+	@mkdir -p build
+	$(BIN)/shiv --quiet --reproducible --compile-pyc --console-script unstick --output-file build/unstick.pyz .
+
+dist: .venv/.dev ## dist/: the wheel, the sdist, their parts (CycloneDX) and checksums
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/uv export --quiet --locked --no-dev --extra demo --format cyclonedx1.5 --output-file dist/unstick.cdx.json
+	cd dist && sha256sum * > SHA256SUMS
+
+audit: .venv/.dev ## look for known vulnerabilities in the locked dependencies
+	@mkdir -p build
+	$(BIN)/uv export --quiet --locked --all-extras --no-emit-project --output-file build/requirements.txt
+	$(BIN)/uv tool run pip-audit --disable-pip --require-hashes --requirement build/requirements.txt
+
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -82,7 +97,9 @@ $(BIN)/python:
 	@$(PIP) --editable '.[docs]'
 	@touch $@
 
-.venv/.dev: pyproject.toml $(BIN)/python
+# The versions and hashes of uv.lock, which must agree with pyproject.toml.
+.venv/.dev: pyproject.toml uv.lock $(BIN)/python
 	@echo "setting up .venv for development (only the first time)"
-	@$(PIP) --editable '.[demo,dev,docs]'
+	@$(PIP) uv
+	@UV_PROJECT_ENVIRONMENT=.venv $(BIN)/uv sync --quiet --locked --inexact --no-python-downloads --all-extras
 	@touch .venv/.demo .venv/.docs $@

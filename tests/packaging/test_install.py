@@ -54,3 +54,13 @@ def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
         terminal.press("enter").without("Audit log entry")
         assert "First repair" not in terminal.text
         assert terminal.leave("q") == 0
+
+
+@pytest.mark.proof
+@pytest.mark.usefixtures("registry")
+def test_one_file_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
+    file = tmp_path / "unstick.pyz"
+    shiv = str(Path(sys.executable).with_name("shiv"))
+    run(shiv, "--quiet", "--console-script", "unstick", "--output-file", str(file), str(wheel), seconds=SECONDS)
+    version = wheel.name.split("-")[1]
+    assert run(str(file), "--version", cwd=tmp_path).split() == ["unstick", version]
