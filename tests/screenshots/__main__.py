@@ -160,6 +160,8 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as home, Terminal("demo", home=Path(home), size=SIZE, start="stuck") as terminal:
         camera = Camera(terminal)
+        terminal.wait_for("First repair")
+        camera.go("escape", shows=(re.compile(r"\d+ incidents"), lambda: "First repair" not in terminal.text))
         story(camera)
         save(MOVING, moving(camera.frames, "unstick · find, dry run, fix, done"))
         trees(camera)
