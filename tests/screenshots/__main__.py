@@ -89,6 +89,7 @@ def story(camera: Camera) -> None:
     camera.go("W", shows=("Reason, for the audit log",), seconds=GLANCE)
     camera.write("children are done")
     camera.go("enter", shows=("Rows before and after", "W apply to "), seconds=READ)
+    camera.go("enter", shows=("changed task",), seconds=READ)
     camera.keep("dry_run")
     camera.go("W", shows=(" changed", "transaction", TAKEN), seconds=READ)
     camera.keep("result")

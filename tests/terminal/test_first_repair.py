@@ -21,7 +21,7 @@ def started(tmp_path: Path) -> Terminal:
 def test_each_step_shows_what_the_page_says(started: Terminal) -> None:
     (table,) = re.findall(r"(?s)<!-- steps -->(.*?)<!-- end -->", (ROOT / "docs/first-repair.md").read_text())
     steps = [[re.findall("`([^`]+)`", cell) for cell in row] for row in STEP.findall(table)]
-    assert len(steps) == 9
+    assert len(steps) == 10
     with started as terminal:
         for typed, shown in steps[:-1]:
             for words in typed:
