@@ -139,6 +139,12 @@ class Forest(Generic[T]):
         entry = self._find(parent_id or "")
         return None if entry is None or entry.children is None else tuple(child.id for child in entry.as_read())
 
+    def below(self, id_: str) -> list[T]:
+        """Return the loaded children of a record, in the order in which they are shown."""
+        entry = self._entries.get(id_)
+        children = None if entry is None else entry.children
+        return [child.record for child in children or () if child.record is not None]
+
     def is_expanded(self, id_: str) -> bool:
         """Return True if the record is unfolded.
 

@@ -9,7 +9,8 @@ from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
 from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
-from console.text.spans import UNLIMITED, Link, Spans, link, wrap
+from console.text.severity import band
+from console.text.spans import UNLIMITED, Link, Spans, link, text, wrap
 from queries.contract.engine import Engine
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail, Section
@@ -18,6 +19,7 @@ from queries.records.node import Node, Page, Phase, ScanRequired
 from queries.text.safe_text import safe_text
 
 PAYLOAD_BYTES = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
+PREVIEWED = ("created", "last changed", "due", "owner", "heartbeat", "attempts", "parent", "job")
 VALUES = 100  # cells of drawings and stored values where lines have no limit
 
 
@@ -64,6 +66,41 @@ def detail(
     return lines + [[("  ", ""), *line] for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2)]
 
 
+def preview(
+    node: Node,
+    cells: int,
+    *,
+    now: float,
+    engine: Engine | None,
+    helps: Callable[[Finding], str],
+    found: Sequence[Finding] = (),
+    children: Sequence[Node] = (),
+    ascii: bool = False,
+) -> list[Spans]:
+    """Return the lines about a node in a tree: what to do, why, and what is known.
+
+    ``found``: its findings, the worst first. ``children``: those that are loaded.
+    """
+    lines: list[Spans] = []
+    if found and found[0].action is not None:
+        lines += wrap([("To do: ", "bold"), (safe_text(helps(found[0])), "bold $accent")], cells)
+    lines += wrap(_name(node, ascii), cells)
+    for finding in found:
+        since = f" for {formatting.age(now - finding.since)}" if finding.since is not None else ""
+        title = (safe_text(finding.title), f"bold {band(finding.severity).ink}")
+        lines += wrap([title, (f"{since}: {safe_text(finding.sentence)}", "")], cells)
+    lines += wrapped(node.error, cells, "", 0) if node.error else []
+    facts = [pair for pair in _columns(node, now, engine) if _is_fact(*pair)]
+    lines += wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *value, ("  ", ""))], cells)
+    lines += [line for child in children for line in wrap(_child(child, ascii), cells)]
+    return [*lines, *wrap([(safe_text(node.id), "$faint")], cells)]
+
+
+def _is_fact(name: str, value: Spans) -> bool:
+    """Return True if the preview shows this value of a node."""
+    return name in PREVIEWED and text(value) != formatting.NONE
+
+
 def _not_checked(page: Detail, cells: int) -> list[Spans]:
     """Return the findings that could not be looked for, grouped by the reason."""
     texts = (text for _, text in by_reason(page.skipped_findings))
@@ -71,8 +108,18 @@ def _not_checked(page: Detail, cells: int) -> list[Spans]:
 
 
 def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[Spans]:
+    lines = [_name(node, ascii), plain(node.id, "$faint", 0)]
+    statuses = engine.spec.statuses if engine else ()
+    status = next((s for s in statuses if s.native == node.status and s.phase == node.phase), None)
+    if status is not None and status.means:
+        lines += wrapped(f"{status.native}: {status.means}", cells, "$faint", 0)
+    return lines
+
+
+def _name(node: Node, ascii: bool) -> Spans:
+    """Return the title of a node with its phase and status."""
     ink = f"$phase-{node.phase}"
-    first: Spans = [
+    return [
         (formatting.glyph(node.phase, ascii), ink),
         (" ", ""),
         (safe_text(node.title), "bold"),
@@ -80,12 +127,13 @@ def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[S
         (node.phase.value, f"bold {ink}"),
         (f"  {safe_text(node.status)}" if node.status else "", "$faint"),
     ]
-    lines = [first, plain(node.id, "$faint", 0)]
-    statuses = engine.spec.statuses if engine else ()
-    status = next((s for s in statuses if s.native == node.status and s.phase == node.phase), None)
-    if status is not None and status.means:
-        lines += wrapped(f"{status.native}: {status.means}", cells, "$faint", 0)
-    return lines
+
+
+def _child(node: Node, ascii: bool) -> Spans:
+    """Return the line of a child: its phase, title, findings and error."""
+    line: Spans = [(formatting.glyph(node.phase, ascii), f"$phase-{node.phase}"), (f" {safe_text(node.title)}", "")]
+    line += [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
+    return line + ([(f"  {safe_text(node.error)}", "$faint")] if node.error else [])
 
 
 def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:

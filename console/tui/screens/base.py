@@ -151,7 +151,8 @@ class PageScreen(ClosedGuard[None], Screen[None]):
     # the frame
 
     def compose(self) -> ComposeResult:
-        sizes = zip(self.app.size, (self.app.HORIZONTAL_BREAKPOINTS, self.app.VERTICAL_BREAKPOINTS), strict=True)
+        columns = self.HORIZONTAL_BREAKPOINTS or self.app.HORIZONTAL_BREAKPOINTS
+        sizes = zip(self.app.size, (columns, self.app.VERTICAL_BREAKPOINTS), strict=True)
         for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
         yield HeaderBar(id="header")

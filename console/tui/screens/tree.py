@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -14,6 +15,8 @@ from console.model.node_list import FAR, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
+from console.text.pages import detail as pages
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
@@ -22,6 +25,7 @@ from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import recorded
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
+from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.tree_look import TreeLook
 from queries.contract import engine_options
 from queries.db.errors import DatabaseError
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
 # Fields of a filter that may change while the node does not.
 TIME_DEPENDENT = {field.name for field in FIELDS if field.form is Form.AGE} | {"finding"}
 FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
+CHILDREN_SHOWN = 30  # in the preview
 NOT_READ = "not read; Enter tries again"
 
 
@@ -41,6 +46,13 @@ class TreeScreen(ListPage):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
 
     MODE = "tree"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (140, "-broad")]  # its columns need less room
+    DEFAULT_CSS = """
+    TreeScreen Preview { display: none; }
+    TreeScreen.-tall Preview, TreeScreen.-broad Preview { display: block; }
+    TreeScreen.-tall Preview { height: 6; }
+    TreeScreen.-broad Split Preview { width: 36%; height: 1fr; }
+    """
     KEYS = (*keymap.ROWS, *keymap.TREE)
     BINDINGS = bindings(keymap.ROWS, keymap.TREE)
 
@@ -78,7 +90,7 @@ class TreeScreen(ListPage):
         yield Placeholder(id="notice")
         table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
         table.display = False
-        yield table
+        yield Split(table, Preview(id="preview"))
 
     # description of the page
 
@@ -116,6 +128,11 @@ class TreeScreen(ListPage):
 
     def targets(self) -> list[Node]:
         return self.node_list.chosen()
+
+    def suggested(self) -> str | None:
+        node = self.cursor()
+        found = [] if node is None else self.session.findings_of(node.id)
+        return found[0].action if found else None
 
     # refresh
 
@@ -159,6 +176,7 @@ class TreeScreen(ListPage):
         self._show(self._choose())
         self._sync_codes()
         self.show_rows()
+        self._show_preview()
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
@@ -171,14 +189,14 @@ class TreeScreen(ListPage):
 
     def _show(self, node_list: NodeList) -> None:
         if self.table.forest is not node_list.forest:
-            self._look.columns = self._columns()
+            self._look.put_columns(self._columns())
             self.table.show(node_list.forest)
             self._apply_filter()
             self._apply_order()
             self._codes = None
 
     def times_changed(self) -> None:
-        self._look.columns = self._columns()
+        self._look.put_columns(self._columns())
         self.table.show(self.forest)
 
     def _columns(self) -> Sequence[Field[Node]]:
@@ -200,7 +218,27 @@ class TreeScreen(ListPage):
     def _cursor(self) -> None:
         self._seeking = self._to_end = False
         self.say("")
+        self._show_preview()
         self.renew_place()
+
+    @on(ListTable.Renewed)
+    def _show_preview(self) -> None:
+        """Show the lines about the node under the cursor."""
+        node = self.cursor()
+        self.query_one(Preview).put(None if node is None else partial(self._lines, node))
+
+    def _lines(self, node: Node, width: int) -> list[Spans]:
+        helps = self.helps()
+        return pages.preview(
+            node,
+            width,
+            now=self.node_list.at,
+            engine=self.engine,
+            helps=lambda finding: helps.get(finding.action or "", finding.action or ""),
+            found=self.session.findings_of(node.id),
+            children=self.node_list.forest.below(node.id)[:CHILDREN_SHOWN],
+            ascii=self.host.ascii,
+        )
 
     def open_row(self, id_: str) -> None:
         from console.tui.screens.detail import DetailScreen

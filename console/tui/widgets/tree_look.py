@@ -5,7 +5,7 @@ Text is never read as markup.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -25,6 +25,7 @@ from queries.text.safe_text import safe_text
 GUTTER = 2
 INDENT_CELLS = 2  # cells per level
 FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
+ALWAYS = ("title", "status")  # columns that are shown even if they are empty
 SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
 
 
@@ -57,21 +58,49 @@ Run = tuple[str, tuple[str, ...]]
 
 
 class TreeLook(Look[Node]):
-    """Columns of nodes; guides and a fold sign are in the first."""
+    """Columns of nodes; guides and a fold sign are in the first.
+
+    A column is shown from the first row on that has something in it.
+    """
 
     FITTED = True
 
     def __init__(self, columns: Sequence[Field[Node]] = COLUMNS) -> None:
-        self.columns = columns
-        self.fit(80, 80)
+        self._room = 80
+        self.put_columns(columns)
 
     @property
     def shown(self) -> list[Field[Node]]:
         return [column for column, _ in self._layout]
 
+    def put_columns(self, columns: Sequence[Field[Node]]) -> None:
+        """Take the columns of other nodes, of which no row was seen yet."""
+        self._used = [column for column in columns if column.name in ALWAYS]
+        self._unused = [column for column in columns if column.name not in ALWAYS]
+        self._order = columns
+        self.fit(self._room, self._room)
+
+    def measure(self, records: Iterable[Node]) -> bool:
+        """Note the columns that the records on the screen have something in.
+
+        A column stays until the next ``put_columns``, so that rows that come and go move nothing.
+        """
+        nodes = list(records) if self._unused else []
+        new = [column for column in self._unused if any(self._has(column, node) for node in nodes)]
+        if new:
+            self._used += new
+            self._unused = [column for column in self._unused if column not in new]
+            self.fit(self._room, self._room)
+        return bool(new)
+
+    def _has(self, column: Field[Node], node: Node) -> bool:
+        return column.render(node, self.context)[0] not in ("", formatting.NONE)
+
     def fit(self, width: int, room: int) -> None:
-        self._layout = layout(self.columns, room - GUTTER)
-        dropped = [column for column in self.columns if column not in self.shown]
+        self._room = room
+        columns = [column for column in self._order if column in self._used]
+        self._layout = layout(columns, room - GUTTER)
+        dropped = [column for column in columns if column not in self.shown]
         self._sign = next((column for column in dropped if column.name == "finding"), None)
         self._width = GUTTER + sum(cells for _, cells in self._layout) + GAP * (len(self._layout) - 1)
 
