@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Generic
+from typing import Any, Generic
 
 from console.model.order import Order
 from console.model.tree_entry import (
@@ -419,6 +419,17 @@ class Forest(Generic[T]):
                 count_shown(entry, 1)
         self._visible.unfold(self._root)
         return self._finish()
+
+    def arrange(self, parent_id: str | None, key: Callable[[T], Any]) -> None:
+        """Sort the loaded children of a parent (the roots, for None).
+
+        The result counts as the order in which they were read.
+        """
+        parent = self._find(parent_id or "")
+        self._visible.begin()
+        if parent is not None and parent.children:
+            self._replace(parent, sorted(parent.as_read(), key=lambda entry: key(_record_of(entry))), [])
+        self._finish()
 
     def set_order(self, order: Order[T] | None) -> Change[T]:
         """Sort the loaded siblings of each level; None restores the order of their pages."""

@@ -1,24 +1,28 @@
 """Paging of a list of nodes into a forest.
 
-The list is a tree or the unfinished nodes. UI-free. Every method that reads may raise DatabaseError;
-the forest then stays as it was. For each parent, and for the roots, a window of some pages is loaded. Pages far from
-the reading position are evicted, and read again by their key when the operator scrolls back.
+The list is a tree or the unfinished nodes. UI-free. The nodes of a tree's page are sorted by ``attention.rank`` when
+they are read, and keep their places. Every method that reads may raise DatabaseError; the forest then stays as it was.
+For each parent, and for the roots, a window of some pages is loaded. Pages far from the reading position are evicted,
+and read again by their key when the operator scrolls back.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
+from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.forest import Change, EdgeRow, Forest
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
-from queries.records.node import Node, Page, ScanRequired
+from queries.records.node import Node, Page, Phase, ScanRequired
 
 FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
+UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
+SIBLINGS = 8  # nodes that are read beside them
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
 
@@ -46,6 +50,11 @@ class NodeList:
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._next_parent = 0
+        self._worst: dict[str, int] = {}  # places of nodes that need attention, and of their ancestors
+        self._pinned: set[str] = set()  # loaded nodes that were read without their page
+        self._brought: set[str] = set()  # nodes to which the tree was unfolded
+        self.visit: tuple[int, bool] | None = None  # the visit for which `bring` was called, and if findings were known
+        self.ordered = False  # True if each node that needs attention, runs or waits is before those that ended
         self._evicted: dict[str, Node] = {}  # nodes that were marked at the last eviction
 
     def window(self, parent_id: str | None) -> PageWindow | None:
@@ -74,9 +83,9 @@ class NodeList:
             return self.forest.set_tail(parent_id, EdgeRow.MORE, "not read; enter tries again")
         if self._scan_required(parent_id, page) and page.scan_required is not None:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
-        change = self.forest.append_children(parent_id, page.nodes, page.cursor is None)
+        change = self.forest.append_children(parent_id, self._ranked(page.nodes), page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
-        gone = window.evict_before(self.forest.children(parent_id) or (), self._max_pages)
+        gone = window.evict_before(self._paged(parent_id), self._max_pages)
         with self._evicting():
             self.forest.remove(gone)
         if window.low:  # even if the evicted pages had no rows any more
@@ -89,7 +98,7 @@ class NodeList:
         window = self._windows.get(parent_id)
         if window is None or not window.low:
             return None
-        loaded = set(self.forest.children(parent_id) or ())
+        loaded = set(self._paged(parent_id))
         start: str | None = window.start
         nodes: list[Node] = []
         while True:  # rows inserted since then may take more than one page up to the loaded ones
@@ -104,8 +113,9 @@ class NodeList:
         # Nodes from the first loaded one on belong to the loaded pages, or will after the next refresh.
         nodes = list(takewhile(lambda node: node.id not in loaded, nodes))
         window.prepend([node.id for node in nodes])
-        change = self.forest.prepend_children(parent_id, nodes, not window.low)
-        gone = window.evict_after(self.forest.children(parent_id) or (), self._max_pages)
+        change = self.forest.prepend_children(parent_id, self._ranked(nodes), not window.low)
+        self._arrange(parent_id)
+        gone = window.evict_after(self._paged(parent_id), self._max_pages)
         with self._evicting():
             self.forest.remove(gone)
         filtered = self.forest.filtered
@@ -147,7 +157,98 @@ class NodeList:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
         self.forest.set_tail(parent_id, EdgeRow.MORE if page.cursor is not None else None)
-        return self.forest.merge_children(parent_id, page.nodes)
+        return self.forest.merge_children(parent_id, self._ranked(page.nodes))
+
+    async def bring(self, unhealthy: Sequence[str]) -> None:
+        """Put first what needs attention and what is unfinished, wherever its page is.
+
+        Of more unfinished nodes than a page has, only those that run are put first. Unfold the way to the worst nodes
+        once. Does nothing for a list that is not a tree.
+
+        Args:
+            unhealthy: ids of the nodes that need attention, the worst first.
+        """
+        reader = self._reader()
+        if reader is None or self.kind is not ListKind.TREE:
+            return
+        worst = unhealthy[:UNHEALTHY_NODES]
+        new = [id_ for id_ in worst if id_ not in self._brought]
+        live, asked = await reader.database.together(reader.live(None, PAGE_NODES), reader.nodes(new))
+        complete = not (live.cursor or live.scope or live.scan_required)
+        self.ordered = complete and len(unhealthy) <= UNHEALTHY_NODES
+        busy = [node for node in live.nodes if complete or node.phase is Phase.RUNNING]
+        loaded = {node.id: node for node in self.forest.records()}
+        nodes = await with_ancestors(reader, [*asked.nodes, *busy], loaded)
+        lines = [self._line(id_, nodes) for id_ in worst]
+        self._worst = {}
+        for place, id_ in enumerate(unhealthy):
+            for node in self._line(id_, nodes):
+                self._worst.setdefault(node.id, place)
+        ways = [*lines, *(self._line(node.id, nodes) for node in busy)]
+        tops = [way[0] for way in ways if way]
+        self._pin(None, tops)
+        self._arrange(None)
+        await self._unfold(reader, [way for way in lines if way and way[-1].id in new])
+        self._brought.update(new)
+
+    def _line(self, id_: str, nodes: Mapping[str, Node]) -> list[Node]:
+        """Return the way to a node from the top of this tree, or [] if it is not in it."""
+        found = line(id_, nodes)
+        tops = {top.kind for top in map(self.forest.record, self.forest.children(None) or ()) if top is not None}
+        return found if found and found[0].kind in tops else []
+
+    async def _unfold(self, reader: Reader, lines: Sequence[Sequence[Node]]) -> None:
+        """Unfold the ways to nodes. Of the nodes beside each, read a few."""
+        below: dict[str, dict[str, Node]] = {}
+        for way in lines:
+            for parent, child in pairwise(way):
+                below.setdefault(parent.id, {})[child.id] = child
+        unread = [id_ for id_ in below if self.forest.children(id_) is None]
+        pages = dict(zip(unread, await reader.below(unread, SIBLINGS) if unread else (), strict=True))
+        for parent_id, children in below.items():  # each after the one that it is below
+            page = pages.get(parent_id)
+            if page is not None and page.scan_required is None:
+                self._start_window(parent_id, page)
+                if page.cursor is not None:
+                    self.forest.set_tail(parent_id, EdgeRow.MORE, "Enter loads more")
+            self._pin(parent_id, children.values())
+            if page is not None and page.scan_required is not None:
+                self._scan_required(parent_id, page)
+                self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+            self._arrange(parent_id)
+            self.forest.expand(parent_id)
+
+    def _pin(self, parent_id: str | None, nodes: Iterable[Node]) -> None:
+        """Load nodes below a parent without their page."""
+        new = [node for node in nodes if node.id not in self.forest]
+        self._pinned.update(node.id for node in new)
+        self.forest.merge_children(parent_id, new)
+
+    def _paged(self, parent_id: str | None) -> list[str]:
+        """Return the loaded children that were read with their page."""
+        return [id_ for id_ in self.forest.children(parent_id) or () if id_ not in self._pinned]
+
+    def _ranked(self, nodes: Sequence[Node]) -> Sequence[Node]:
+        """Return the nodes of a page in the order of the list."""
+        return sorted(nodes, key=self._rank) if self.kind is ListKind.TREE else nodes
+
+    def _rank(self, node: Node) -> Rank:
+        return rank(node, self._worst)
+
+    def _arrange(self, parent_id: str | None) -> None:
+        """Sort the loaded pages below a parent, each by itself.
+
+        Nodes without a page are sorted with those of the first one.
+        """
+        window = self._windows.get(parent_id)
+        places = {} if window is None else window.places()
+        if self.kind is not ListKind.TREE:
+            return
+        at, numbers = 0, dict[str, int]()
+        for id_ in self.forest.children(parent_id) or ():
+            at = places.get(id_, at)
+            numbers[id_] = 0 if id_ in self._pinned or window is None or at == window.low else at
+        self.forest.arrange(parent_id, lambda node: (numbers[node.id], self._rank(node)))
 
     async def refresh(self, ids: Sequence[str]) -> Change[Node]:
         """Read the nodes on the screen again, and look for new nodes.
@@ -259,7 +360,7 @@ class NodeList:
             beside = parent_id is not None and self.forest.children(parent_id) is None
             if parent_id is not None and beside and left < FAR:
                 await self.below(parent_id)
-            self.forest.merge_children(parent_id, [below])
+            self._pin(parent_id, [below])
             if beside and left >= FAR:
                 self.forest.set_tail(parent_id, EdgeRow.MORE, "enter loads the siblings")
         return node.id in self.forest
@@ -296,11 +397,11 @@ class NodeList:
 
         If there is a next page, nodes after the last loaded one belong to it.
         """
-        loaded = set(self.forest.children(parent_id) or ())
+        loaded = set(self._paged(parent_id))
         known = [place for place, node in enumerate(nodes) if node.id in loaded]
         if loaded and self.has_after(parent_id):
             nodes = nodes[: known[-1] + 1] if known else ()
-        return self.forest.merge_children(parent_id, nodes)
+        return self.forest.merge_children(parent_id, self._ranked(nodes))
 
     def _start(self, parent_id: str | None, ids: Sequence[str]) -> str | None:
         """Return the key of the page that is on the screen."""
@@ -332,7 +433,7 @@ class NodeList:
             return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
         with self._evicting():
-            change = self.forest.set_children(parent_id, page.nodes, page.cursor is None)
+            change = self.forest.set_children(parent_id, self._ranked(page.nodes), page.cursor is None)
         self._shrink()
         return change
 

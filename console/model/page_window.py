@@ -56,6 +56,10 @@ class PageWindow:
                     return self._keys[number]
         return self.first
 
+    def places(self) -> dict[str, int]:
+        """Return the number of each record's page."""
+        return {id_: number for number, page in enumerate(self._pages, self.low) for id_ in page}
+
     def append(self, ids: list[str], after: str | None) -> None:
         """Add the page that follows the loaded ones.
 

@@ -1,4 +1,4 @@
-"""The page of the tree: its columns, its preview."""
+"""The page of the tree: its order, its columns, its preview."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from console.model.node_list import SIBLINGS
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -71,3 +72,59 @@ async def test_the_preview_begins_with_what_to_do(
         preview = [line.partition("│")[2].strip() for line in tui.text.splitlines() if "│" in line]
         assert preview[0] == "To do: W Wake"
         assert "overdue timer for" in preview[2]
+
+
+async def test_the_tree_begins_with_what_needs_attention(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """The tree is unfolded to the late task.
+
+    Its job and one that waits are behind the first page.
+    """
+    late, waiting = await eternaltwin_db.job(age=90_000), await eternaltwin_db.job(age=80_000)
+    await eternaltwin_db.tasks([late] * 20, status="Complete", kind="Healthy")
+    task = await eternaltwin_db.task(late, status="Blocked", timer=-3000, kind="Late", age=100)
+    await eternaltwin_db.task(waiting, status="Blocked", timer=3000, kind="Waits")
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(150), status="Complete", kind="Ended")
+    async with run_tui(eternaltwin, tmp_path, start="stuck", size=(120, 40)) as tui:
+        await tui.wait_for("● live", "overdue timer")
+        await tui.press("1")
+        await tui.wait_for("all jobs", "Late v1", "overdue timer")
+        forest = tree(tui).node_list.forest
+        rows = [row.id for row in forest.rows(0, 40)]
+        assert rows[:2] == [eternaltwin_db.id(late, "job"), eternaltwin_db.id(task)]
+        assert forest.cursor_row == 0
+        assert "more… (Enter loads more)" in tui.text, "of the healthy tasks beside it a few are enough"
+        assert len(forest.below(rows[0])) == SIBLINGS + 1
+        jobs = [row.id for row in forest.rows(0, 40) if row.depth == 0]
+        assert jobs[1] == eternaltwin_db.id(waiting, "job")
+
+
+async def test_no_row_moves_while_it_is_looked_at(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """A job that ends keeps its place until the next visit."""
+    late, ends = await eternaltwin_db.job(), await eternaltwin_db.job()
+    await eternaltwin_db.task(late, status="Blocked", timer=-3000, kind="Late")
+    task = await eternaltwin_db.task(ends, status="Blocked", timer=3000, kind="Ends")
+    waits = await eternaltwin_db.job(age=99_999)
+    await eternaltwin_db.task(waits, status="Blocked", timer=3000, kind="Waits")
+
+    def jobs() -> list[str]:
+        forest = tree(tui).node_list.forest
+        return [row.id for row in forest.rows(0, len(forest)) if row.depth == 0]
+
+    order = [eternaltwin_db.id(job, "job") for job in (late, ends, waits)]
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("● live", "overdue timer", lambda: jobs() == order)
+        await tui.press("left")
+        await tui.wait_for(lambda: not tree(tui).node_list.forest.is_expanded(order[0]))
+        await eternaltwin_db.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", task)
+        await eternaltwin_db.sql("DELETE FROM task_timer WHERE task_id = $1", task)
+        await tui.wait_for("✓ done")
+        assert jobs() == order
+        await tui.press("2")
+        await tui.wait_for("1 incident")
+        await tui.press("1")
+        await tui.wait_for(lambda: jobs() == [order[0], order[2], order[1]])
+        assert not tree(tui).node_list.forest.is_expanded(order[0])

@@ -28,7 +28,7 @@ from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.tree_look import TreeLook
 from queries.contract import engine_options
-from queries.db.errors import DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -69,6 +69,7 @@ class TreeScreen(ListPage):
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
         self._to_end = False  # whether the cursor goes on to the last row after the read in the background
+        self._visit = 0  # number of times that the operator came to the page or to another list of it
         self._fetching: set[tuple[NodeList, str | None]] = set()
         self._codes: dict[str, tuple[str, ...]] | None = None
 
@@ -103,8 +104,10 @@ class TreeScreen(ListPage):
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
         live = formatting.scope_note(node_list.scope) if node_list.scope else "most urgent first"
-        kind = all_jobs if self._kind is ListKind.TREE else f"unfinished, {live}"
-        return [self._label, kind, *self.arrangement()]
+        arrangement = self.arrangement()
+        by_page = "" if node_list.ordered or arrangement else ", attention first in each page"
+        kind = all_jobs + by_page if self._kind is ListKind.TREE else f"unfinished, {live}"
+        return [self._label, kind, *arrangement]
 
     def offers(self, key: Key) -> bool:
         useless = {"rows.group": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
@@ -141,9 +144,32 @@ class TreeScreen(ListPage):
         if node_list is self._nothing:
             return
         change = await node_list.refresh(self.table.visible_ids)
+        await self._bring(node_list)
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
             self._paint(node_list, change)
+
+    async def _bring(self, node_list: NodeList) -> None:
+        """Put first the nodes that need attention.
+
+        This happens once for each visit, and again as soon as the findings are known. A row that keeps its place is
+        easier to follow than one that is in order.
+        """
+        visit = self._visit, self.session.findings_loaded
+        if node_list.visit == visit:
+            return
+        filling = node_list.visit is None or not node_list.visit[1]
+        at_top = filling and node_list.forest.cursor_row == 0
+        node_list.visit = visit
+        beginning = f"{self._label}/"
+        try:
+            await node_list.bring([id_ for id_ in self.session.codes() if id_.startswith(beginning)])
+        except NO_CONNECTION:
+            raise
+        except DatabaseError as error:
+            self.say(f"The order was not read: {error}", "warn")
+        if at_top:  # the first rows come in
+            node_list.forest.move(-len(node_list.forest))
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -299,6 +325,8 @@ class TreeScreen(ListPage):
 
     async def _first(self, node_list: NodeList) -> None:
         await node_list.first()
+        node_list.visit = None
+        await self._bring(node_list)
         self.table.sync()
         self.table.action_edge(-1)
 
@@ -385,7 +413,12 @@ class TreeScreen(ListPage):
             self._put((self._label, ListKind.LIVE))  # the order by urgency has changed since the last time
         self._switched()
 
+    def on_screen_suspend(self) -> None:
+        if self.app.current_mode != self.MODE:  # not for a dialog or the page of a node
+            self._visit += 1
+
     def _switched(self) -> None:
+        self._visit += 1
         self.say("")
         self.renew()
         self.session.run_now()

@@ -1,0 +1,56 @@
+"""Order of a tree: attention, running, waiting, ended. UI-free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from queries.read.reader import Reader
+from queries.records.node import Node, Phase
+
+LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
+RANKS = {Phase.FAILED: 1, Phase.RUNNING: 2, Phase.CANCELLED: 4, Phase.DONE: 4}
+WAITS = 3
+
+Rank = tuple[int, int]
+NOTHING: Mapping[str, int] = {}
+
+
+def rank(node: Node, worst: Mapping[str, int] = NOTHING) -> Rank:
+    """Return by what a node is sorted among its siblings.
+
+    ``worst``: the places of nodes that need attention, or have such nodes below, the worst first.
+    """
+    place = worst.get(node.id)
+    return (RANKS.get(node.phase, WAITS), 0) if place is None else (0, place)
+
+
+async def with_ancestors(reader: Reader, nodes: Sequence[Node], known: Mapping[str, Node]) -> dict[str, Node]:
+    """Read the ancestors of these nodes, each level at once, and return all by id.
+
+    Those that are ``known`` are not read again. Raises DatabaseError.
+    """
+    found = {**known, **{node.id: node for node in nodes}}
+    level = list(nodes)
+    for _ in range(LEVELS):
+        unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in found)
+        if not unread:
+            break
+        level = list((await reader.nodes(unread)).nodes)
+        found |= {node.id: node for node in level}
+    return found
+
+
+def line(id_: str, nodes: Mapping[str, Node]) -> list[Node]:
+    """Return the ancestors of a node from the top, and the node itself.
+
+    Return [] if an ancestor is missing or the data has a loop.
+    """
+    found: dict[str, Node] = {}
+    at: str | None = id_
+    while at is not None:
+        node = nodes.get(at)
+        if node is None or at in found:
+            return []
+        found[at] = node
+        at = node.parent_id
+    return list(reversed(found.values()))
