@@ -127,7 +127,8 @@ def trees(camera: Camera) -> None:
             camera.go("tab", shows=(" all jobs",))
         for row in rows:
             camera.under(row)
-            camera.go("right", shows=(lambda: "▾" in camera.terminal.under,))
+            if "▸" in camera.terminal.under:  # it is not unfolded down to a node that needs attention
+                camera.go("right", shows=(lambda: "▾" in camera.terminal.under,))
         camera.keep(f"tree_{engine}")
 
 
