@@ -71,8 +71,9 @@ async def test_few_words_of_the_first_screen_have_to_be_looked_up(
 ) -> None:
     async with run_tui(every_engine, tmp_path, size=size, start="stuck") as tui:
         await tui.wait_for("● live", lambda: tui.app.session.findings_loaded and not tui.app.session.pending)
-        found = {word for word, _ in words_in(tui.text)} - plain()
-    assert len(found) <= LOOKED_UP, sorted(found)
+        text = tui.text
+    found = {word for word, _ in words_in(text)} - plain()
+    assert len(found) <= LOOKED_UP, f"{sorted(found)}\n{text}"
 
 
 async def test_help_explains_the_row_and_the_words_in_view(

@@ -97,7 +97,7 @@ def _state(header: Header, width: int) -> list[Part]:
     plain = header.production
     parts: list[Part] = [_critical(header)]
     if width >= 90 and header.link == "live" and header.pace > header.interval * 1.5:
-        parts.append((f"throttled to every {_seconds(header.pace)}  ", "" if plain else "$faint"))
+        parts.append((f"read every {_seconds(header.pace)}  ", "" if plain else "$faint"))
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
