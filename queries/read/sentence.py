@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from queries.text import duration
+from queries.text.instant import of_timestamp
 
 
 class _Formatter(string.Formatter):
@@ -23,13 +24,14 @@ class _SentenceFormatter(_Formatter):
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         value = super().get_value(key, args, kwargs)
         interval = isinstance(value, str) and key not in self._clocks
-        return duration.of_interval(value) if interval else value
+        return of_timestamp(duration.of_interval(value)) if interval else value
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     """Return the sentence with values; "?" for a missing value.
 
-    An interval is written as ages are elsewhere: ``6m00s`` for ``00:06:00``. A value before "UTC" is a time of day.
+    Intervals and times are written as elsewhere: ``6m00s`` for ``00:06:00``, ``2026-11-27T08:11:19Z``.
+    A value before "UTC" is a time of day.
     """
     return _SentenceFormatter(re.findall(r"\{(\w+)\} UTC\b", sentence)).vformat(sentence, (), evidence)
 

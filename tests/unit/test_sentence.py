@@ -40,3 +40,16 @@ def test_a_value_of_an_argument_is_not_changed() -> None:
 def test_a_time_of_day_is_no_interval() -> None:
     evidence = {"first": "04:24:00", "age": "00:06:00"}
     assert sentence.fill("{age} ago, since {first} UTC", evidence) == "6m00s ago, since 04:24:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("2026-11-27 08:11:19.5+00", "2026-11-27T08:11:19Z"),
+        ("2026-11-27T08:11:19+00:00", "2026-11-27T08:11:19Z"),
+        ("2026-11-27 08:11:19", "2026-11-27 08:11:19"),
+        ("00:06:00", "6m00s"),
+    ],
+)
+def test_a_time_has_one_form(value: str, shown: str) -> None:
+    assert sentence.fill("locked at {at}", {"at": value}) == f"locked at {shown}"

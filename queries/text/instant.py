@@ -1,0 +1,17 @@
+"""Times as the server writes them, in the form of the screen."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_IN_UTC: Final = re.compile(r"(?a)(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\+00(?::00)?")
+
+
+def of_timestamp(text: str) -> str:
+    """Return a time of the server as ``2026-11-27T08:11:19Z``.
+
+    Other text is returned as it is.
+    """
+    found = _IN_UTC.fullmatch(text)
+    return f"{found[1]}T{found[2]}Z" if found else text
