@@ -15,7 +15,7 @@ import msgspec
 
 from queries.contract.spec import GONE
 from queries.db.errors import DatabaseError, LockedError, LostError
-from queries.db.query import Rows
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read import blockers
@@ -211,9 +211,10 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, aske
     with transaction.apart():
         try:
             with nodes.only(asked):
-                rows = [row for part in parts for row in await nodes.rows(transaction, part)]
-            sessions = await transaction.rows(statement("witness_sessions"), {}) if rows else []
-            owners = witnesses.owners(rows, sessions[0] if sessions else {}, row_locks)
+                questions = [nodes.asked(part) for part in parts]
+            sessions = Asked([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
+            *found, facts = await together(*questions, sessions).answer(transaction)
+            owners = witnesses.owners([row for rows in found for row in rows], facts, row_locks)
         except LostError:
             raise
         except DatabaseError as error:
