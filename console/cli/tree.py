@@ -16,7 +16,7 @@ from console.model.fields.field import Context
 from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Fields, Filter, FilterError, matches, parse
 from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
-from console.model.walk import NODES_AT_ONCE, Row, Walk, unfinished
+from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, unfinished
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -38,6 +38,7 @@ class Rows:
         self.scope: dict[str, str] = {}  # note on a truncated read, by engine
         self.more: list[str] = []  # places with more nodes than the limit
         self.below: list[str] = []  # nodes with more children than the limit
+        self.deeper = 0  # number of levels that are shown, if there may be more
         self.failed: list[str] = []  # what could not be read
         self.unread: list[str] = []  # what was not compared with the filter
 
@@ -54,6 +55,7 @@ class Rows:
         self.at = max(self.at, part.at)
         self.scan_required |= part.scan_required
         self.scope |= part.scope
+        self.deeper = max(self.deeper, part.deeper)
         for name in ("rows", "more", "below", "failed", "unread"):
             getattr(self, name).extend(getattr(part, name))
 
@@ -107,7 +109,8 @@ async def tree(
             async def of_engine(reader: Reader) -> Rows:
                 part = Rows()
                 try:
-                    part.rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, part)
+                    rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, part)
+                    part.rows = rows if live else attention_first(rows)
                 except NO_CONNECTION:
                     raise
                 except DatabaseError as error:
@@ -130,6 +133,8 @@ async def tree(
             )
             output.answer(answer, lambda: _lines(found, output.ascii))
             say(*notes)
+            if found.deeper and depth is None and not target.json:
+                say(f"There may be more below these {found.deeper} levels: --depth {found.deeper + 1} shows more.")
             if narrowed.terms and not found.rows and not target.json:
                 say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
             elif not (found.rows or notes or target.json):
@@ -255,13 +260,14 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
     def note(page: Page, parent: Node | None) -> None:
         found.note(page, reader.label, "" if parent is None else parent.kind)
 
-    walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan)
+    walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < LOOKED)
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
             for row in rows:
                 yield row
     found.below += walk.below
     found.more += [f"at the top of {reader.label}"] * walk.cut
+    found.deeper = levels if walk.deeper else 0
 
 
 async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from queries.read.reader import Reader
 from queries.records.node import Node, Phase
@@ -40,10 +40,10 @@ async def with_ancestors(reader: Reader, nodes: Sequence[Node], known: Mapping[s
     return found
 
 
-def line(id_: str, nodes: Mapping[str, Node]) -> list[Node]:
+def line(id_: str, nodes: Mapping[str, Node], tops: Container[str]) -> list[Node]:
     """Return the ancestors of a node from the top, and the node itself.
 
-    Return [] if an ancestor is missing or the data has a loop.
+    Return [] if an ancestor is missing, the data has a loop, or the first one is not of a kind in ``tops``.
     """
     found: dict[str, Node] = {}
     at: str | None = id_
@@ -53,4 +53,5 @@ def line(id_: str, nodes: Mapping[str, Node]) -> list[Node]:
             return []
         found[at] = node
         at = node.parent_id
-    return list(reversed(found.values()))
+    way = list(reversed(found.values()))
+    return way if way and way[0].kind in tops else []

@@ -193,9 +193,8 @@ class NodeList:
 
     def _line(self, id_: str, nodes: Mapping[str, Node]) -> list[Node]:
         """Return the way to a node from the top of this tree, or [] if it is not in it."""
-        found = line(id_, nodes)
         tops = {top.kind for top in map(self.forest.record, self.forest.children(None) or ()) if top is not None}
-        return found if found and found[0].kind in tops else []
+        return line(id_, nodes, tops)
 
     async def _unfold(self, reader: Reader, lines: Sequence[Sequence[Node]]) -> None:
         """Unfold the ways to nodes. Of the nodes beside each, read a few."""

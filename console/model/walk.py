@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from math import inf
 from typing import NamedTuple
 
+from console.model.attention import line, rank, with_ancestors
 from queries.read.reader import Reader
 from queries.records.node import Node, Page
 
@@ -53,8 +54,10 @@ class Walk:
     """One walk over an engine's tree.
 
     ``note`` gets each page and its parent, None at the top. ``levels``: how deep. ``limit``: of nodes at the top, and
-    of children of one node. ``allow_scan``: read children also where that needs a full scan.
-    Afterwards ``cut`` is True if there is more at the top, and ``below`` are the nodes that may have more children.
+    of children of one node. ``allow_scan``: read children also where that needs a full scan. ``unfinished_first``: if
+    there is more than a page at the top, begin with those nodes that have the most urgent unfinished ones below.
+    Afterwards ``cut`` is True if there is more at the top, ``below`` are the nodes that may have more children, and
+    ``deeper`` is True if nodes of the last level may have children.
     """
 
     def __init__(
@@ -65,11 +68,13 @@ class Walk:
         levels: float = inf,
         limit: int,
         allow_scan: bool = False,
+        unfinished_first: bool = False,
     ) -> None:
-        self.cut = False
+        self.cut = self.deeper = False
         self.below: list[str] = []
         self._reader, self._note, self._levels, self._limit = reader, note, levels, limit
         self._allow_scan = allow_scan
+        self._unfinished_first = unfinished_first
         self._with_children = reader.engine.spec.parents
         self._seen: set[str] = set()
 
@@ -82,13 +87,29 @@ class Walk:
         while left > 0:
             page = await self._reader.roots(cursor, min(left, NODES_AT_ONCE))
             self._note(page, None)
-            cursor, left = page.cursor, left - len(page.nodes)
-            top = [node for node in page.nodes if node.id not in self._seen]
+            urgent = await self._urgent(page) if self._unfinished_first and cursor is None else []
+            nodes = [*urgent, *page.nodes][:left]
+            cursor, left = page.cursor, left - len(nodes)
+            top = [node for node in nodes if node.id not in self._seen]
             self._seen.update(node.id for node in top)
             yield _in_order(top, await self._read_below(top))
             if cursor is None:
                 return
         self.cut = True
+
+    async def _urgent(self, page: Page) -> list[Node]:
+        """Return the tops of the most urgent unfinished nodes.
+
+        Those on the first page are not among them.
+        """
+        if page.cursor is None:
+            return []
+        live = await self._reader.live(None, NODES_AT_ONCE)
+        tops = {node.id: node for node in page.nodes}
+        nodes = await with_ancestors(self._reader, live.nodes, tops)
+        kinds = {node.kind for node in page.nodes}
+        ways = (line(node.id, nodes, kinds) for node in live.nodes)
+        return list({way[0].id: way[0] for way in ways if way and way[0].id not in tops}.values())
 
     async def _read_below(self, top: Sequence[Node]) -> dict[str, list[Node]]:
         """Return the children of these nodes and of all below, by parent, level by level."""
@@ -109,6 +130,7 @@ class Walk:
                     level += fresh
                     left -= len(fresh)
             depth += 1
+        self.deeper = self.deeper or any(node.kind in self._with_children for node in level)
         return children
 
     async def _pages(self, parents: Sequence[Node]) -> list[Page]:
@@ -137,3 +159,19 @@ def _in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]
         rows.append(row)
         waiting += [Row(node, row.depth + 1) for node in reversed(children.get(row.node.id, ()))]
     return rows
+
+
+def attention_first(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of a tree in the order of the screen: see ``attention.rank``."""
+    worst: dict[str, int] = {}
+    children: dict[str, list[Node]] = {}
+    way: list[str] = []
+    for node, depth in rows:
+        del way[depth:]
+        children.setdefault(way[-1] if way else "", []).append(node)
+        way.append(node.id)
+        if node.findings:
+            worst |= dict.fromkeys(way, 0)
+    for siblings in children.values():
+        siblings.sort(key=lambda node: rank(node, worst))
+    return _in_order(children.pop("", []), children)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import re
@@ -26,6 +27,7 @@ from queries.records.detail import Detail
 from queries.records.finding import Stuck
 from queries.records.node import Count, Phase, Precision
 from tests.command import ROOT, environment, unstick
+from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
@@ -171,7 +173,7 @@ def test_what_is_below_many_nodes_is_bounded_and_said(demo: str, monkeypatch: py
     part = unstick("tree", "--json", "--limit", "1000", dsn=demo)
     shown = [node["id"] for node in part.json["nodes"]]
     assert len(shown) < len(whole["nodes"])
-    assert shown == [node["id"] for node in whole["nodes"] if node["id"] in set(shown)]
+    assert set(shown) < {node["id"] for node in whole["nodes"]}
     assert not part.json["complete"]
     assert "There is more below" in part.err
 
@@ -449,3 +451,18 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
         "queries.actions.perform",
         "queries.files.strict_toml",
     }
+
+
+async def test_text_begins_with_what_needs_attention(eternaltwin_db: EternaltwinDb, eternaltwin: str) -> None:
+    """The late and the waiting job are older than those that ended."""
+    late, waiting = await eternaltwin_db.job(age=90_000), await eternaltwin_db.job(age=80_000)
+    await eternaltwin_db.task(late, status="Complete", kind="Healthy")
+    await eternaltwin_db.task(late, status="Blocked", timer=-3000, kind="Late", age=100)
+    await eternaltwin_db.task(waiting, status="Blocked", timer=3000, kind="Waits")
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(30), status="Complete", kind="Ended")
+    answer = await asyncio.to_thread(unstick, "tree", "--limit", "4", dsn=eternaltwin)
+    heading, *rows = answer.out.splitlines()
+    assert [word in heading for word in ("rev", "cpu", "poll")] == [True] * 3
+    titles = [row.split(" v1")[0].split()[-1] for row in rows]
+    assert titles == ["Healthy", "Late", "Healthy", "Waits", "Waits", "Ended", "Ended", "Ended", "Ended"]
+    assert "There is more at the top of eternaltwin: --limit shows more." in answer.err
