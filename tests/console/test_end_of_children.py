@@ -11,7 +11,7 @@ from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.proxy import Proxy
 
-CHILDREN = 1100  # more than the pages that stay loaded
+CHILDREN = 10_000  # many more than the pages that stay loaded
 
 
 def tree(tui: TuiDriver) -> TreeScreen:
