@@ -128,7 +128,7 @@ async def test_what_happens_after_a_commit_is_watched(
         await runner.tick()
         await connection.close()
         assert runner.polls == 1
-        await tui.wait_for(lambda: re.search(r"Next: (done after \d+s|now done)", tui.text))
+        await tui.wait_for(lambda: re.search(r"Next: (done after \d+m?\d*s|now done)", tui.text))
         assert isinstance(tui.app.screen, ResultScreen)
         await tui.press("enter")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)

@@ -51,7 +51,8 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         await tui.wait_for("● live", lambda: min(session.polls) > 0)
         assert session.workspace is not None
         load: Load = session.workspace.database.load
-        assert session.pace > 2 * session.interval
+        while session.pace <= 2 * session.interval:  # the shortest of the first statements was taken as the round trip
+            await next_poll(tui, clock)
         began, worked = clock(), load.worked
         while clock() - began < 2 * Load.WINDOW:
             await next_poll(tui, clock)
