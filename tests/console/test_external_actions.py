@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from console.tui.screens.tree import TreeScreen
 from queries.contract.builtin import builtin
 from queries.records.action import Outcome
 from queries.records.finding import Support
@@ -48,8 +49,11 @@ def test_sql_prints_commands_as_comments() -> None:
 async def test_a_key_opens_a_dialog_from_which_the_command_is_copied(oban: str, tmp_path: Path) -> None:
     async with run_tui(oban, tmp_path) as tui:
         await tui.wait_for("default", "● live")
-        while (node := tui.app.front.cursor()) is None or node.id != QUEUE:  # type: ignore[union-attr]
-            await tui.press("down")
+        page = tui.app.front
+        assert isinstance(page, TreeScreen)
+        await tui.wait_for(lambda: QUEUE in page.forest)
+        page.table.go_to(QUEUE)
+        await tui.wait_for(lambda: (node := page.cursor()) is not None and node.id == QUEUE)
         await tui.press("P")
         await tui.wait_for("Not possible", ELIXIR, PYTHON)
         await tui.press("y")

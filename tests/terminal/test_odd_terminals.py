@@ -11,14 +11,14 @@ import pytest
 from tests.proof import most_in_proof
 from tests.terminal.driver import Terminal
 
-JOB = "SendEmail"
+JOB = "ArchiveDino"
 
 
 @pytest.mark.parametrize("size", most_in_proof([(60, 24), (40, 10), (80, 24), (200, 60)], unpacked=False), ids=str)
 def test_it_is_usable_at_any_size(size: tuple[int, int], eternaltwin_demo: str, tmp_path: Path) -> None:
     columns, height = size
     with Terminal(eternaltwin_demo, home=tmp_path, size=size) as terminal:
-        at = terminal.wait_for(JOB, "ready", lambda: terminal.at > 0).at
+        at = terminal.wait_for(JOB, "scheduled", lambda: terminal.at > 0).at
         terminal.wait_for(lambda: "? help" in terminal.rows[-1])
         terminal.press("down").wait_for(lambda: terminal.at == at + 1)
         go_to_finding(terminal, "lost wakeup")

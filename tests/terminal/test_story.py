@@ -20,12 +20,12 @@ def test_from_the_first_look_to_the_repaired_task(demo: Terminal) -> None:
 
 
 def look_around(demo: Terminal) -> None:
-    demo.wait_for("› eternaltwin › all jobs", "SendEmail", "press 2 to list what is stuck")
+    demo.wait_for("› eternaltwin › all jobs", "ArchiveDino", "press 2 to list what is stuck")
     first = demo.wait_for(lambda: demo.at > 0).at
     demo.press("down", "down").wait_for(lambda: demo.at == first + 2)
-    demo.press("up").wait_for(lambda: demo.at == first + 1)
-    demo.press("right").wait_for(lambda: "▾" in demo.under, lambda: re.match(" +[├└]", demo.rows[demo.at + 1]))
+    demo.press("up", "up").wait_for(lambda: demo.at == first, lambda: "▾" in demo.under)  # open down to what is stuck
     demo.press("left").wait_for(lambda: "▸" in demo.under)
+    demo.press("right").wait_for(lambda: "▾" in demo.under, lambda: re.match(" +[├└]", demo.rows[demo.at + 1]))
 
     demo.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
     demo.wait_for(lambda: jobs(demo) and all("blocked" in row for row in jobs(demo)))
@@ -39,6 +39,7 @@ def jobs(demo: Terminal) -> list[str]:
 
 def find_the_lost_wake_up(demo: Terminal) -> None:
     demo.press("2").wait_for(re.compile(r"\d+ incidents"), lambda: demo.at > 0)  # all engines have answered
+    demo.press("m").without(" folded")
     go_down_to(demo, "lost wakeup")
     demo.press("right")
     go_down_to(demo, "^▌ +! lost wakeup +ArchiveHammerfest")
@@ -64,7 +65,7 @@ def go_down_to(demo: Terminal, row: str) -> None:
 def wake_it(demo: Terminal) -> None:
     ask(demo, "seen at three in the morning")
     demo.wait_for("Blocked", "Available")
-    demo.press("enter").wait_for("Nothing was changed.").without("W apply to 1")  # enter alone leaves it as it is
+    demo.press("escape").wait_for("Nothing was changed.").without("W apply to 1")
 
     ask(demo, "its wake-up was lost")
     demo.press("W").wait_for("1 changed", "transaction", "the table in this database")
