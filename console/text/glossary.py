@@ -81,7 +81,6 @@ WORDS: Final[Mapping[str, str]] = {
     "resolve": "Close a dead letter without a new try.",
     "redrive": "Revive many dead letters in growing groups, and stop if they fail again.",
     "blast radius": "Everything else that an action changes: nodes that begin, end or wait because of it.",
-    "explains": "Symptoms that end when the cause is removed; they are below it, without an action.",
     "steady": "As many nodes as before.",
     "release": "Take a node from a worker that is gone, so that another one may take it.",
     "orphaned": "Held by a worker, lock or parent that no longer exists.",

@@ -19,7 +19,6 @@ from console.tui import keymap
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Split
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
@@ -123,8 +122,6 @@ class ListPage(PageScreen):
         """Show the table, or why it has no rows."""
         self.table.show_rows()
         notice = self.query_one(Placeholder)
-        for split in self.query(Split):
-            split.display = bool(len(self.forest))
         if len(self.forest):
             notice.hide()
         else:

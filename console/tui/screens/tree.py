@@ -204,6 +204,10 @@ class TreeScreen(ListPage):
         self.show_rows()
         self._show_preview()
 
+    def show_rows(self) -> None:
+        super().show_rows()
+        self.query_one(Split).display = bool(len(self.forest))  # its place is the notice's
+
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
         codes = self.session.codes()
