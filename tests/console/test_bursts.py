@@ -380,8 +380,7 @@ async def in_front(tui: TuiDriver, name: str) -> None:
         confirm_scan(tui.app, scan_required, tui.app.bell)
         await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
         return
-    await tui.press("l")
-    await tui.wait_for("SendEmail")
+    await tui.live_list()
     await tui.press("W")
     await confirmed(tui, "W")
     await tui.wait_for(lambda: isinstance(tui.app.screen, ResultScreen), "unstick undo")

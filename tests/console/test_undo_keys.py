@@ -27,8 +27,7 @@ async def test_u_undoes_what_was_committed(
 
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("SendEmail")
-        await tui.press("l")
-        await tui.wait_for("SendEmail")
+        await tui.live_list()
         await tui.press("W")
         await confirmed(tui, "W")
         await tui.wait_for("unstick undo 1")

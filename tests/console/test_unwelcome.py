@@ -115,8 +115,8 @@ async def test_times_at_the_ends_of_the_range(
     await eternaltwin_db.sql(f"UPDATE task_timer SET deadline = '{when}'")
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("SendEmail v1", "● live")
-        await tui.press("l")
-        await tui.wait_for("most urgent first", "Blocked")
+        await tui.live_list()
+        await tui.wait_for("Blocked")
         await tui.press("enter")
         await tui.wait_for("Recorded", "created")
         await tui.action("W")

@@ -138,6 +138,12 @@ class TuiDriver:
             await self.app.keyboard.idle()
         return self
 
+    async def live_list(self) -> TuiDriver:
+        """Show everything unfinished as one list, and wait for its first row under the cursor."""
+        await self.press("l")
+        await self.wait_for("most urgent first", lambda: self.app.front.cursor() is not None)
+        return self
+
     async def action(self, key: str, reason: str = "test") -> TuiDriver:
         """Press an action's key, give a reason, and wait for the dry run."""
         await self.press(key)
