@@ -139,7 +139,7 @@ class TuiDriver:
         return self
 
     async def live_list(self) -> TuiDriver:
-        """Show everything unfinished as one list, and wait for its first row under the cursor."""
+        """Show the live list, and wait for its first row."""
         await self.press("l")
         await self.wait_for("most urgent first", lambda: self.app.front.cursor() is not None)
         return self
