@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo check test proof drills lint format bench radius picture docs man zipapp dist audit clean
+.PHONY: demo check test proof drills lint format bench radius screenshots docs man zipapp dist audit clean
 
 demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
@@ -52,7 +52,7 @@ bench: .venv/.dev ## measure start, idle, a key at 100,000 nodes, large tables (
 radius: .venv/.dev ## compare the blast radius of random actions with what the demo's executors do (RADIUS_ROUNDS=1000)
 	@$(BIN)/python -m tests.bench.bench_radius
 
-picture: .venv/.dev ## docs/screenshots/*.svg from the demo, one of them moving
+screenshots: .venv/.dev ## screenshots/*.svg from the demo, one of them moving
 	$(BIN)/python -m tests.screenshots
 
 docs: .venv/.docs ## build/site, the documentation; a broken link is an error

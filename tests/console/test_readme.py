@@ -23,6 +23,7 @@ from tests.generated import is_as_made
 from tests.screenshots.__main__ import FOLDER as SCREENSHOTS
 from tests.screenshots.__main__ import MOVING, PICTURES, SIZE, TREES
 from tests.screenshots.picture import CELL, MARGIN
+from tests.servers import PostgresServer
 
 README = (ROOT / "README.md").read_text()
 PAGES = "\n".join(
@@ -85,10 +86,14 @@ def read_only() -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("words", read_only(), ids=" ".join)
-def test_every_reading_command_is_run(words: tuple[str, ...], every_engine: str) -> None:
-    answer = unstick(*words, dsn=every_engine)
+def test_every_reading_command_is_run(words: tuple[str, ...], every_engine: str, server: PostgresServer) -> None:
+    engine = words[words.index("--engine") + 1] if "--engine" in words else ""
+    dsn = server.fresh(engine, filled=True) if engine in ("oban", "solid_queue") else every_engine
+    answer = unstick(*words, dsn=dsn)
     assert answer.code == (4 if "--exit-code" in words else 0), answer.err
     assert answer.out or answer.err
+    if dsn != every_engine:
+        server.drop(dsn)
 
 
 def test_the_readme_is_read_in_a_minute() -> None:
@@ -184,7 +189,7 @@ def test_every_picture_is_well_formed() -> None:
 
 
 def test_the_readme_has_the_tree_of_each_of_five_engines() -> None:
-    assert set(TREES) == set(re.findall(r"\(docs/screenshots/tree_(\w+)\.svg\)", README))
+    assert set(TREES) == set(re.findall(r"\(screenshots/tree_(\w+)\.svg\)", README))
 
 
 def test_each_picture_shows_its_page() -> None:

@@ -1,4 +1,4 @@
-"""Write ``docs/screenshots/*.svg`` from the demo: ``make picture``.
+"""Write ``screenshots/*.svg`` from the demo: ``make screenshots``.
 
 It waits for texts on the screen, never for a time. Times and names differ between runs.
 """
@@ -14,7 +14,7 @@ from queries.contract.builtin import builtin
 from tests.screenshots.picture import Frame, frame, moving, picture
 from tests.terminal.driver import Terminal, Wanted
 
-FOLDER = Path(__file__).parents[2] / "docs" / "screenshots"
+FOLDER = Path(__file__).parents[2] / "screenshots"
 SIZE = (120, 35)
 TREES = {  # the rows of each engine's tree that are unfolded
     "eternaltwin": ("ArchiveHammerfestUser v3 - ./5",),
