@@ -11,7 +11,7 @@ from console.cli.audit import parse_since
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
 from console.cli.tree import parsed
-from console.model.change_list import COUNTED
+from console.model.change_list import CHANGES_COUNTED
 from console.model.fields.change import FIELDS
 from console.model.fields.field import Context
 from console.model.filter import Fields
@@ -30,8 +30,8 @@ async def changed(
     wanted = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
         answer = whole = await workspace.changed(seconds, after, limit, routine=routine)
-        if answer.capped and after is None and limit < COUNTED:
-            whole = await workspace.changed(seconds, None, COUNTED, routine=routine)
+        if answer.capped and after is None and limit < CHANGES_COUNTED:
+            whole = await workspace.changed(seconds, None, CHANGES_COUNTED, routine=routine)
         warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
     context = Context(now=answer.at)
     counted = [change for change in whole.changes if fields.matches(wanted, change, context)]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from queries.records.change import Change, Changes
 
 SECONDS = 600.0  # age of the oldest change that is shown
-COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest
-PAGE = 200  # changes that the end of the list loads
+CHANGES_COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest
+CHANGES_LOADED = 200  # changes that the end of the list loads
 
 
 def key(change: Change) -> str:
@@ -22,17 +22,13 @@ class ChangeBoard:
     def __init__(self) -> None:
         self.answer: Changes | None = None
         self.cursor: str | None = None
+        self.changes: Sequence[Change] = ()  # all that were read, newest first
         self._changes: dict[str, Change] = {}
-
-    @property
-    def changes(self) -> Sequence[Change]:
-        """All changes that were read, newest first."""
-        return sorted(self._changes.values(), key=lambda change: -change.at)
 
     @property
     def uncounted(self) -> bool:
         """True if changes of the last ten minutes are not counted that could be."""
-        return self.cursor is not None and len(self._changes) < COUNTED
+        return self.cursor is not None and len(self._changes) < CHANGES_COUNTED
 
     def refresh(self, answer: Changes) -> None:
         """Take the newest page.
@@ -42,13 +38,18 @@ class ChangeBoard:
         """
         newest = {key(change): change for change in answer.changes}
         if self.answer is None or (answer.capped and not newest.keys() & self._changes.keys()):
-            self._changes, self.cursor = newest, answer.cursor
+            self._keep(newest)
+            self.cursor = answer.cursor
         else:
             kept = {k: change for k, change in self._changes.items() if change.at >= answer.since}
-            self._changes = {**kept, **newest}
+            self._keep(kept | newest)
         self.answer = answer
 
     def add(self, answer: Changes) -> None:
         """Take the page after the last one."""
-        self._changes |= {key(change): change for change in answer.changes}
+        self._keep(self._changes | {key(change): change for change in answer.changes})
         self.cursor = answer.cursor
+
+    def _keep(self, changes: dict[str, Change]) -> None:
+        self._changes = changes
+        self.changes = sorted(changes.values(), key=lambda change: -change.at)

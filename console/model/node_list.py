@@ -9,7 +9,7 @@ and read again by their key when the operator scrolls back.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
 
@@ -179,22 +179,17 @@ class NodeList:
         busy = [node for node in live.nodes if complete or node.phase is Phase.RUNNING]
         loaded = {node.id: node for node in self.forest.records()}
         nodes = await with_ancestors(reader, [*asked.nodes, *busy], loaded)
-        lines = [self._line(id_, nodes) for id_ in worst]
-        self._worst = {}
-        for place, id_ in enumerate(unhealthy):
-            for node in self._line(id_, nodes):
-                self._worst.setdefault(node.id, place)
-        ways = [*lines, *(self._line(node.id, nodes) for node in busy)]
-        tops = [way[0] for way in ways if way]
-        self._pin(None, tops)
-        self._arrange(None)
-        await self._unfold(reader, [way for way in lines if way and way[-1].id in new])
-        self._brought.update(new)
-
-    def _line(self, id_: str, nodes: Mapping[str, Node]) -> list[Node]:
-        """Return the way to a node from the top of this tree, or [] if it is not in it."""
         tops = {top.kind for top in map(self.forest.record, self.forest.children(None) or ()) if top is not None}
-        return line(id_, nodes, tops)
+        lines = {id_: way for id_ in unhealthy if (way := line(id_, nodes, tops))}
+        self._worst = {}
+        for place, way in enumerate(lines.values()):
+            for node in way:
+                self._worst.setdefault(node.id, place)
+        ways = [*(lines[id_] for id_ in worst if id_ in lines), *(line(node.id, nodes, tops) for node in busy)]
+        self._pin(None, [way[0] for way in ways if way])
+        self._arrange(None)
+        await self._unfold(reader, [lines[id_] for id_ in new if id_ in lines])
+        self._brought.update(new)
 
     async def _unfold(self, reader: Reader, lines: Sequence[Sequence[Node]]) -> None:
         """Unfold the ways to nodes. Of the nodes beside each, read a few."""

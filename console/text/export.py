@@ -58,10 +58,11 @@ def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
     """Yield a line for each node of an entry."""
     given = msgspec.json.encode(entry.arguments).decode() if entry.arguments else ""
     for result in entry.results:
-        title = result.title if isinstance(result.title, str) else ""
-        place = (entry.engine, entry.schema, entry.action, result.id, title, result.outcome.value, result.sentence)
+        node = (result.id, result.name, result.outcome.value, result.sentence)
         operator = (formatting.instant(entry.at), entry.role, entry.os_user, entry.host)
-        yield csv((*operator, *place, entry.reason, given, entry.xid or "", entry.id))
+        yield csv(
+            (*operator, entry.engine, entry.schema, entry.action, *node, entry.reason, given, entry.xid or "", entry.id)
+        )
 
 
 def markdown_head(titles: Sequence[str] = MARKDOWN) -> list[str]:
@@ -96,7 +97,7 @@ def markdown_shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntr
     """Return open incidents, the actions of a shift, and nodes that are stuck again."""
     stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
     back = {
-        result.id: (result.title if isinstance(result.title, str) else "", stuck[result.id], entry)
+        result.id: (result.name, stuck[result.id], entry)
         for entry in entries
         for result in entry.results
         if result.outcome is Outcome.CHANGED and result.id in stuck

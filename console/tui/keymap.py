@@ -244,6 +244,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in a prompt": PROMPT,
 }
 
+BY_ID: Mapping[str, Key] = {key.id: key for table in TABLES.values() for key in table}
 
 FIELDS = ("rows.filter",)  # keys after which text is typed
 
@@ -255,7 +256,7 @@ def action_id(name: str) -> str:
 
 def ids(actions: Iterable[Action]) -> set[str]:
     """Every id that the settings may name."""
-    return {key.id for table in TABLES.values() for key in table} | {action_id(action.name) for action in actions}
+    return {*BY_ID} | {action_id(action.name) for action in actions}
 
 
 def action_keys(actions: Iterable[Action], remapped: Mapping[str, str]) -> dict[str, set[str]]:

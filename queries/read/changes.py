@@ -56,7 +56,7 @@ def acted(entry: AuditLogEntry) -> Placed:
         engine=entry.engine,
         id=target.id if target else "",
         what=entry.action,
-        title=target.title if target and isinstance(target.title, str) else "",
+        title=target.name if target else "",
         entry=entry,
     )
     return Placed(change=change, part="entry", place=entry.id)

@@ -108,9 +108,19 @@ class Result(Record, gc=False):
     commands: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
     @property
+    def name(self) -> str:
+        """Title of the node, or ""."""
+        return self.title if isinstance(self.title, str) else ""
+
+    @property
     def sentence(self) -> str:
         """Reason and detail in one text."""
         return f"{self.why}: {self.detail}" if isinstance(self.detail, str) else self.why
+
+
+def titles_of(results: Iterable[Result]) -> dict[str, str]:
+    """Return the titles of the nodes by id, as far as they are known."""
+    return {result.id: result.title for result in results if isinstance(result.title, str)}
 
 
 def titled(results: Iterable[Result], titles: Mapping[str, str]) -> tuple[Result, ...]:
@@ -148,7 +158,7 @@ class RowChange(Record, gc=False):
         """
         was = {} if self.before is None else _columns(self.before)
         now = {} if self.after is None else _columns(self.after)
-        return tuple(n for n in was | now if not _is_same(was.get(n, ...), now.get(n, ...)))
+        return tuple(n for n in was | now if not is_same(was.get(n, ...), now.get(n, ...)))
 
     def differing(self) -> RowChange:
         """Return the change with only the columns that differ.
@@ -180,8 +190,8 @@ def _columns(row: Any) -> dict[str, Any]:
     return _ROW.decode(row) if isinstance(row, msgspec.Raw) else row
 
 
-def _is_same(was: Any, now: Any) -> bool:
-    """Return True if two values have the same text in JSON.
+def is_same(was: Any, now: Any) -> bool:
+    """Return True if two decoded values have the same text in JSON.
 
     These do not: 1 and true, and two objects with their keys in another order.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from queries.records.action import Outcome, Result, RowChange
+from queries.records.action import Outcome, Result, RowChange, titles_of
 from queries.records.record import Record
 
 
@@ -67,7 +67,7 @@ class AuditLogEntry(Record):
     @property
     def titles(self) -> dict[str, str]:
         """Titles of the nodes that were recorded."""
-        return {r.id: r.title for r in self.results if isinstance(r.title, str)}
+        return titles_of(self.results)
 
     @property
     def target(self) -> Result | None:

@@ -69,24 +69,32 @@ class Settings(Record):
     wait: float = 30.0
 
 
+class SettingError(ValueError):
+    """A setting cannot be read. ``name``: of the setting."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}{why}")
+        self.name = name
+
+
 def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> Settings:
     """Return the settings as an operator types them.
 
-    Raises ValueError; its message begins with the name of a setting.
+    Raises SettingError.
     """
     sizes_given = tuple(map(int, cohorts.split(","))) if re.fullmatch(r"(?a)\d{1,3}(,\d{1,3})*", cohorts) else (0,)
     if not 0 < min(sizes_given) <= max(sizes_given) <= COHORT_NODES:
-        raise ValueError(f"cohorts {cohorts!r}: write sizes from 1 to {COHORT_NODES}, such as 1,5,25.")
+        raise SettingError("cohorts", f" {cohorts!r}: write sizes from 1 to {COHORT_NODES}, such as 1,5,25.")
     paced = re.fullmatch(r"(?a)([1-9]\d{0,6})/(s|min|h)", pace)
     if pace and paced is None:
-        raise ValueError(f"pace {pace!r}: write a number per s, min or h, such as 60/min.")
+        raise SettingError("pace", f" {pace!r}: write a number per s, min or h, such as 60/min.")
     limit = re.fullmatch(r"(?a)(\d{1,6})|(\d{1,2}(?:\.\d{1,3})?|100)%", budget)
     if limit is None:
-        raise ValueError(f"budget {budget!r}: write a number or a percentage, such as 3 or 10%.")
+        raise SettingError("budget", f" {budget!r}: write a number or a percentage, such as 3 or 10%.")
     try:
         seconds = duration.parse(wait)
     except ValueError as error:
-        raise ValueError(f"wait: {error}.") from None
+        raise SettingError("wait", f": {error}.") from None
     return Settings(
         budget=Budget(count=int(limit[1])) if limit[1] else Budget(percent=float(limit[2])),
         cohorts=sizes_given,

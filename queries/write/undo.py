@@ -501,4 +501,4 @@ def _short(text: str | None) -> str | None:
 def result_of(results: Iterable[Result]) -> dict[str, str]:
     """Return the nodes of an entry that can be undone, with their titles."""
     done = (Outcome.CHANGED, Outcome.UNKNOWN)
-    return {r.id: r.title if isinstance(r.title, str) else "" for r in results if r.outcome in done}
+    return {r.id: r.name for r in results if r.outcome in done}

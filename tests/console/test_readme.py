@@ -26,7 +26,7 @@ from tests.screenshots.picture import CELL, MARGIN
 from tests.servers import PostgresServer
 
 README = (ROOT / "README.md").read_text()
-PAGES = "\n".join(
+DOCUMENTATION = "\n".join(
     [
         README,
         *(
@@ -35,10 +35,10 @@ PAGES = "\n".join(
         ),
     ]
 )
-BLOCKS = re.findall(r"(?m)(?:^ {4}\S.*\n)+", PAGES)
+BLOCKS = re.findall(r"(?m)(?:^ {4}\S.*\n)+", DOCUMENTATION)
 LINES = [line.strip() for block in BLOCKS for line in block.splitlines()]
 TYPED = [line for line in LINES if line.startswith("unstick ")] + [
-    line for line in re.findall(r"`(unstick [^`]+)`", PAGES) if line != "unstick init"
+    line for line in re.findall(r"`(unstick [^`]+)`", DOCUMENTATION) if line != "unstick init"
 ]
 
 
@@ -172,7 +172,7 @@ def unavailable(engine: Engine) -> Iterator[str]:
 
 
 def test_every_picture_is_there_and_made_by_the_script() -> None:
-    pictures = set(re.findall(r"\]\((?:docs/)?screenshots/([^)]+)\.svg\)", PAGES))
+    pictures = set(re.findall(r"\]\((?:docs/)?screenshots/([^)]+)\.svg\)", DOCUMENTATION))
     assert {path.stem for path in SCREENSHOTS.iterdir()} == pictures == {*PICTURES, MOVING}
 
 

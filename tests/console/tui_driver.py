@@ -19,6 +19,7 @@ from console.model.session import Session
 from console.target import Target
 from console.tui.app import UnstickApp
 from console.tui.guide import Guide
+from console.tui.textual_compat import text_of
 from queries.contract.outside import NONE, OutsideEngines
 from queries.db.server_load import Load
 from queries.workspace import Workspace
@@ -54,8 +55,7 @@ class TuiDriver:
     @property
     def text(self) -> str:
         """The screen as lines of text."""
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+        return text_of(self.app.screen)
 
     async def wait_for(self, *wanted: str | Callable[[], object]) -> str:
         """Wait until the screen shows every text and every condition is true.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 FOLDERS = ("console", "queries", "tests")
-PAGES = ("*.md", "docs/*.md", "docs/compare/*.md", "Makefile", "pyproject.toml", "unstick.py")
+FILES_READ = ("*.md", "docs/*.md", "docs/compare/*.md", "Makefile", "pyproject.toml", "unstick.py")
 ENDINGS = {".py", ".sql", ".toml", ".tcss", ".md", ".txt"}
 
 # Regular expressions for old words with inflected forms, or with other meanings that stay. ~ is a space
@@ -64,7 +64,7 @@ class Place(NamedTuple):
 def files() -> tuple[Path, ...]:
     """Every file that people read: code, SQL, engine texts and documentation."""
     sources = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in ENDINGS]
-    pages = [path for pattern in PAGES for path in ROOT.glob(pattern)]
+    pages = [path for pattern in FILES_READ for path in ROOT.glob(pattern)]
     return tuple(sorted(path for path in {*sources, *pages} if path.is_file()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.text.pages.lines import BLANK, heading, matching, pairs, plain, wrapped
 from console.text.spans import Spans, text
 
-PAGE: list[Spans] = [
+HELP_LINES: list[Spans] = [
     *wrapped("Lower-case keys only read.", 60, indent=0),
     BLANK,
     heading("Keys everywhere"),
@@ -21,7 +21,7 @@ PAGE: list[Spans] = [
 
 
 def found(sought: str) -> list[str]:
-    return [text(line).strip() for line in matching(PAGE, sought)]
+    return [text(line).strip() for line in matching(HELP_LINES, sought)]
 
 
 def test_an_entry_has_its_heading_and_its_other_lines() -> None:

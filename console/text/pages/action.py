@@ -14,7 +14,19 @@ from console.text.pages.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
-from queries.records.action import DryRun, Durability, Outcome, Owner, Proof, Result, Risk, RowChange, Undo, Verdict
+from queries.records.action import (
+    DryRun,
+    Durability,
+    Outcome,
+    Owner,
+    Proof,
+    Result,
+    Risk,
+    RowChange,
+    Undo,
+    Verdict,
+    titles_of,
+)
 from queries.records.node import Node
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
@@ -50,9 +62,8 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
         by_kind.setdefault(node.kind, []).append(node.id)
     kinds = ", ".join(count_nodes(len(ids), ids) for ids in by_kind.values())
     eligible: Spans = [(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")]
-    lines.append(
-        head(eligible, titles([node.id for node in nodes], {node.id: node.title for node in nodes}), [], cells)
-    )
+    known = {node.id: node.title for node in nodes}
+    lines.append(head(eligible, titles(known, known), [], cells))
     for why, number in Counter(result.why for result in skipped).most_common(5):
         lines += wrapped(f"{number} skipped: {why}", cells, "$warning", 2)
     return lines
@@ -208,7 +219,7 @@ def result_page(
     The ids of nodes whose rows are shown are there. ``logged``: number of changed nodes whose rows are not in
     ``changes``.
     """
-    known = {each.id: each.title for each in results if isinstance(each.title, str)}
+    known = titles_of(results)
     below = {change.id for change in changes[:ROWS_SHOWN]}
     lines = outcomes(results, cells, limit=limit, below=below)
     if any(each.outcome is Outcome.UNKNOWN for each in results):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from console.text.payload import size
+from queries.records.action import is_same
 from queries.text.json_text import below, decoded
 
 DEPTH = 40  # levels that are compared one by one
@@ -50,25 +51,18 @@ def differences(before: Any, after: Any, path: str = "", depth: int = DEPTH) -> 
             yield from differences(before.get(key, MISSING), after.get(key, MISSING), below(path, key), depth - 1)
     elif isinstance(before, list) and isinstance(after, list) and depth:
         yield from _elements(before, after, path, depth - 1)
-    elif not _is_same(before, after):
+    elif not is_same(before, after):
         yield path, before, after
 
 
 def _elements(before: list[Any], after: list[Any], path: str, depth: int) -> Iterator[Difference]:
     """Yield the differences of two arrays, without equal elements at both ends."""
     start, least = 0, min(len(before), len(after))
-    while start < least and _is_same(before[start], after[start]):
+    while start < least and is_same(before[start], after[start]):
         start += 1
     end = 0
-    while end < least - start and _is_same(before[-1 - end], after[-1 - end]):
+    while end < least - start and is_same(before[-1 - end], after[-1 - end]):
         end += 1
     was, now = before[start : len(before) - end], after[start : len(after) - end]
     for place, (old, new) in enumerate(zip_longest(was, now, fillvalue=MISSING), start):
         yield from differences(old, new, f"{path}[{place}]", depth)
-
-
-def _is_same(before: Any, after: Any) -> bool:
-    """Compare two values as JSON: 1 and true differ."""
-    if before is MISSING or after is MISSING or before != after:
-        return False
-    return bool(msgspec.json.encode(before) == msgspec.json.encode(after))

@@ -22,7 +22,7 @@ def owners(results: Iterable[Result], cells: int, *, limit: int) -> list[Spans]:
 
     With more than ``limit`` nodes, or if the witnesses were only counted, the verdicts are counted.
     """
-    owned = [(r.title if isinstance(r.title, str) else r.id, r.owner) for r in results if isinstance(r.owner, Owner)]
+    owned = [(r.name or r.id, r.owner) for r in results if isinstance(r.owner, Owner)]
     order = list(WORDS)
     owned.sort(key=lambda pair: order.index(pair[1].verdict))
     lines = [_tally(owner for _, owner in owned)] if len(owned) > 1 else []

@@ -14,7 +14,7 @@ from console.text.pages.change_summary import head, titles
 from console.text.pages.document_diff import MISSING, document
 from console.text.pages.lines import command_lines, plain, wrapped
 from console.text.spans import UNLIMITED, Spans, crop, width
-from queries.records.action import Outcome, Result, RowChange
+from queries.records.action import Outcome, Result, RowChange, titles_of
 from queries.text.safe_text import safe_text
 
 STYLES = {
@@ -169,13 +169,12 @@ def outcomes(
     for (outcome, why), nodes in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
         style = STYLES[outcome]
         number: Spans = [("  ", ""), (f"{len(nodes)} ", f"bold {style}"), (MEANINGS[outcome], style)]
-        known = {each.id: each.title for each in nodes if isinstance(each.title, str)}
+        known = titles_of(nodes)
         lines.append(head(number, titles(known, known) if below else "", [], cells))
         lines += wrapped(why, cells, "", 4) if why else []
         nodes = [each for each in nodes if each.id not in below or each.detail or each.commands]
         for each in nodes[:limit]:
-            title = each.title if isinstance(each.title, str) else ""
-            lines += named(each.id, title, cells, 4)
+            lines += named(each.id, each.name, cells, 4)
             lines += wrapped(each.detail, cells, "$faint", 6) if isinstance(each.detail, str) else []
             lines += command_lines(each.commands or {}, 6)
         if limit and len(nodes) > limit:

@@ -237,7 +237,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             return f"press {best.key} ({best.title}). Nothing changes before the dry run. esc ends this guide."
         if self.mode() == "stuck":
             return "press down until the last column of the row names a key. esc ends this guide."
-        key = next(self.host.key_shown(key) for key in keymap.APP if key.id == "mode.stuck")
+        key = self.host.key_shown(keymap.BY_ID["mode.stuck"])
         return f"press {key} to list what is stuck. esc ends this guide."
 
     def say(self, text: str, tone: str = "") -> None:

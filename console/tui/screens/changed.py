@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console.model.change_list import COUNTED, PAGE, SECONDS, ChangeBoard, key
+from console.model.change_list import CHANGES_COUNTED, CHANGES_LOADED, SECONDS, ChangeBoard, key
 from console.model.fields.change import FIELDS, GROUPINGS
 from console.model.filter import Fields
 from console.model.row_list import RowList
@@ -95,14 +95,15 @@ class ChangedScreen(ListScreen[Change]):
     async def _count(self) -> None:
         """Read a part of the window that is not counted yet."""
         if self._board.uncounted:
-            await self.read_more(COUNTED // 4)
+            await self.read_more(CHANGES_COUNTED // 4)
 
     def show_body(self) -> None:
         answer = self._board.answer
         self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
         counted = [text(each) for each in pages.counts(self._board.changes, capped=self.more())]
         left = pages.routine(answer) if answer else ""
-        counted += [f"not shown, of the newest: {left} (m shows them)"] * bool(left)
+        more = self.host.key_shown(keymap.BY_ID["changed.more"])
+        counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
         self.query_one("#counts", Note).put("  ·  ".join(counted))
         super().show_body()
 
@@ -115,7 +116,7 @@ class ChangedScreen(ListScreen[Change]):
             return headline, f"{advice} · the end of the list loads older changes"
         return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
 
-    async def read_more(self, page: int = PAGE) -> None:
+    async def read_more(self, page: int = CHANGES_LOADED) -> None:
         cursor = self._board.cursor
         if cursor is not None and self.session.workspace is not None:
             answer = await self.session.workspace.changed(cursor=cursor, page=page, routine=self._routine)

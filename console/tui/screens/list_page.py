@@ -24,9 +24,6 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
 
 
-OPEN = next(key for key in keymap.ROWS if key.id == "rows.open")
-
-
 class ListPage(PageScreen):
     """Page with a list that can be filtered, sorted, folded, marked, copied.
 
@@ -87,7 +84,7 @@ class ListPage(PageScreen):
         if not self.SEARCHES:
             return ""
         word = self._word()
-        enter = self.host.key_shown(OPEN)
+        enter = self.host.key_shown(keymap.BY_ID["rows.open"])
         return f"{enter} searches the database{f' for {word}' if word else ''} · "
 
     def _word(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -22,7 +21,7 @@ from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.runs import redrive_plan
 from queries.runs import run as runs
-from queries.runs.cohorts import parse_settings, sizes
+from queries.runs.cohorts import SettingError, parse_settings, sizes
 from queries.runs.run import RunPlan
 from queries.runs.steps import Reason
 from queries.workspace import Workspace
@@ -101,9 +100,8 @@ async def _confirmed(
         arguments = {name: value for name, value in entered.arguments.items() if not name.startswith(PREFIX)}
         try:
             settings = parse_settings(*(given[f"{PREFIX}{name}"] for name in ("cohorts", "pace", "budget", "wait")))
-        except ValueError as error:
-            name = re.split(r"\W", str(error))[0]  # the message begins with it
-            wrong = WrongFieldError(f"{PREFIX}{name}", str(error))
+        except SettingError as error:
+            wrong = WrongFieldError(f"{PREFIX}{error.name}", str(error))
             continue
         try:
             plan = await redrive_plan.plan_redrive(

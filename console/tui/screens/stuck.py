@@ -208,7 +208,8 @@ class StuckScreen(ListScreen[Item]):
         self._incidents = by_schemas(self.session.incidents)
         self._growth = self.session.history.growth(self._incidents)
         self._fold()
-        folded = f", {len(self._hidden)} folded (m)" if self._hidden else ""
+        more = self.host.key_shown(keymap.BY_ID["stuck.more"])
+        folded = f", {len(self._hidden)} folded ({more})" if self._hidden else ""
         bar.spans = news(self._incidents, self.session.at, self._growth, folded)
         bar.display = bool(bar.spans) and not self.has_class("-low")
         bar.renew()
