@@ -155,12 +155,9 @@ async def test_a_click_opens_an_id(eternaltwin_db: EternaltwinDb, eternaltwin: s
         await tui.paste(str(task))
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(task), eternaltwin_db.id(job, "job"))
-        await tui.laid_out()
-        y, line = next(
-            (n, line) for n, line in enumerate(tui.text.splitlines()) if eternaltwin_db.id(job, "job") in line
+        await tui.click_on(
+            lambda: tui.place(eternaltwin_db.id(job, "job")), lambda: shown(tui) == eternaltwin_db.id(job, "job")
         )
-        await tui.click_on(None, line.index("eternaltwin/job") + 5, y)
-        await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(job, "job"))
 
 
 async def test_escape_after_o_leads_back_to_stuck(

@@ -398,10 +398,19 @@ async def test_a_heading_sorts_by_a_click(database: str, tmp_path: Path) -> None
         for name, title in (("stuck", "incident"), ("tree", "task")):
             at = driver(tui, name)
             await at.open()
-            await tui.click_on(at.page.table, 5, 0)
-            await tui.wait_for(f"sorted by {title}", "▼")
-            await tui.click_on(at.page.table, 5, 0)
-            await tui.wait_for(f"sorted by {title}", "▲")
+            for sign in "▼▲":
+                await tui.click_on(
+                    lambda at=at: (5, at.page.table.region.y),  # type: ignore[misc]
+                    lambda title=title, sign=sign: f"sorted by {title}" in tui.text and sign in tui.text,  # type: ignore[misc]
+                )
+
+
+def cursor_place(tui: TuiDriver, at: ListDriver, sign: str) -> tuple[int, int] | None:
+    """Return the place of a sign in the line of the cursor, once the line is painted."""
+    table = at.page.table
+    y = table.region.y + table.cursor_row - table.top_row + 1
+    line = tui.text.splitlines()[y]
+    return (line.index(sign), y) if line.startswith("▌") and sign in line else None
 
 
 @pytest.mark.parametrize("name", ["dead", "tree"])
@@ -409,12 +418,13 @@ async def test_a_click_on_a_fold_sign_unfolds_and_folds(name: str, database: str
     async with run_tui(database, tmp_path, size=(160, 40)) as tui:
         at = driver(tui, name)
         await at.open()
+        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)  # which unfold a tree
         await at.grouped()
         for sign, unfolded in (("▸", True), ("▾", False)):
-            await tui.laid_out()
-            line = next(line for line in tui.text.splitlines() if line.startswith("▌"))
-            await tui.click_on(at.page.table, line.index(sign), at.page.table.cursor_row - at.page.table.top_row + 1)
-            await at.until(lambda unfolded=unfolded: at.row is not None and at.row.open is unfolded)  # type: ignore[misc]
+            await tui.click_on(
+                lambda sign=sign: cursor_place(tui, at, sign),  # type: ignore[misc]
+                lambda unfolded=unfolded: at.row is not None and at.row.open is unfolded,  # type: ignore[misc]
+            )
 
 
 async def test_the_tree_says_that_only_loaded_rows_are_sorted(
@@ -426,10 +436,10 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
     async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:
         at = TreeDriver(tui, LISTS["tree"])
         await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE_NODES)
-        await tui.wait_for(" age ")
-        await tui.laid_out()
-        await tui.click_on(at.page.table, tui.text.splitlines()[3].index(" age ") + 1, 0)
-        await tui.wait_for("sorted by age: loaded rows", "age▼")
+        await tui.click_on(
+            lambda: tui.place(" age ") if " age " in tui.text else None,
+            lambda: "sorted by age: loaded rows" in tui.text and "age▼" in tui.text,
+        )
         await tui.press("i")
         await tui.wait_for("age▲")
         created = [row.record.created_at for row in at.rows]

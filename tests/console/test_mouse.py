@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,19 +18,15 @@ from tests.proof import most_in_proof
 from tests.servers import PostgresServer, all_engines_database
 
 
-async def click(tui: TuiDriver, bar: str, text: str) -> None:
-    """Click on a text in a bar, once it is there."""
+async def click(tui: TuiDriver, bar: str, text: str, reached: Callable[[], object]) -> None:
+    """Click on a text in a bar, once it is there, until something is reached."""
 
-    def lines() -> list[str]:
+    def place() -> tuple[int, int] | None:
         region = tui.app.screen.query_one(bar).region
-        return tui.text.splitlines()[region.y : region.bottom]
+        lines = enumerate(tui.text.splitlines()[region.y : region.bottom], region.y)
+        return next(((line.index(text) + 1, y) for y, line in lines if text in line), None)
 
-    await tui.wait_for(lambda: any(text in line for line in lines()))
-    await tui.laid_out()
-    widget = tui.app.screen.query_one(bar)
-    y = next(number for number, line in enumerate(lines()) if text in line)
-    await tui.click_on(widget, lines()[y].index(text) + 1, y)
-    await tui.handled()
+    await tui.click_on(place, reached)
 
 
 async def test_a_click_on_a_tab_shows_its_page(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
@@ -37,8 +34,7 @@ async def test_a_click_on_a_tab_shows_its_page(eternaltwin_db: EternaltwinDb, et
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
         for text, mode in (("3 dead", "dead"), ("4 audit", "audit"), ("2 stuck", "stuck"), ("1 tree", "tree")):
-            await click(tui, "TabsBar", text)
-            assert tui.app.current_mode == mode
+            await click(tui, "TabsBar", text, lambda mode=mode: tui.app.current_mode == mode)  # type: ignore[misc]
 
 
 async def test_a_click_on_a_key_of_the_footer_presses_it(
@@ -47,10 +43,8 @@ async def test_a_click_on_a_key_of_the_footer_presses_it(
     await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path, keys={"tree.live": "f8"}) as tui:
         await tui.wait_for("0/1", "C Cancel", "live list")
-        await click(tui, "FooterBar", "live list")
-        await tui.wait_for("unfinished")
-        await click(tui, "FooterBar", "C Cancel")
-        await tui.wait_for("Reason, for the audit log")
+        await click(tui, "FooterBar", "live list", lambda: "unfinished" in tui.text)
+        await click(tui, "FooterBar", "C Cancel", lambda: "Reason, for the audit log" in tui.text)
 
 
 async def test_a_click_on_an_engine_shows_its_tree(server: PostgresServer, tmp_path: Path) -> None:
@@ -58,8 +52,12 @@ async def test_a_click_on_an_engine_shows_its_tree(server: PostgresServer, tmp_p
     async with run_tui(dsn, tmp_path, start="stuck") as tui:
         await tui.wait_for("● live", "incidents", *("eternaltwin  ", "estuary  "))
         for label in reversed(list(tui.app.session.engines)):
-            await click(tui, "EnginesBar", label)
-            await tui.wait_for(lambda label=label: tui.app.current_mode == "tree" and tui.app.front.label() == label)  # type: ignore[misc, union-attr]
+            await click(
+                tui,
+                "EnginesBar",
+                label,
+                lambda label=label: tui.app.current_mode == "tree" and tui.app.front.label() == label,  # type: ignore[misc, union-attr]
+            )
 
 
 async def test_the_palette_takes_a_context_and_an_id(

@@ -27,6 +27,7 @@ from queries.workspace import Workspace
 # Seconds until a missing text or state is a failure. After a statement of more than a second the next poll may come a
 # minute later.
 DEADLINE = 60.0
+CLICK_AGAIN = 5.0  # s; far above the time that a click needs, so that none is repeated that has arrived
 
 
 class SkippingClock:
@@ -94,10 +95,24 @@ class TuiDriver:
             self.app.post_message(event)
         return await self.handled()
 
-    async def click_on(self, widget: Widget | None, x: int, y: int) -> TuiDriver:
-        """Click on a place of a widget, or of the screen, when it is laid out."""
-        await self.laid_out()
-        await self.pilot.click(widget, offset=(x, y))
+    async def click_on(self, place: Callable[[], tuple[int, int] | None], reached: Callable[[], object]) -> TuiDriver:
+        """Click on a place of the screen, as often as it takes to reach something.
+
+        Rows that come in between the look and the click move the place, or it is not yet there.
+        """
+        clicked_at, again = None, 0.0
+        try:
+            async with asyncio.timeout(DEADLINE):
+                while not reached():
+                    if monotonic() > again:
+                        await self.laid_out()
+                        if (found := place()) is not None and not reached():
+                            clicked_at, again = found, monotonic() + CLICK_AGAIN
+                            await self.click(found)
+                    await self.pilot.pause()
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            raise AssertionError(f"clicked at {clicked_at} in vain:\n{self.text}") from None
         return self
 
     async def laid_out(self) -> None:
