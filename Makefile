@@ -64,7 +64,7 @@ man: .venv/.demo ## build/unstick.1, the manual page
 
 zipapp: .venv/.dev ## build/unstick.pyz, one file for this platform and Python
 	@mkdir -p build
-	$(BIN)/shiv --quiet --reproducible --compile-pyc --console-script unstick --output-file build/unstick.pyz .
+	$(BIN)/pex . --resolver-version pip-2020-resolver --venv prepend --sh-boot --console-script unstick --output-file build/unstick.pyz
 
 dist: .venv/.dev ## dist/: the wheel, the sdist, their parts (CycloneDX) and checksums
 	rm -rf dist

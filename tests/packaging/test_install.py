@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,20 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from tests.command import ROOT
 from tests.packaging.installed import UV, Environment, clean, run
 from tests.terminal.driver import Terminal
 
 SECONDS = 300.0  # for an installation; a first one downloads PostgreSQL
 
 
-def with_uv(folder: Path, wheel: Path) -> None:
+def with_uv(folder: Path, wheel: Path) -> tuple[str, ...]:
     run(UV, "venv", "--quiet", "--python", sys.executable, str(folder))
     run(UV, "pip", "install", "--quiet", "--python", str(folder), f"{wheel}[demo]", seconds=SECONDS)
+    return Environment(folder).unstick, "demo"
 
 
-def with_pip(folder: Path, wheel: Path) -> None:
+def with_pip(folder: Path, wheel: Path) -> tuple[str, ...]:
     run(sys.executable, "-m", "venv", str(folder))
     run(str(folder / "bin" / "pip"), "install", "--quiet", f"{wheel}[demo]", seconds=SECONDS)
+    return Environment(folder).unstick, "demo"
+
+
+def with_the_readme(folder: Path, wheel: Path) -> tuple[str, ...]:
+    """Return the README's first command, which finds the wheel in a folder."""
+    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("    "))
+    command, *words = shlex.split(line, comments=True)
+    assert command == "uvx"
+    return UV + "x", "--find-links", str(wheel.parent), "--cache-dir", str(folder), *words
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +49,12 @@ def registry() -> None:
 
 @pytest.mark.proof
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("install", [with_uv, with_pip])
+@pytest.mark.parametrize("install", [with_uv, with_pip, with_the_readme])
 def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
-    install: Callable[[Path, Path], None], wheel: Path, tmp_path: Path
+    install: Callable[[Path, Path], tuple[str, ...]], wheel: Path, tmp_path: Path
 ) -> None:
-    install(tmp_path / "venv", wheel)
-    command = (Environment(tmp_path / "venv").unstick,)
-    with Terminal("demo", home=tmp_path, command=command, start="stuck", PYTHONPATH="") as terminal:
+    command = install(tmp_path / "venv", wheel)
+    with Terminal(home=tmp_path, command=command, start="stuck", PYTHONPATH="") as terminal:
         step = re.compile(r"First repair, 1 of 3: press (\w) ")
         terminal.wait_for(step, lambda: terminal.at > 0)
         found = step.search(terminal.text)
@@ -60,7 +71,10 @@ def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
 @pytest.mark.usefixtures("registry")
 def test_one_file_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     file = tmp_path / "unstick.pyz"
-    shiv = str(Path(sys.executable).with_name("shiv"))
-    run(shiv, "--quiet", "--console-script", "unstick", "--output-file", str(file), str(wheel), seconds=SECONDS)
+    makefile = (ROOT / "Makefile").read_text()
+    built = re.search(r"\$\(BIN\)/(pex) \. (.*) --output-file", makefile)
+    assert built is not None
+    pex, options = Path(sys.executable).with_name(built[1]), built[2].split()
+    run(str(pex), str(wheel), *options, "--output-file", str(file), seconds=SECONDS)
     version = wheel.name.split("-")[1]
     assert run(str(file), "--version", cwd=tmp_path).split() == ["unstick", version]
