@@ -287,15 +287,11 @@ def confirmed(
             return True
         return prompts.typed(question, expected, f"--confirm {expected}")
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in variants)
-    if destroys and target.production:
+    if target.production and destroys:
         if consent.confirm is not None and consent.confirm != target.name:
             raise click.UsageError(f"--confirm must be the context's name, {target.name}. Nothing was changed.")
         return consent.confirm is not None or prompts.typed(question, target.name, f"--confirm {target.name}")
-    if consent.given:
-        return True
-    if destroys:
-        return prompts.typed(question, variants[0].name, "--yes")
-    return prompts.agreed(f"{question} Continue?")
+    return consent.given or prompts.agreed(f"{question} Continue?")
 
 
 async def _commit(workspace: Workspace, dry_run: DryRun, run: Run | None) -> tuple[Outcomes, CommitEnd]:

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
-from typing import Any
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -84,10 +83,10 @@ def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
     return make
 
 
-def _places() -> type[Provider]:
-    from console.tui.palette import Places
+def _commands() -> type[Provider]:
+    from console.tui.palette import Commands
 
-    return Places
+    return Commands
 
 
 class UnstickApp(App[None]):
@@ -104,7 +103,7 @@ class UnstickApp(App[None]):
     }
     BINDINGS = bindings(keymap.APP)
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = App.COMMANDS | {_places}
+    COMMANDS = {_commands}
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (160, "-broad")]
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high"), (30, "-tall")]
 
@@ -179,11 +178,6 @@ class UnstickApp(App[None]):
 
     def get_driver_class(self) -> type[Driver]:
         return Terminal
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        from console.tui.palette import commands
-
-        return commands(self, self, self.front)
 
     def key_shown(self, key: Key) -> str:
         return keymap.shown(self._remapped.get(key.id, key.keys))

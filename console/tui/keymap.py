@@ -184,7 +184,7 @@ ENTRY = (
     Key("entry.undo", "U", "screen.undo", "undo", "Undo this entry, where nothing has changed since", 20),
 )
 
-DIALOG = (Key("dialog.leave", "escape", "screen.leave", "cancel", "Close the dialog without a change"),)
+DIALOG = (Key("dialog.leave", "escape", "screen.leave", "close", "Close the dialog without a change"),)
 
 INPUT = (
     Key("input.dry_run", "enter", "screen.go", "dry run (changes nothing)", "Start the dry run; it changes nothing"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, cast
+from typing import NamedTuple, cast
 
 from textual import events
-from textual.app import App, SystemCommand
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.errors import NoWidget
@@ -16,8 +15,10 @@ from textual.markup import escape
 
 from console.tui import keymap, theme
 from console.tui.host import Host
+from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.textual_compat import ClosedGuard
+from console.tui.widgets.footer import Hint
 from queries.text.safe_text import safe_text
 
 
@@ -57,24 +58,33 @@ class Palette(ClosedGuard[None], CommandPalette):
             super()._action_command_list(action)
 
 
-class Places(Provider):
-    """Contexts by ``@name``, nodes by id, and a search for any other text."""
+class Command(NamedTuple):
+    """Entry of the palette."""
+
+    title: str
+    about: str
+    run: Callable[[], object]
+
+
+class Commands(Provider):
+    """Everything that can be done here, and a search for any other text."""
 
     @property
     def _host(self) -> Host:
         return cast(Host, self.app)
 
     async def discover(self) -> Hits:
-        for name in self._contexts():
-            yield DiscoveryHit(f"@{name}", self._switch(name), help="Switch to this database")
+        for command in self._commands():
+            # the palette reads markup, and a reason may contain the name of a role
+            yield DiscoveryHit(escape(command.title), command.run, help=escape(command.about))
 
     async def search(self, query: str) -> Hits:
         text = query.strip()
+        matcher = self.matcher(text)
+        for command in self._commands():
+            if (score := matcher.match(command.title)) > 0:
+                yield Hit(score, matcher.highlight(command.title), command.run, help=escape(command.about))
         if text.startswith("@"):
-            matcher = self.matcher(text)
-            for name in self._contexts():
-                if score := matcher.match(f"@{name}"):
-                    yield Hit(score, Content(safe_text(f"@{name}")), self._switch(name), help="Switch to this database")
             return
         likely = 1.0 if any(map(str.isdigit, text)) else 0.01
         open_ = partial(self.app.call_later, self._host.follow, text)
@@ -82,27 +92,31 @@ class Places(Provider):
         find = partial(self.app.call_later, self._host.find, text)
         yield Hit(likely / 2, Content(safe_text(f"find {text}")), find, help="Nodes by id or text, in all engines")
 
-    def _contexts(self) -> list[str]:
+    def _commands(self) -> Iterator[Command]:
+        """Yield commands for the row, for the page, and for all pages.
+
+        An action that the row refuses follows the page's keys, with the reason.
+        """
+        page = self.screen if isinstance(self.screen, PageScreen) else None
+        hints = [] if page is None else page.action_hints()
+        yield from (self._action(hint) for hint in hints if not hint.why)
+        if page is not None:
+            yield from (self._key(key) for key in page.KEYS if key.handler)
+        yield from (self._action(hint) for hint in hints if hint.why)
+        yield from (self._key(key) for key in keymap.APP if not key.always and key.id != "palette")
         current = self._host.context
-        return [name for name in self._host.contexts if current is None or name != current.name]
+        for name in self._host.contexts:
+            if current is None or name != current.name:
+                switch = partial(self.app.call_later, self._host.switch_context, name)
+                yield Command(safe_text(f"@{name}"), "Switch to this database", switch)
+        for each in theme.THEMES:
+            yield Command(f"theme {each.name}", "Change the colours", partial(setattr, self.app, "theme", each.name))
 
-    def _switch(self, name: str) -> Callable[[], object]:
-        return partial(self.app.call_later, self._host.switch_context, name)
+    def _action(self, hint: Hint) -> Command:
+        about = safe_text(hint.why) or "Dry run first; nothing is committed until you confirm"
+        perform = partial(self.app.call_later, self.app.run_action, f"app.perform('{hint.key}')")
+        return Command(f"{hint.title} ({hint.key})", about, perform)
 
-
-def commands(app: App[Any], host: Host, page: PageScreen | None) -> Iterable[SystemCommand]:
-    """Return the commands of the page in front, then the global ones, then the themes."""
-    if page is not None:
-        for hint in page.action_hints():
-            about = safe_text(hint.why) or "Dry run first; nothing is committed until you confirm"
-            # the palette reads markup, and a reason may contain the name of a role
-            title = escape(f"{hint.title} ({hint.key})")
-            yield SystemCommand(
-                title, escape(about), partial(app.call_later, app.run_action, f"app.perform('{hint.key}')")
-            )
-    of_page = [key for key in page.KEYS if key.handler] if page is not None else []
-    for key in [*of_page, *(key for key in keymap.APP if not key.always and key.id != "palette")]:
-        perform = partial(app.call_later, app.run_action, key.handler, app)
-        yield SystemCommand(f"{key.title} ({host.key_shown(key)})", key.about, perform)
-    for each in theme.THEMES:
-        yield SystemCommand(f"theme {each.name}", "Change the colours", partial(setattr, app, "theme", each.name))
+    def _key(self, key: Key) -> Command:
+        perform = partial(self.app.call_later, self.app.run_action, key.handler, self.app)
+        return Command(f"{key.title} ({self._host.key_shown(key)})", key.about, perform)

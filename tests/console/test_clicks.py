@@ -30,7 +30,8 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
     async with run_tui(eternaltwin, tmp_path, interval=10.0) as tui:
         await tui.wait_for("● live", "0/1")
         await tui.press("colon")
-        await tui.wait_for("Refresh more often")
+        await tui.type("faster")
+        await tui.wait_for("Refresh more often", "find faster")
         await tui.laid_out()
         await tui.click(*[tui.place("Refresh more often")] * times)
         await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))

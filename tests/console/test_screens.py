@@ -251,7 +251,8 @@ async def test_the_palette_knows_actions_and_keys(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
         await tui.press("ctrl+p")
-        await tui.wait_for("Search")
+        await tui.wait_for("Search", "Cancel job (C)", "open (enter)")
+        assert tui.text.index("Cancel job (C)") < tui.text.index("open (enter)")  # what the row offers is first
         await tui.type("delete")
         await tui.wait_for("Delete job (D)")
         await tui.press("escape")

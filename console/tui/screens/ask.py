@@ -51,7 +51,7 @@ class AskScreen(Dialog[ActionInput]):
                         yield from _field(argument, _given(argument, self._before))
             yield text("", id="wrong")
             with Horizontal(classes="buttons"):
-                yield Button("Cancel", id="cancel")
+                yield Button("Close", id="cancel")
                 yield Button("Dry run", id="go", variant="primary")
             yield text(self.hints(*keymap.INPUT, *keymap.DIALOG), classes="keys")
 
@@ -96,13 +96,11 @@ class AskScreen(Dialog[ActionInput]):
         if any(argument.name == error.name for argument in self._folded):
             self._unfold()
         self.query_one("#reason" if not error.name else f"#argument-{error.name}").focus()
-        self.call_after_refresh(self.fit)
 
     @on(Button.Pressed, "#optional")
     def _open_folded(self) -> None:
         self._unfold()
         self.query_one(f"#argument-{self._folded[0].name}").focus()
-        self.call_after_refresh(self.fit)
 
     def _unfold(self) -> None:
         self.query_one("#optional").display = False

@@ -33,7 +33,7 @@ class ConfirmScanScreen(Dialog[bool]):
             yield Title("This read scans a table", self.host.context)
             yield LineView(id="page")
             with Horizontal(classes="buttons"):
-                yield Button("Cancel", id="leave")
+                yield Button("Close", id="leave")
                 yield Button("Scan once", id="read", variant="warning")
             yield text(self.hints(*keymap.SCAN, *keymap.DIALOG), classes="keys")
 

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar, cast
 
 from textual import events
 from textual.content import Content
+from textual.css.scalar import Scalar
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
@@ -67,27 +68,30 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
     def on_mount(self) -> None:
         if line := self.guided():
             self.query_one("#box").mount(text(line, classes="guide"))
-        self.call_after_refresh(self.fit)
-
-    def on_resize(self) -> None:
-        self.call_after_refresh(self.fit)
+        self.screen_layout_refresh_signal.subscribe(self, lambda _: self._fit())
 
     def hints(self, *keys: Key) -> str:
         """Return the line of key hints: ``enter dry run · esc cancel``."""
         return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.key_shown(key)))
 
-    def fit(self) -> None:
-        """Limit the height of page and fields, so that the buttons stay visible."""
+    def _fit(self) -> None:
+        """Limit the height of page and fields, so that the buttons stay visible.
+
+        It follows every layout: what a change of a widget means for the others is only known then.
+        """
+        heights = dict[Widget, int]()
         for box in self.query("#box.fitting"):
             page, fields = box.query_children(LineView), box.query_children("#fields")
             fixed = [child for child in box.children if child.display and child not in (*page, *fields)]
             room = int(self.size.height * MAX_HEIGHT) - box.styles.gutter.height - sum(map(_rows, fixed))
             for each in fields:
-                each.styles.max_height = max(room - LEAST_ROWS, LEAST_ROWS)
-                room -= min(each.virtual_size.height, max(room - LEAST_ROWS, LEAST_ROWS))
-            for each in page:
-                each.styles.max_height = max(room, LEAST_ROWS)
-        if self.focused is not None:
+                heights[each] = max(room - LEAST_ROWS, LEAST_ROWS)
+                room -= min(each.virtual_size.height, heights[each])
+            heights |= {each: max(room, LEAST_ROWS) for each in page}
+        changed = {each: rows for each, rows in heights.items() if each.styles.max_height != Scalar.from_number(rows)}
+        for each, rows in changed.items():
+            each.styles.max_height = rows
+        if changed and self.focused is not None:
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     def on_key(self, event: events.Key) -> None:

@@ -156,7 +156,6 @@ class DryRunScreen(Dialog[DryRun | Back]):
         """Show or hide the rows before and after, and the ids."""
         self._rows = not self._rows
         self._show()
-        self.call_after_refresh(self.fit)
 
     def _failed(self, error: DatabaseError) -> None:
         first_line = str(error).partition("\n")[0]
@@ -216,7 +215,6 @@ class DryRunScreen(Dialog[DryRun | Back]):
             return
         self.query_one("#wrong", Static).update(safe_text(message))
         self.query_one("#wrong").display = bool(message)
-        self.call_after_refresh(self.fit)
 
     # confirmation
 

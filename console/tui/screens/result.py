@@ -106,7 +106,6 @@ class ResultScreen(Dialog[str | Again]):
         if drawn != self._drawn and (work.ended or work.watches):
             self._drawn = drawn
             self.query_one(LineView).put(self._lines)
-            self.call_after_refresh(self.fit)
 
     @property
     def _unsent(self) -> bool:
@@ -149,7 +148,6 @@ class ResultScreen(Dialog[str | Again]):
             self._next = shown
             for line in self.query("#next").results(Static):  # none while the screen closes
                 line.update(shown)
-            self.call_after_refresh(self.fit)
 
     def _progress(self) -> Spans:
         work = self._work
