@@ -154,6 +154,7 @@ class UnstickApp(App[None]):
         self._remapped = config.keys
         self.action_keys = keymap.action_keys((v for s in target.engines for v in s.spec.actions), config.keys)
         self.field_keys = self._bound(key for key in keymap.ROWS if key.id in keymap.FIELDS)
+        self.page_keys = {name: key for key in keymap.PAGES for name in self._bound([key])}
         self._priority_keys = self._bound(key for key in keymap.APP if key.always)
         for key in self.action_keys:
             self.bind(key, f"app.perform('{key}')", show=False)

@@ -26,6 +26,8 @@ class Host(Protocol):
     """Key -> names of the actions it runs; engines may use one key for different actions."""
     field_keys: set[str]
     """Keys that open a text field in the tree."""
+    page_keys: dict[str, Key]
+    """Keys that open something to read on every page."""
     saved_filters: Mapping[str, str]
     """Saved filters by name, from the settings."""
     times: Times

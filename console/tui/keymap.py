@@ -65,6 +65,8 @@ APP = (
     Key("quit", "q", "app.leave", "quit", "Quit", 3),
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
 )
+PAGES = tuple(key for key in APP if key.id.startswith(("mode.", "find", "shift", "history.", "palette")))
+"""Keys that open something to read. They also close the result of an action."""
 
 NODE = (
     Key(

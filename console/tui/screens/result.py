@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import NamedTuple
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -229,6 +229,14 @@ class ResultScreen(Dialog[str | Again]):
         """Repeat the dry run with the same reason and arguments, if nothing was committed."""
         if self._unsent:
             self.dismiss(Again())
+
+    def on_key(self, event: events.Key) -> None:
+        """Close the dialog with a key that opens something else, which is then opened."""
+        key = self.host.page_keys.get(event.key)
+        if key is not None and self._work.ended and not self._unsent:
+            event.stop()
+            self.dismiss(None)
+            self.app.call_later(self.app.run_action, key.handler, self.app)
 
     @on(Button.Pressed, "#stop")
     def action_stop(self) -> None:
