@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App
@@ -42,6 +43,9 @@ from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
+
+if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
+    from console.model.filter import Filter
 
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
 JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
@@ -548,6 +552,9 @@ class UnstickApp(App[None]):
     def action_perform(self, key: str) -> None:
         self._act(lambda page: self._planned(page, key))
 
+    def act_on_all(self, key: str, reader: Reader, wanted: Filter) -> None:
+        self._act(lambda page: self._matching(page, key, reader, wanted))
+
     def start(self, plan: Plan) -> None:
         self._act(lambda page: _perform(page, plan))
 
@@ -578,8 +585,31 @@ class UnstickApp(App[None]):
         except DatabaseError as error:
             self.session.failed(error)
             self.refuse(f"The nodes could not be read. {error}")
+        else:
+            await self._chosen(page, key, page.targets())
+
+    async def _matching(self, page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
+        """Perform the action of a key on all nodes of an engine that match.
+
+        Nothing is done if not all could be looked at.
+        """
+        from console.model.selection import select
+
+        try:
+            found = await select(reader, wanted)
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.refuse(f"The nodes could not be read. {error}")
             return
-        targets = page.targets()
+        if found.missing:
+            self.refuse(f"Not everything was looked at: {found.missing[0]}. Nothing was changed.")
+        elif not found.nodes:
+            self.refuse(f"No node of {reader.label} matches the filter {wanted}")
+        else:
+            await self._chosen(page, key, found.nodes)
+
+    async def _chosen(self, page: PageScreen, key: str, targets: Sequence[Node]) -> None:
+        """Perform the action of a key on these nodes, or say why it is not possible."""
         reader = self.session.reader(targets[0].id) if targets else None
         plan = plan_selection(reader, targets, key, self.action_keys[key])
         of_jobs = await self._of_jobs(reader, targets, key) if reader is not None else None

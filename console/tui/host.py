@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from console.config import Context
 from console.model.history import Place
@@ -13,8 +13,12 @@ from console.tui.guide import Guide
 from console.tui.keymap import Key
 from console.tui.view import View
 from queries.actions.plan import Plan
+from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
+
+if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
+    from console.model.filter import Filter
 
 
 class Host(Protocol):
@@ -64,6 +68,9 @@ class Host(Protocol):
 
     def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing."""
+
+    def act_on_all(self, key: str, reader: Reader, wanted: Filter) -> None:
+        """Open the dialogs of a key's action for all nodes that match, unless one is open."""
 
     def start(self, plan: Plan) -> None:
         """Open the dialogs of an action for the page in front, unless one is open."""

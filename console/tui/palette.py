@@ -7,19 +7,28 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, cast
 
-from textual import events
+from textual import events, on
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.errors import NoWidget
 from textual.markup import escape
+from textual.widgets import Input
+from textual.worker import WorkerFailed
 
+from console.model.filter import Filter, FilterError, allows, parse
+from console.model.selection import may_match
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.footer import Hint
+from queries.contract.spec import Action
+from queries.read.reader import Reader
+from queries.read.sentence import plural
 from queries.text.safe_text import safe_text
+
+DRY_RUN = "Dry run first; nothing is committed until you confirm"
 
 
 class Palette(ClosedGuard[None], CommandPalette):
@@ -53,6 +62,13 @@ class Palette(ClosedGuard[None], CommandPalette):
         except NoWidget:
             event.prevent_default()
 
+    @on(Input.Submitted)
+    async def _wait_for_the_list(self) -> None:
+        """Wait for the commands of the whole text: Enter must not take an older one."""
+        for worker in [worker for worker in self.workers if worker.node is self]:
+            with contextlib.suppress(WorkerFailed):
+                await worker.wait()
+
     def _action_command_list(self, action: str) -> None:
         with contextlib.suppress(KeyError):
             super()._action_command_list(action)
@@ -73,6 +89,10 @@ class Commands(Provider):
     def _host(self) -> Host:
         return cast(Host, self.app)
 
+    @property
+    def _page(self) -> PageScreen | None:
+        return self.screen if isinstance(self.screen, PageScreen) else None
+
     async def discover(self) -> Hits:
         for command in self._commands():
             # the palette reads markup, and a reason may contain the name of a role
@@ -86,6 +106,8 @@ class Commands(Provider):
                 yield Hit(score, matcher.highlight(command.title), command.run, help=escape(command.about))
         if text.startswith("@"):
             return
+        for command in self._named(text):
+            yield Hit(2.0, Content(safe_text(command.title)), command.run, help=command.about)
         likely = 1.0 if any(map(str.isdigit, text)) else 0.01
         open_ = partial(self.app.call_later, self._host.follow, text)
         yield Hit(likely, Content(safe_text(f"open {text}")), open_, help="The node with this id, in any engine")
@@ -97,7 +119,7 @@ class Commands(Provider):
 
         An action that the row refuses follows the page's keys, with the reason.
         """
-        page = self.screen if isinstance(self.screen, PageScreen) else None
+        page = self._page
         hints = [] if page is None else page.action_hints()
         yield from (self._action(hint) for hint in hints if not hint.why)
         if page is not None:
@@ -112,11 +134,44 @@ class Commands(Provider):
         for each in theme.THEMES:
             yield Command(f"theme {each.name}", "Change the colours", partial(setattr, self.app, "theme", each.name))
 
+    def _named(self, text: str) -> Iterator[Command]:
+        """Yield the actions that ``cancel SendEmail`` names.
+
+        There is one for each engine and kind, for all nodes that match. The engine of the page is first.
+        """
+        name, _, rest = text.partition(" ")
+        key = next((key for key, names in self._host.action_keys.items() if name in names), "")
+        try:
+            wanted = parse(rest, saved=self._host.saved_filters)
+        except FilterError:
+            return
+        label = self._page.label() if self._page is not None else None
+        readers = self._host.session.engines.values() if key and wanted.terms else ()
+        for reader in sorted(readers, key=lambda reader: reader.label != label):
+            for kind in reader.engine.spec.kinds:
+                for action in reader.actions(kind.name):
+                    chosen = _narrowed(wanted, reader, kind.name, action)
+                    if action.name == name and action.writes and chosen is not None:
+                        title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {wanted}"
+                        act = partial(self.app.call_later, self._host.act_on_all, key, reader, chosen)
+                        yield Command(title, DRY_RUN, act)
+
     def _action(self, hint: Hint) -> Command:
-        about = safe_text(hint.why) or "Dry run first; nothing is committed until you confirm"
+        about = safe_text(hint.why) or DRY_RUN
         perform = partial(self.app.call_later, self.app.run_action, f"app.perform('{hint.key}')")
         return Command(f"{hint.title} ({hint.key})", about, perform)
 
     def _key(self, key: Key) -> Command:
         perform = partial(self.app.call_later, self.app.run_action, key.handler, self.app)
         return Command(f"{key.title} ({self._host.key_shown(key)})", key.about, perform)
+
+
+def _narrowed(wanted: Filter, reader: Reader, kind: str, action: Action) -> Filter | None:
+    """Narrow a filter to nodes that the action is for.
+
+    Return None if the filter names other engines or kinds.
+    """
+    if not may_match(wanted, reader.label) or not all(allows(t, kind) for t in wanted.terms if t.field == "kind"):
+        return None
+    phases = f" phase:{','.join(f'={phase}' for phase in action.phases)}" if action.phases else ""
+    return Filter(terms=(*wanted.terms, *parse(f"kind:={kind}{phases}").terms))
