@@ -8,10 +8,11 @@ from queries.records.record import Record
 class View(Record):
     """Text of a page, and the line under its cursor.
 
-    ``refused`` are actions that are not possible there, with the reasons.
+    ``refused`` are actions that are not possible there, with the reasons; ``columns`` headings with their meanings.
     """
 
     text: str = ""
     line: str = ""
     engine: str = ""  # label of the engine in front
     refused: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()

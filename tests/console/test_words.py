@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import asyncpg
 import pytest
 
+from console.model.fields import audit_entry, change, dead_letter, hit, incident, node
 from console.text.glossary import WORDS, words_in
 from tests.command import ROOT
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -85,4 +87,11 @@ async def test_help_explains_the_row_and_the_words_in_view(
         await tui.press("question_mark")
         text = await tui.wait_for("The row", "Words of the page", "One cause and everything that it keeps from")
         assert "overdue timer  " in text.partition("Words of the page")[0]
+        columns = text.partition("Columns")[2].partition("Words of the page")[0]
+        assert "what it holds back: a title, or how many" in columns
         assert "finding" not in text.partition("Words of the page")[0].lower()
+
+
+@pytest.mark.parametrize("fields", [audit_entry, change, dead_letter, hit, incident, node])
+def test_each_heading_is_explained(fields: ModuleType) -> None:
+    assert not [field.name for field in fields.FIELDS if field.title and not field.about]

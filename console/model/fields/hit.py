@@ -57,6 +57,14 @@ MATCHED: Final = Field[Hit](
 )
 FIELDS: Final[tuple[Field[Hit], ...]] = (
     *_fields(),
-    Field("local", lambda hit, _: hit.node.id.partition("/")[2], title="id", width=46, needs=120, style="$faint"),
+    Field(
+        "local",
+        lambda hit, _: hit.node.id.partition("/")[2],
+        about="its id in the engine",
+        title="id",
+        width=46,
+        needs=120,
+        style="$faint",
+    ),
 )
 GROUPINGS: Final = groupings(FIELDS, Grouping("node"))

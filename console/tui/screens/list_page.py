@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import msgspec
 from textual import on
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -17,6 +18,7 @@ from console.model.list_model import ListModel
 from console.model.order import Order
 from console.tui import keymap
 from console.tui.screens.base import PageScreen
+from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
 
@@ -114,6 +116,11 @@ class ListPage(PageScreen):
     @property
     def table(self) -> ListTable[Any]:
         return self.query_one(ListTable)
+
+    def view(self) -> View:
+        shown = self.table.look.shown if self.table.row_count else ()
+        columns = [(column.title, column.about) for column in shown if column.title and column.about]
+        return msgspec.structs.replace(super().view(), columns=tuple(columns))
 
     def show_rows(self) -> None:
         """Show the table, or why it has no rows."""
