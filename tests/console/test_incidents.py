@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from math import inf
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -17,6 +18,7 @@ from queries.read.incidents import by_schemas
 from tests.command import fetch, unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 
 OVERDUE = "eternaltwin/overdue_timer"
 
@@ -92,6 +94,16 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         await holder.execute("ROLLBACK")
         await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
     await holder.close()
+
+
+async def test_a_cause_in_the_server_alone_has_something_to_copy(
+    server: PostgresServer, eternaltwin: str, tmp_path: Path
+) -> None:
+    server.sql(f'ALTER DATABASE "{urlsplit(eternaltwin).path[1:]}" SET default_transaction_read_only = on', eternaltwin)
+    async with run_tui(eternaltwin, tmp_path, size=(140, 40), start="stuck") as tui:
+        await tui.wait_for("▌", "read-only default", "To do: ")
+        await tui.press("y")
+        await tui.wait_for("what to do", "command", "unstick stuck ")
 
 
 @pytest.mark.parametrize("statement", ["SELECT FROM task FOR UPDATE", "LOCK TABLE task IN SHARE MODE"])

@@ -284,9 +284,12 @@ class StuckScreen(ListScreen[Item]):
         return wrapped(f"To do: look at it, or copy with y: {command}", width, "bold", 0) if command else []
 
     def _command(self, row: Bundle[Item]) -> str:
-        """Return the command that says everything about the first node of a row, or ""."""
+        """Return the command that says everything about the first node of a row.
+
+        Without a node, as for a cause in the server, it lists all incidents.
+        """
         node_id = row.records[0].node_id
-        return self.session.command("show", node_id) if node_id else ""
+        return self.session.command("show", node_id) if node_id else self.session.command("stuck")
 
     def copies(self) -> list[CopyChoice]:
         """Return what can be copied, first what to do about a row without an action."""
