@@ -29,6 +29,7 @@ class Key(Record, kw_only=False):
     always: bool = False  # before any field or dialog gets to see it
 
 
+PALETTE = Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Command palette", 80)
 APP = (
     Key("mode.tree", "1", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
     Key("mode.stuck", "2", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
@@ -60,7 +61,7 @@ APP = (
     Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
     Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Refresh less often"),
     Key("interval.down", "minus", "app.faster", "faster", "Refresh more often"),
-    Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Command palette", 80),
+    PALETTE,
     Key("suspend", "ctrl+z", "app.suspend_process", "suspend", "Go to the shell; fg comes back", always=True),
     Key("quit", "q", "app.leave", "quit", "Quit", 3),
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),

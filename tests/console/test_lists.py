@@ -440,7 +440,9 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
             lambda: tui.place(" age ") if " age " in tui.text else None,
             lambda: "sorted by age: loaded rows" in tui.text and "age▼" in tui.text,
         )
-        await tui.press("i")
+        await tui.press("asterisk")
+        await tui.wait_for("marked of the loaded rows; ^p with an action and a filter takes all of the database")
+        await tui.press("asterisk", "i")
         await tui.wait_for("age▲")
         created = [row.record.created_at for row in at.rows]
         assert created == sorted(created, reverse=True)

@@ -191,8 +191,8 @@ class ListPage(PageScreen):
             self.say("")
             return
         self.table.mark(self.model.markable())
-        more = " of the loaded rows; more may match" if self.more() else ""
-        self.say(f"{len(self.forest.marks)} marked{more}.")
+        all_ = f"{self.host.key_shown(keymap.PALETTE)} with an action and a filter takes all of the database"
+        self.say(f"{len(self.forest.marks)} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
 
     def action_back(self) -> None:
         """Clear the filter, or else the marks, or else leave the list."""
