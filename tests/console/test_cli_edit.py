@@ -163,7 +163,7 @@ def test_wrong_usage(queue: str, add: Add, editor: Editor) -> None:
 def test_at_a_terminal_a_wrong_text_can_be_edited_again(queue: str, add: Add, editor: Editor) -> None:
     node = add()
     body = "path.write_text(text + '}' if text.count('}') == 1 else '{\"job\": \"x\"}')"
-    done = edit(queue, node, typed="y\nedit\n", **editor(body))
+    done = edit(queue, node, typed="y\ny\n", **editor(body))
     assert done.code == 0, done.err
     assert len(editor.seen) == 2
     assert fetch(queue, CONTENT) == [('{"job": "x"}',)]
