@@ -28,7 +28,7 @@ async def repeat(
         await asyncio.sleep(max(clock.wait(), pause))
         pause = 0.0
         clock.begin()
-        worked = workspace.database.load.worked
+        cost = workspace.database.load.cost
         if clear:
             output.clear()
         try:
@@ -46,5 +46,5 @@ async def repeat(
             code = 1
             if isinstance(error, NO_CONNECTION):
                 pause = workspace.database.rests or backoff.next(error)
-        clock.end(workspace.database.load.worked - worked)
+        clock.end(workspace.database.load.cost - cost)
     return code

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from time import monotonic
 
-LOAD_SHARE = 0.05  # of wall time, for all statements that the console runs by itself
+LOAD_SHARE = 0.05  # of the time, for what the console does by itself
+POLLS = 8  # whose mean cost sets the pace
 
 
 class RefreshClock:
-    """Pace polling so that its statements take at most ``share`` of wall time.
+    """Pace polling so that it costs at most ``share`` of the time.
 
-    ``now`` returns seconds.
+    Each cost is spread over POLLS intervals: one read that is made once, such as the first of a page, makes the next
+    polls a little later, and a cost that remains makes them as late as it requires. The first poll is not counted: it
+    reads and plans what later ones keep. ``now`` returns seconds.
     """
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
@@ -20,12 +24,12 @@ class RefreshClock:
         self._share = share
         self._now = now
         self._began: float | None = None
-        self._cost = 0.0
+        self._costs: deque[float] = deque(maxlen=POLLS)
 
     @property
     def pace(self) -> float:
         """Seconds from the start of one poll to the start of the next."""
-        return max(self.interval, self._cost / self._share)
+        return max(self.interval, sum(self._costs) / POLLS / self._share)
 
     def wait(self) -> float:
         """Return the seconds until the next poll is due; 0 if it is due."""
@@ -36,11 +40,9 @@ class RefreshClock:
         self._began = self._now()
 
     def end(self, cost: float) -> None:
-        """Record the end of a poll for which the server worked ``cost`` seconds.
-
-        Let the estimate fall by at most half per poll, so that one cheap poll does not shorten the interval.
-        """
-        self._cost = max(cost, self._cost / 2)
+        """Record the end of a poll that cost ``cost`` seconds, all in all."""
+        if self.polls:
+            self._costs.append(cost)
         self.polls += 1
 
     def run_now(self) -> None:

@@ -134,6 +134,7 @@ class Session:
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
+        self._findings_at = 0.0
         self._forced = False  # poll everything although paused
         self._once = False  # poll the screen although paused
         self._backoff = Backoff()
@@ -174,13 +175,22 @@ class Session:
 
     @property
     def throttled(self) -> bool:
-        """True if refreshing at the chosen interval would load the server too much."""
+        """True if refreshing at the chosen interval would cost too much."""
         return self.pace > self.interval * 1.5
 
     @property
     def age(self) -> float | None:
         """Seconds since the last successful poll; None before the first."""
         return None if self._server_time is None else self._now() - self._read_at
+
+    @property
+    def findings_age(self) -> float | None:
+        """Seconds since findings were read if they are late, else None.
+
+        They are late after two of their intervals.
+        """
+        age = self._now() - self._findings_at
+        return age if self.findings_loaded and age > 2 * self._findings_clock.interval else None
 
     @property
     def at(self) -> float:
@@ -194,7 +204,7 @@ class Session:
 
     @property
     def share(self) -> float | None:
-        """Share of wall time that the server worked for this console, 0..1.
+        """Estimated share of the time that the server worked for this console, 0..1.
 
         None shortly after the start.
         """
@@ -374,19 +384,19 @@ class Session:
 
     async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
         """Run one polling step. Return its error message, or "" if it succeeded."""
-        before, errors = self._worked, ErrorCollector()
+        before, errors = self._cost, ErrorCollector()
         clock.begin()
         try:
             await step(errors)
         finally:
-            clock.end(self._worked - before)
+            clock.end(self._cost - before)
         self._unread[clock] = errors.failed
         return errors.error_text
 
     @property
-    def _worked(self) -> float:
-        """Seconds of server time spent for this console."""
-        return self.workspace.database.load.worked if self.workspace else 0.0
+    def _cost(self) -> float:
+        """Seconds so far of the server's work and of own CPU time."""
+        return self.workspace.database.load.cost if self.workspace else 0.0
 
     async def _connect(self) -> None:
         if self.workspace is None:
@@ -480,7 +490,7 @@ class Session:
             self.pending = ()
             self._put_findings(now.parts)
             self._put_incidents(now.incidents)
-        self.findings_loaded = True
+        self.findings_loaded, self._findings_at = True, self._now()
 
     def _part_read(self, part: Part) -> None:
         """Note the findings of an engine while others have not answered."""

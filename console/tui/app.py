@@ -545,8 +545,8 @@ class UnstickApp(App[None]):
     def _pick_interval(self, step: int) -> None:
         interval = self.session.pick_interval(step)
         share = self.session.share
-        load = "" if share is None else f" ({share:.1%} of the time now)"
-        self.say(f"Refresh interval {interval:g} s; longer while refreshing loads the server too much{load}.")
+        load = "" if share is None else f" (≈{share:.1%} of the time now)"
+        self.say(f"Refresh interval {interval:g} s; longer while refreshing costs too much{load}.")
         self.renew()
 
     def action_perform(self, key: str) -> None:

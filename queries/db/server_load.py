@@ -1,42 +1,82 @@
-"""Server time that the console uses."""
+"""Load that the console puts on the server."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+
+RUNS_KEPT = 8  # durations kept of the same statements
+STATEMENTS_KEPT = 500
+
+
+class Measurement:
+    """Duration of statements that travelled together.
+
+    ``statements``: the reads that ran to their end, with the values of their parameters; None for anything else.
+    """
+
+    def __init__(self) -> None:
+        self.statements: Hashable = None
 
 
 class Load:
-    """Share of wall time that the server works for the console in the last minute.
+    """Estimate of the server's work for the console.
 
-    The duration of a statement is the server's work plus the round trip. The shortest duration seen is taken as the
-    round trip and not counted, because a distant server is not a busy one.
+    The server does not tell its CPU time, and a duration has three parts: work, round trip, and waiting for a CPU, a
+    disk or a lock. The shortest duration seen is taken as the round trip and not counted, because a distant server is
+    not a busy one. Waiting only adds, so what is longer than the shortest of the last RUNS_KEPT runs of the same
+    statements with the same values is taken as a wait. For new statements it is the mean of the last waits.
     """
 
     WINDOW = 60.0
-    MAX_ROUND_TRIP = 0.25  # seconds; the rest of a longer one counts as work
+    LONGEST_S = 0.25  # of a round trip or a wait; the rest of a longer one counts as work
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, now: Callable[[], float] = time.monotonic, own_cpu: Callable[[], float] = time.process_time
+    ) -> None:
         self._now = now
+        self._own_cpu = own_cpu
         self._spans: list[tuple[float, float]] = []
+        self._durations: dict[Hashable, deque[float]] = {}  # the one used last is at the end
+        self._waits: deque[float] = deque(maxlen=RUNS_KEPT)
         self.began = now()
         self.worked = 0.0  # seconds so far
         self.rollbacks = 0  # transactions so far, which the server counts as failed ones
         self.commits = 0
-        self.round_trip = self.MAX_ROUND_TRIP
+        self.round_trip = self.LONGEST_S
+
+    @property
+    def cost(self) -> float:
+        """Seconds so far that the server worked, and of CPU time of this process."""
+        return self.worked + self._own_cpu()
 
     @contextlib.contextmanager
-    def measured(self) -> Iterator[None]:
-        """Count the duration of the body, one statement, as work of the server."""
-        start = self._now()
+    def measured(self) -> Iterator[Measurement]:
+        """Count the duration of the body, which runs statements, as work of the server."""
+        measurement, start = Measurement(), self._now()
         try:
-            yield
+            yield measurement
         finally:
             end = self._now()
             self.round_trip = min(self.round_trip, end - start)
-            self._spans.append((min(start + self.round_trip, end), end))
-            self.worked += max(end - start - self.round_trip, 0.0)
+            work = max(end - start - self._wait(measurement.statements, end - start) - self.round_trip, 0.0)
+            self._spans.append((end - work, end))
+            self.worked += work
+
+    def _wait(self, statements: Hashable, duration: float) -> float:
+        """Note how long statements took. Return how much of that they probably waited."""
+        durations = self._durations.pop(statements, None) or deque(maxlen=RUNS_KEPT)
+        if statements is not None:
+            self._durations[statements] = durations
+            if len(self._durations) > STATEMENTS_KEPT:
+                del self._durations[next(iter(self._durations))]
+        durations.append(duration)
+        if len(durations) > 1:
+            self._waits.append(min(duration - min(durations), self.LONGEST_S))
+            return self._waits[-1]
+        return sum(self._waits) / max(len(self._waits), 1)
 
     def ended(self, tag: str) -> None:
         """Count a transaction that ended with this command tag."""
@@ -46,7 +86,7 @@ class Load:
             self.rollbacks += 1
 
     def share(self) -> float:
-        """Return the share of wall time, 0 to 1."""
+        """Return the share of the last minute that the server worked, 0 to 1."""
         now = self._now()
         since = max(self.began, now - self.WINDOW)
         self._spans = [span for span in self._spans if span[1] > since]

@@ -326,10 +326,12 @@ class Transaction(Reads):
                 take(answer)
 
         try:
-            with driver_errors(), self._load.measured():
+            with driver_errors(), self._load.measured() as measurement:
                 pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
                 answers = await pipeline.run(steps, limit + GRACE, reads=self._reads, take=note)
-                await asyncio.sleep(0)  # the driver passes on notices a moment later
+                if self._reads and not isinstance(answers[-1], Exception):
+                    measurement.statements = hash(repr(steps))
+            await asyncio.sleep(0)  # the driver passes on notices a moment later
         finally:
             pipeline.connection.remove_log_listener(self._on_log)
         if new and len(answers) == 2 and isinstance(answers[1], Exception):

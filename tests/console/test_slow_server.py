@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from console.model.refresh_clock import LOAD_SHARE
-from queries.db.server_load import Load
+from console.model.refresh_clock import LOAD_SHARE, POLLS
+from queries.db.server_load import RUNS_KEPT, Load
 from tests.command import unstick
 from tests.console.tui_driver import SkippingClock, TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
+WAIT = 0.1  # seconds for each answer
+LONGEST = 5.0  # seconds between two refreshes if only the machine is busy
 SLOW = """
     GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role};
     ALTER TABLE task ENABLE ROW LEVEL SECURITY;
@@ -61,6 +64,43 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         tui.app.session.changed()
         await tui.wait_for("read every")
         assert 0.005 < load.share() <= LOAD_SHARE
+
+
+async def test_a_cost_that_begins_later_is_counted(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, slow: str, tmp_path: Path
+) -> None:
+    """A statement that was cheap before may wait now, but not for long."""
+    await eternaltwin_db.tasks(await eternaltwin_db.jobs(20), status="Blocked", timer=-900)
+    server.sql("ALTER POLICY slow ON task USING (true)", eternaltwin)
+    clock = SkippingClock()
+    async with run_tui(slow, tmp_path, now=clock) as tui:
+        session = tui.app.session
+        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        for _ in range(RUNS_KEPT):
+            await next_poll(tui, clock)
+        before = session.pace
+        server.sql("ALTER POLICY slow ON task USING (pg_sleep(0.01) IS NOT NULL)", eternaltwin)
+        while session.pace <= 3 * before:
+            await next_poll(tui, clock)
+
+
+async def test_waiting_is_not_counted_as_cost(eternaltwin_demo: str, server: PostgresServer, tmp_path: Path) -> None:
+    """Three of four refreshes wait for their answers, as on a busy machine."""
+    clock = SkippingClock()
+    async with (
+        Proxy(server.port) as proxy,
+        run_tui(proxy.through(eternaltwin_demo), tmp_path, now=clock, interval=2, start="stuck") as tui,
+    ):
+        session = tui.app.session
+        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        waited = 0.0
+        for n in range(2 * POLLS):
+            proxy.delay = WAIT if n % 4 else 0.0
+            before = proxy.trips
+            await next_poll(tui, clock)
+            waited += (proxy.trips - before) * proxy.delay
+        assert waited > 2 * POLLS * 3 * WAIT, "the refreshes did wait"
+        assert session.pace <= LONGEST
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(

@@ -26,7 +26,7 @@ from queries.db.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.db.server_load import Load
+from queries.db.server_load import RUNS_KEPT, STATEMENTS_KEPT, Load
 from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.runs import launch
@@ -285,6 +285,43 @@ async def test_the_share_of_time_spent_in_statements() -> None:
         with load.measured():
             now += 2
     assert load.worked > 20
+
+
+async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
+    now, cpu = 1000.0, 7.0
+    load = Load(lambda: now, lambda: cpu)
+
+    def run(statements: str | None, seconds: float) -> float:
+        """Return what a run of ``seconds`` counts."""
+        nonlocal now
+        before = load.cost
+        with load.measured() as measurement:
+            now += seconds
+            measurement.statements = statements
+        return round(load.cost - before, 6)
+
+    run("SELECT", 0.0)  # the round trip
+    assert run("page 1", 0.5) == 0.5, "a new one counts in full"
+    assert run("page 1", 0.1) == 0.1
+    assert run("page 2", 0.5) == 0.5, "other values are another statement"
+    assert run("page 1", 0.3) == 0.1, "the rest may have been a wait"
+    assert run("page 3", 0.5) == 0.4, "without what the known ones waited: 0 and 0.2 s"
+    assert [run(None, 0.5) for _ in range(2)] == [0.4, 0.4], "what an error stopped is not known next time"
+    assert run("page 1", 1.0) == 0.75, "a wait that long is none"
+    assert [run("page 1", 0.3) for _ in range(RUNS_KEPT)][-1] == 0.3, "it has always taken as long since"
+    before, cpu = load.cost, 9.0
+    assert load.cost - before == 2.0, "CPU time of the console"
+
+
+async def test_the_load_keeps_the_last_statements_only() -> None:
+    now = before = 0.0
+    load = Load(lambda: now)
+    for n, seconds in ((0, 0.0), *((n, 0.1) for n in range(1, STATEMENTS_KEPT + 1)), (0, 0.1)):
+        before = load.worked
+        with load.measured() as measurement:
+            now += seconds
+            measurement.statements = n
+    assert load.worked - before == pytest.approx(0.1), "the first one is new again"
 
 
 # What is refused, in a line or two
