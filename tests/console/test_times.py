@@ -71,11 +71,32 @@ async def test_the_header_always_says_how_old_the_data_is(
         await tui.wait_for("● live <5s old", "0/1")
         tui.app.workers.cancel_group(tui.app, "session")  # nothing is read any more
         read = clock[0] - (tui.app.session.age or 0)
-        for elapsed, amber in ((12.0, False), (17.0, True)):
+        clock[0] = read + 8.0
+        await tui.wait_for(lambda: "● live 8s old" in first(tui))
+        for elapsed in (11.0, 17.0):  # more than two intervals
             clock[0] = read + elapsed
-            await tui.wait_for(lambda elapsed=elapsed: f"{elapsed:.0f}s old" in first(tui))  # type: ignore[misc]
+            await tui.wait_for(lambda elapsed=elapsed: f"data {elapsed:.0f}s old" in first(tui))  # type: ignore[misc]
+            assert "live" not in first(tui)
             spans = tui.app.screen.query_one(HeaderBar).render().spans
-            assert any(span.style == "bold $warning" and span.end - span.start == 8 for span in spans) is amber
+            assert any(span.style == "bold $warning" and span.end - span.start == 12 for span in spans)
+
+
+async def test_the_header_says_how_old_late_incidents_are(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    """The counts are new, the incidents are not."""
+    await eternaltwin_db.task(status="Blocked", timer=-7200)
+    clock = [1000.0]
+    async with run_tui(eternaltwin, tmp_path, interval=2, now=lambda: clock[0], start="stuck") as tui:
+        session = tui.app.session
+        await tui.wait_for("● live", "overdue timer", lambda: session.findings_loaded)
+        session.pause()
+        clock[0] += 25.0  # they are read every 10 s
+        polls = session.polls[0]
+        session.run_now()  # reads the counts only
+        await tui.wait_for(lambda: session.polls[0] > polls, lambda: "paused, 25s old" in first(tui))
+        session.pause()
+        await tui.wait_for(lambda: "● live <5s old" in first(tui))
 
 
 def first(tui: TuiDriver) -> str:

@@ -359,10 +359,15 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             paused=session.paused,
             page_failed=bool(session.page_trouble),
             critical=self._critical(),
-            age=session.age,
+            age=self.data_age,
             interval=session.interval,
             pace=session.pace,
         )
+
+    @property
+    def data_age(self) -> float | None:
+        """Seconds since what the page shows was read; None before that."""
+        return self.session.age
 
     def _critical(self) -> int | None:
         """Return the number of critical incidents; None before the first read."""

@@ -175,6 +175,10 @@ class StuckScreen(ListScreen[Item]):
         ids = (item.node_id for item in self.list.records)
         return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._known and id_ not in self._gone))
 
+    @property
+    def data_age(self) -> float | None:
+        return self.session.findings_age or super().data_age
+
     async def load(self) -> None:
         more = self._unread()[:INCIDENT_NODES] if self.filter else []
         await self._read(dict.fromkeys([*self._wanted(), *more]))

@@ -9,9 +9,10 @@ from console.tui.widgets.text_bar import Part, TextBar, spread
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-STALE = 3.0  # intervals after which the data counts as old
+STALE = 2.0  # intervals after which the data counts as old
+LEAST_STALE_S = 2.0  # of age; with short intervals the header would change several times a second
 NARROW = 60  # cells below which the age of fresh data is omitted
-FRESH = 5.0  # seconds of age that are not counted, so that a header does not change at every refresh
+FRESH = 5.0  # seconds of age that are not counted while the data is live, so that a header changes seldom
 
 
 class Header(Record):
@@ -103,16 +104,12 @@ def _state(header: Header, width: int) -> list[Part]:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
     elif header.link == "live" and header.page_failed:
         parts.append(("page not read", "bold" if plain else "bold $warning"))
+    elif header.link == "live" and header.age is not None and header.age > max(STALE * header.interval, LEAST_STALE_S):
+        parts.append((f"data {old}", "bold" if plain else "bold $warning"))
     elif header.link == "live":
         parts.append(("● live", "" if plain else "$success"))
-        stale = header.age is not None and header.age > max(STALE * header.interval, FRESH)
         old = f"<{FRESH:g}s old" if header.age is not None and header.age < FRESH else old
-        parts.append(
-            (
-                f" {old}" if old and (width >= NARROW or stale) else "",
-                ("bold" if plain else "bold $warning") if stale else "" if plain else "$faint",
-            )
-        )
+        parts.append((f" {old}" if old and width >= NARROW else "", "" if plain else "$faint"))
     elif header.age is None:
         again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
         parts.append((again, "bold" if plain else "$warning"))
