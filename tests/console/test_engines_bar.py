@@ -33,11 +33,16 @@ def lines(tui: TuiDriver) -> dict[str, str]:
     return {line[3:].split()[0]: line for line in found}
 
 
+def counts(line: str) -> list[tuple[str, str]]:
+    """Return sign and number of each phase in a line."""
+    return re.findall(r"([○►◷■◆✗?]) +(\d+)", line)
+
+
 async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(
     all_engines: str, detected_once: None, tmp_path: Path
 ) -> None:
     connection = await connect(all_engines, "agent_jobs")
-    async with run_tui(all_engines, tmp_path, size=(109, 30)) as tui:
+    async with run_tui(all_engines, tmp_path, size=(200, 30)) as tui:  # with room for every number
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         before = lines(tui)
         await connection.execute("ALTER TABLE agent_jobs.jobs RENAME status TO state")
@@ -47,7 +52,7 @@ async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(
             lambda: [label for label, line in lines(tui).items() if "not read" in line] == ["agent_jobs"],
         )
         found = lines(tui)
-        assert found["agent_jobs"].split("not read")[0].split() == before["agent_jobs"].split()[:-2]
+        assert counts(found["agent_jobs"]) == counts(before["agent_jobs"]) != []
         assert "+ stuck" in found["agent_jobs"], "how many there are now is not known"
         await tui.wait_for(lambda: "status does not exist" in tui.text)
         await connection.execute("ALTER TABLE agent_jobs.jobs RENAME state TO status")
@@ -172,3 +177,13 @@ async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str,
         await tui.wait_for("marked")
         await tui.action("W")
         await tui.wait_for("Will change", "not a node of tasker: act on one engine at a time")
+
+
+async def test_the_bar_takes_a_sixth_of_the_screen(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, size=(80, 30)) as tui:
+        await tui.wait_for("live", " ▸ agent_jobs", "uni2work")
+        await tui.pilot.resize_terminal(80, 20)
+        text = await tui.wait_for(" 1/5 agent_jobs", lambda: "uni2work" not in tui.text)
+        assert "eternaltwin" in text
+        await tui.press("tab", "tab", "tab", "tab")
+        await tui.wait_for(" 5/5 uni2work", lambda: "agent_jobs" not in tui.text)

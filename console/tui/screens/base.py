@@ -46,7 +46,6 @@ class PageScreen(ClosedGuard[None], Screen[None]):
     MODE: ClassVar[str] = ""
     KEYS: ClassVar[tuple[Key, ...]] = ()
     DEFAULT_CSS = """
-    PageScreen.-low EnginesBar { max-height: 1; }
     PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
     PageScreen.-tall Preview { height: 9; }
     PageScreen.-broad Split { layout: horizontal; }
@@ -194,6 +193,7 @@ class PageScreen(ClosedGuard[None], Screen[None]):
 
     def on_resize(self) -> None:
         self.renew_footer()
+        self.query_one(EnginesBar).renew()  # it follows the height of the screen
 
     def renew(self) -> None:
         """Repaint the parts of the page whose data changed."""

@@ -31,7 +31,8 @@ WORDS = 100  # cells from which each number has its word
 TREND = 10  # bars of a trend
 WIDE = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
 EXTRAS = (("rates", "trend", "oldest"), ("trend", "oldest"), ("trend",), ())  # as many as leave room for all counts
-MAX_LINES, MAX_LINES_LOW = 6, 1  # as in the style sheets: on a screen, and on a low one
+MAX_LINES = 6
+ROWS = 6  # of the screen, for which the bar has one line
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
@@ -56,7 +57,7 @@ class EngineLine(Record):
 class EnginesBar(TextBar):
     """Paints :class:`EngineLine` records."""
 
-    DEFAULT_CSS = "EnginesBar { height: auto; max-height: 6; }"
+    DEFAULT_CSS = "EnginesBar { height: auto; }"
 
     def __init__(self, id: str | None = None, *, ascii: bool = False) -> None:
         super().__init__(id=id)
@@ -71,11 +72,15 @@ class EnginesBar(TextBar):
             self.renew()
 
     def compose_line(self, width: int) -> Content:
-        low = self.screen.has_class("-low") and len(self._lines) > 1
         number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
         room = min(max((formatting.width(line.label) for line in self._lines), default=0), 20)
-        here = f" {number + 1}/{len(self._lines)} " if low else " > " if self._ascii else " ▸ "
-        heads = [self._head(line, here if line.chosen or low else "   ", room) for line in self._lines]
+        here = " > " if self._ascii else " ▸ "
+        if cut := len(self._lines) > self._most:
+            here = f" {number + 1}/{len(self._lines)} "
+        heads = [
+            self._head(line, here if line.chosen or (cut and at == number) else " " * len(here), room)
+            for at, line in enumerate(self._lines)
+        ]
         counts = self._counts(words_too=width >= WORDS)
         phases = widths(counts, ORDER)
         for extras in EXTRAS if width >= WIDE else ((),):
@@ -93,12 +98,16 @@ class EnginesBar(TextBar):
         return Content("\n").join(whole[self._visible])
 
     @property
+    def _most(self) -> int:
+        """Number of lines for which the screen has room."""
+        return min(max(self.screen.size.height // ROWS, 1), MAX_LINES)
+
+    @property
     def _visible(self) -> slice:
         """The lines that fit, with the chosen one among them."""
-        most = MAX_LINES_LOW if self.screen.has_class("-low") else MAX_LINES
         chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
-        start = max(chosen + 1 - most, 0)
-        return slice(start, start + most)
+        start = max(chosen + 1 - self._most, 0)
+        return slice(start, start + self._most)
 
     def _head(self, line: EngineLine, mark: str, room: int) -> Content:
         label = formatting.engine_label(safe_text(line.label), room, self._ascii)
