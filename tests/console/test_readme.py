@@ -21,7 +21,7 @@ from tests import pages
 from tests.command import ROOT, unstick
 from tests.generated import is_as_made
 from tests.screenshots.__main__ import FOLDER as SCREENSHOTS
-from tests.screenshots.__main__ import MOVING, PICTURES, SIZE, TREES
+from tests.screenshots.__main__ import MOVING, PICTURES, SIZE, TREES, VIEWS
 from tests.screenshots.picture import CELL, MARGIN
 from tests.servers import PostgresServer
 
@@ -177,10 +177,11 @@ def test_every_picture_is_there_and_made_by_the_script() -> None:
 
 
 def test_the_pictures_are_as_wide_as_the_script_makes_them() -> None:
+    others = {f"stuck_{view}": size for view, (size, _) in VIEWS.items()}
     for name in (*PICTURES, MOVING):
         svg = (SCREENSHOTS / f"{name}.svg").read_text()
         width = float(re.findall(r'viewBox="0 0 ([\d.]+) ', svg)[0])
-        assert round((width - 2 * MARGIN) / CELL) == SIZE[0] == 120, name
+        assert round((width - 2 * MARGIN) / CELL) == others.get(name, SIZE)[0], name
 
 
 def test_every_picture_is_well_formed() -> None:
@@ -204,6 +205,7 @@ def test_each_picture_shows_its_page() -> None:
         "audit": "children are done",
         "undo": "Undo: 2 tasks",
         "redrive": "same death",
+        **{f"stuck_{view}": "To do:" for view in VIEWS},
     }
     wrong = [name for name in PICTURES if signs[name] not in (SCREENSHOTS / f"{name}.svg").read_text()]
     assert wrong == []

@@ -5,9 +5,11 @@ It waits for texts on the screen, never for a time. Times and names differ betwe
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from queries.contract.builtin import builtin
@@ -23,9 +25,18 @@ TREES = {  # the rows of each engine's tree that are unfolded
     "uni2work": ("queue - ", "instance .* [0-9]+m", "instance .* unknown", "inconsistent locks", "token buckets - "),
     "agent_jobs": ("Release notes", "Paper reader", "Cafe helper"),
 }
+VIEWS = {  # the first page on other terminals: size, and variables of its colours
+    "60x20": ((60, 20), {}),
+    "80x24": ((80, 24), {}),
+    "200x50": ((200, 50), {}),
+    "256_colors": ((80, 24), {"COLORTERM": "", "TERM": "xterm-256color"}),
+    "16_colors": ((80, 24), {"COLORTERM": "", "TERM": "xterm-16color"}),
+    "no_colors": ((80, 24), {"NO_COLOR": "1"}),
+}
 PICTURES = (
     *("dry_run", "stuck", "dag", "dead_letters", "detail", "result", "audit", "undo", "redrive"),
     *(f"tree_{engine}" for engine in TREES),
+    *(f"stuck_{view}" for view in VIEWS),
 )
 MOVING = "story"  # find, dry run, fix, done
 READ, GLANCE, KEY = 3.5, 1.5, 0.15  # seconds for which a screen of the moving picture is shown
@@ -157,19 +168,32 @@ def ways_back(camera: Camera) -> None:
     camera.go("escape", shows=(lambda: "Leave open" not in terminal.text,))
 
 
-def main() -> None:
-    """Start the demo, press the keys, write the pictures."""
-    FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, Terminal("demo", home=Path(home), size=SIZE, start="stuck") as terminal:
+@contextlib.contextmanager
+def demo(size: tuple[int, int], **variables: str) -> Iterator[Camera]:
+    """Start the demo without its guide, at the list of incidents."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        Terminal("demo", home=Path(home), size=size, start="stuck", **variables) as terminal,
+    ):
         camera = Camera(terminal)
         terminal.wait_for("First repair")
         camera.go("escape", shows=(re.compile(r"\d+ incidents"), lambda: "First repair" not in terminal.text))
+        yield camera
+        assert terminal.leave("q") == 0
+
+
+def main() -> None:
+    """Start the demo, press the keys, write the pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    with demo(SIZE) as camera:
         story(camera)
         save(MOVING, moving(camera.frames, "unstick · find, dry run, fix, done"))
         trees(camera)
         pages(camera)
         ways_back(camera)
-        assert terminal.leave("q") == 0
+    for view, (size, variables) in VIEWS.items():
+        with demo(size, **variables) as camera:
+            camera.keep(f"stuck_{view}")
 
 
 if __name__ == "__main__":
