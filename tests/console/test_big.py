@@ -58,7 +58,7 @@ async def answering(tui: TuiDriver, proxy: Proxy) -> AsyncIterator[None]:
     await tui.wait_for(lambda: proxy.trips > before)
     mode, page = tui.app.current_mode, tui.app.screen
     await tui.press("question_mark")
-    await tui.wait_for("Keys everywhere")
+    await tui.wait_for("/ search")
     await tui.press(next(key for key, name in MODES if name == mode))
     await tui.wait_for(lambda: tui.app.screen is page)
     assert not proxy.open.is_set()

@@ -19,7 +19,7 @@ async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("Not connected yet.", "Cannot connect", "r retries now")
         await tui.press("question_mark")
-        await tui.wait_for("Keys everywhere")
+        await tui.wait_for("/ search")
         await tui.press("1")
         own_server.start()
         await tui.press("r")

@@ -100,7 +100,7 @@ def test_the_console_runs(eternaltwin_demo: str, tmp_path: Path, machine: str) -
     before, variables, _ = MACHINES[machine]
     command = (*before, sys.executable, "-m", "console")
     with Terminal(eternaltwin_demo, home=tmp_path, command=command, start="", **variables) as terminal:
-        terminal.wait_for("live", "overdue timer").press("?").wait_for("Lower-case keys only read")
+        terminal.wait_for("live", "overdue timer").press("?").wait_for("/ search")
         assert "\\u" not in terminal.text, "a sign that the terminal cannot show"
         assert terminal.leave("q") == 0
 

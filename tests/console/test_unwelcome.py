@@ -35,7 +35,7 @@ async def test_a_lookalike(server: PostgresServer, eternaltwin: str, tmp_path: P
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("no known task engine", "Declined: eternaltwin in schema public: task.state")
         await tui.press("2", "4", "question_mark", "W")
-        await tui.wait_for("Keys everywhere")
+        await tui.wait_for("/ search")
 
 
 async def test_a_lookalike_beside_an_engine_is_named_in_the_help(
@@ -47,7 +47,7 @@ async def test_a_lookalike_beside_an_engine_is_named_in_the_help(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("▸ eternaltwin", "There are no jobs.")
         await tui.press("question_mark")
-        await tui.wait_for("Keys everywhere")
+        await tui.wait_for("/ search")
         await tui.press("end")
         await tui.wait_for("agent_jobs  not shown: in schema other", "jobs.user_id")
 

@@ -39,7 +39,7 @@ def test_the_picture_stays_keys_work_and_it_comes_back(
     assert [row[1:] for row in terminal.rows[4:20]] == [row[1:] for row in picture]
     terminal.press("/").wait_for("words, field:value").type("phase:blocked").wait_for("filter: phase:blocked")
     terminal.press("enter").press("escape").without("filter:")
-    terminal.press("2").wait_for("lost wakeup").press("?").wait_for("Keys everywhere").press("1").wait_for("all jobs")
+    terminal.press("2").wait_for("lost wakeup").press("?").wait_for("/ search").press("1").wait_for("all jobs")
     terminal.wait_for(re.compile(r"no connection, ([5-9]|[1-5]\d)s old|no connection, \d+m"))  # it goes on growing old
 
     own_server.start()
@@ -97,7 +97,7 @@ def test_there_is_no_server_yet(own_server: PostgresServer, dsn: str, tmp_path: 
     own_server.halt("fast")
     with Terminal(dsn, home=tmp_path) as terminal:
         terminal.wait_for("Not connected yet.", "Cannot connect to the server", "q quits")
-        terminal.press("2", "4", "?").wait_for("Keys everywhere").press("1").wait_for("Not connected yet.")
+        terminal.press("2", "4", "?").wait_for("/ search").press("1").wait_for("Not connected yet.")
         own_server.start()
         terminal.wait_for("● live", "ArchiveHammerfestUser")
         assert terminal.leave("q") == 0

@@ -110,9 +110,8 @@ def _viewed(view: View, engines: Iterable[Reader], width: int) -> list[Spans]:
     lines = [heading("The row"), *lines, BLANK] if lines else []
     if view.refused:
         lines += [heading("Actions that are not possible there"), *pairs(view.refused, width), BLANK]
-    if view.columns:
-        lines += [heading("Columns"), *pairs(view.columns, width), BLANK]
-    words = words_in(view.text)
+    columns = dict(view.columns)
+    words = [*view.columns, *(word for word in words_in(view.text) if word[0] not in columns)]
     return [*lines, heading("Words of the page"), *pairs(words, width), BLANK] if words else lines
 
 
