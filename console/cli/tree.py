@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -15,7 +15,15 @@ from console.cli.target import access_warnings, declined_engines, opened, select
 from console.model.fields.field import Context
 from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Fields, Filter, FilterError, matches, parse
-from console.model.selection import LOOKED, finding_terms, may_match, select, uses_findings, with_findings
+from console.model.selection import (
+    LOOKED,
+    finding_terms,
+    may_match,
+    select,
+    stored_documents,
+    uses_findings,
+    with_findings,
+)
 from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, unfinished
 from console.target import Target
 from console.text import formatting
@@ -188,8 +196,10 @@ async def _matching(
         if uses_findings(narrowed):
             batch, why = await _with_findings(reader, batch)
             whys.append(why)
-        for row in _narrow(batch, narrowed, found.at):
-            matched += matches(narrowed, row.node, found.at, {})
+        texts, why = await stored_documents(reader, narrowed, [row.node for row in batch])
+        found.unread += [f"{why[:1].upper()}{why[1:]}."] if why else []
+        for row in _narrow(batch, narrowed, found.at, texts):
+            matched += matches(narrowed, row.node, found.at, {}, texts)
             if matched <= limit:
                 kept.append(row)
         batch = []
@@ -275,14 +285,14 @@ async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], st
     return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
 
 
-def _narrow(rows: list[Row], narrowed: Filter, at: float) -> list[Row]:
+def _narrow(rows: list[Row], narrowed: Filter, at: float, texts: Mapping[str, Sequence[Any]]) -> list[Row]:
     """Return the matching rows and their ancestors."""
     if not narrowed.terms:
         return rows
     kept: list[Row] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
-        if row.depth < above or matches(narrowed, row.node, at, {}):
+        if row.depth < above or matches(narrowed, row.node, at, {}, texts):
             kept.append(row)
             above = row.depth
         elif row.depth == 0:

@@ -6,6 +6,7 @@
     age:>2h  idle:<30s       since created, since changed: us ms s m h d w, also 1h30m
     revision:>100            > >= < <= =
     cpu:>2s  poll:>1m        time measured by the engine
+    payload.customer.id:42   value in a stored JSON text
     finding:overdue          has a finding whose code starts with the word
     finding:any  owner:none  has one, has none
     !phase:done              negated
@@ -24,6 +25,7 @@ from typing import Any, Final, Generic, TypeVar
 from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
 from console.model.fields.node import FIELDS as NODE_FIELDS
 from console.model.fields.node import Codes
+from console.model.fields.payload import PREFIX, payload_field
 from queries.records.node import Node
 from queries.records.record import Record
 from queries.text import duration
@@ -105,37 +107,60 @@ ANY, NONE = "any", "none"
 
 
 NO_SAVED: Final[Mapping[str, str]] = {}
+NO_DOCUMENTS: Final[Mapping[str, Collection[Any]]] = {}
+
+
+def _no_field(_: str) -> None:
+    return None
 
 
 class Fields(Generic[T]):
     """Fields of the items of a list: its columns, and what it can be filtered by."""
 
-    def __init__(self, fields: Sequence[Field[T]]) -> None:
+    def __init__(self, fields: Sequence[Field[T]], more: Callable[[str], Field[T] | None] = _no_field) -> None:
+        """Take the fields.
+
+        ``more`` returns those whose names are not known before.
+        """
         self.columns: Final = tuple(field for field in fields if field.title)
         self._fields = {field.name: field for field in fields if field.form is not None}
+        self._more = more
         self._searched = [field for field in fields if field.searched]
         self.names: Final = tuple(sorted(self._fields))
 
+    def named(self, name: str) -> Field[T] | None:
+        """Return the field of this name."""
+        return self._fields.get(name) or self._more(name)
+
     def is_word(self, field: str) -> bool:
         """Return True if the field has words, not numbers or times."""
-        return self._fields[field].form in WORDS
+        found = self.named(field)
+        return found is not None and found.form in WORDS
 
     def is_time(self, field: str) -> bool:
         """Return True if the field has durations."""
-        return self._fields[field].form in DURATIONS
+        found = self.named(field)
+        return found is not None and found.form in DURATIONS
 
     def words(self, field: str) -> Collection[str]:
         """Return the only texts that a field can have, if they are few."""
-        found = self._fields.get(field)
+        found = self.named(field)
         return () if found is None else found.words
 
     def matches(self, filter: Filter, item: T, context: Context) -> bool:
         """Return True if an item matches at the server time ``context.now``."""
-        return all(self._matches(term, item, context) != term.negated for term in filter.terms)
+        return all(
+            self._known(term, item, context) and self._matches(term, item, context) != term.negated
+            for term in filter.terms
+        )
+
+    def _known(self, term: Term, item: T, context: Context) -> bool:
+        field = self.named(term.field)
+        return field is None or field.known is None or field.known(item, context)
 
     def values(self, name: str, items: Iterable[T], context: Context = NOTHING) -> list[str]:
         """Return the values of a word field that occur in these items, sorted."""
-        field = self._fields.get(name)
+        field = self.named(name)
         if field is None or field.form not in WORDS:
             return []
         return sorted({text for item in items for text in field.texts(item, context)})
@@ -144,7 +169,9 @@ class Fields(Generic[T]):
         if not term.field:
             wanted = term.values[0].text.casefold()
             return any(wanted in text.casefold() for field in self._searched for text in field.texts(item, context))
-        field = self._fields[term.field]
+        field = self.named(term.field)
+        if field is None:
+            return False
         if field.form in WORDS:
             found = [each.casefold() for each in field.texts(item, context)]
             return any(_is(found, value, part=field.form is Form.PART) for value in term.values)
@@ -168,7 +195,7 @@ def _is(found: Sequence[str], value: Value, *, part: bool) -> bool:
     return any(wanted in each if part else each.startswith(wanted) for each in found)
 
 
-NODES: Final = Fields(NODE_FIELDS)
+NODES: Final = Fields(NODE_FIELDS, payload_field)
 
 
 def parse(text: str, fields: Fields[Any] = NODES, saved: Mapping[str, str] = NO_SAVED) -> Filter:
@@ -214,9 +241,20 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
     return text + fit[len(typed) :] if typed and fit else ""
 
 
-def matches(filter: Filter, node: Node, now: float, findings_by_id: Codes) -> bool:
+def matches(
+    filter: Filter,
+    node: Node,
+    now: float,
+    findings_by_id: Codes,
+    documents: Mapping[str, Collection[Any]] = NO_DOCUMENTS,
+) -> bool:
     """Return True if a node matches at the server time ``now``."""
-    return NODES.matches(filter, node, Context(now=now, codes=findings_by_id))
+    return NODES.matches(filter, node, Context(now=now, codes=findings_by_id, documents=documents))
+
+
+def uses_payloads(filter: Filter) -> bool:
+    """Return True if the filter compares stored texts."""
+    return any(term.field.startswith(PREFIX) for term in filter.terms)
 
 
 def _spaces(text: str, at: int) -> int:
@@ -236,7 +274,7 @@ def _term(text: str, at: int, fields: Fields[Any]) -> tuple[Term, int]:
             raise FilterError("a word is missing" + " after the !" * negated, start)
         return Term(field="", values=(Value(text=word),), negated=negated), at
     name = head[1].lower()
-    if name not in fields.names:
+    if fields.named(name) is None:
         raise FilterError(_unknown(name, fields), at)
     at = head.end()
     values = []

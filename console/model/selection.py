@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from console.model.conditions import COMPARED, compares_more, conditions
-from console.model.filter import ANY, Filter, Term, Value, allows, matches
+from console.model.fields.payload import documents_of, is_whole
+from console.model.filter import ANY, Filter, Term, Value, allows, matches, uses_payloads
 from console.model.walk import Walk, dead_letters, unfinished
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page, marked
@@ -25,6 +28,8 @@ LOOKED = 10_000  # nodes of an engine that are compared with a filter
 SELECTED = 100_000  # nodes of an engine that a selection has
 SELECTION_PAGES = 500  # of a selection by conditions: each of 20,000 rows, or of `NODES_AT_ONCE` nodes
 FINDINGS = 2000  # nodes read for each finding
+TEXTS_AT_ONCE = 100  # nodes whose stored texts are read at a time
+TEXT_BYTES = 8192  # of a stored text; a longer one is not compared
 
 
 class Selection(Record):
@@ -54,8 +59,10 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
         reading = _every(reader, wanted, missing, live_first=most is not None)
     async for page in reading:
         at = max(at, page.at)
+        texts, why = await stored_documents(reader, wanted, page.nodes)
+        missing += [why] if why else []
         for node in page.nodes:
-            if node.id not in found and (not kinds or node.kind in kinds) and matches(wanted, node, at, {}):
+            if node.id not in found and (not kinds or node.kind in kinds) and matches(wanted, node, at, {}, texts):
                 if most is not None and len(found) >= most:
                     return Selection(nodes=tuple(found.values()), at=at, cut=True)
                 found[node.id] = node
@@ -113,6 +120,29 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
         why = why or next(_failures(read), "")
         _note(codes, read.found)
     return list(marked(nodes, codes)), why
+
+
+async def stored_documents(
+    reader: Reader, wanted: Filter, nodes: Iterable[Node]
+) -> tuple[dict[str, Sequence[Any]], str]:
+    """Return the stored JSON texts by node id, and why some are not known.
+
+    None are read if the filter does not compare them.
+    """
+    found: dict[str, Sequence[Any]] = {}
+    cut, why, left = 0, "", list(nodes) if uses_payloads(wanted) else []
+    for start in range(0, len(left), TEXTS_AT_ONCE):
+        try:
+            read = await reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES)
+        except NO_CONNECTION:
+            raise
+        except DatabaseError as error:
+            return found, f"stored texts were not read: {error.line}"
+        found |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
+        cut += sum(not all(map(is_whole, payloads)) for payloads in read.values())
+    if cut:
+        why = f"nodes of {reader.label} with a stored text above {TEXT_BYTES // 1024} kB were not compared: {cut}"
+    return found, why
 
 
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:

@@ -34,7 +34,7 @@ from queries.read.incidents import REFUSED, Cause, cause_of
 from queries.read.samples import History, Renewals, Watcher, timeline
 from queries.records.change import ChangeSource
 from queries.records.dead_letter import DeadLetters
-from queries.records.detail import Detail, Section
+from queries.records.detail import Detail, Payload, Section
 from queries.records.finding import OPEN, Finding, Findings, SkippedFinding
 from queries.records.node import (
     Availability,
@@ -451,6 +451,37 @@ class Reader:
             children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
             skipped_findings=tuple(skipped),
         )
+
+    async def payloads(self, nodes: Iterable[Node], size: int) -> dict[str, list[Payload]]:
+        """Read at most ``size`` bytes of each stored text of these nodes, by node id.
+
+        Raises DatabaseError, also if a text cannot be read without a scan.
+        """
+        asked: list[tuple[str, Query]] = []
+        found: dict[str, list[Payload]] = {}
+        for node in nodes:
+            found[node.id] = []
+            values = self.variant.parameters(id=self.local(node.id), bytes=size)
+            for key in self._payload_sections(node.kind):
+                statement = self.variant.select(key)
+                if statement is None:
+                    raise DatabaseError(f"{self.engine.statements[key][0].title}: {self._scan_required(key).why}")
+                asked.append((node.id, Query(statement, values)))
+        async with self._reading() as transaction:
+            answers = await transaction.batch([query for _, query in asked])
+        for (node_id, _), rows in zip(asked, answers, strict=True):
+            found[node_id] += [
+                Payload(head=row["payload"], size=row["size"]) for row in rows if row["payload"] is not None
+            ]
+        return found
+
+    def _payload_sections(self, kind: str) -> list[str]:
+        """Return the statements of the detail sections of a kind that have a stored text."""
+        return [
+            key
+            for key, (statement, *_) in self.engine.statements.items()
+            if key.startswith("detail/") and kind in statement.kinds and "bytes" in statement.parameters
+        ]
 
     async def _few_children(self, node: Node) -> Page | None:
         """Read the first children of a node, or why they cannot be read.

@@ -176,12 +176,12 @@ def test_every_field_is_explained_by_an_example_that_works() -> None:
         parse(caught.value.message.rpartition("e.g. ")[2])
 
 
-@pytest.mark.parametrize("text", ["payload.user:7", "host-name:5432", "x_1:2"])
+@pytest.mark.parametrize("text", ["document.user:7", "host-name:5432", "x_1:2"])
 def test_a_word_with_a_colon_that_is_no_field_is_an_error_that_names_the_fields(text: str) -> None:
     with pytest.raises(FilterError, match=rf"no field {text.partition(':')[0]}: .*phase.*quote it"):
         parse(text)
 
 
-@pytest.mark.parametrize("text", ["12:30", '"payload.user:7"', "eternaltwin/task:7"])
+@pytest.mark.parametrize("text", ["12:30", '"document.user:7"', "eternaltwin/task:7"])
 def test_other_colons_are_text(text: str) -> None:
     assert [term.field for term in parse(text).terms] == [""]

@@ -51,6 +51,7 @@ class Context(Record):
     now: float = 0.0  # server time; 0 where times are printed in full
     ascii: bool = False
     codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
+    documents: Mapping[str, Collection[Any]] = {}  # stored JSON texts, decoded, by node id
     node: Callable[[str], Node | None] = _nothing  # returns a node as last read, by its id
     gone: Collection[str] = ()  # ids of nodes that no longer exist
     trend: Callable[[Incident], str] = _no_text  # returns the sign of an incident's development
@@ -114,6 +115,7 @@ class Field(Generic[T]):
         foreign: True if the tree has to escape the text, which comes from the database.
         order: what records are sorted by; default: the value.
         row_order: what rows of a list are sorted by; default: what their records have in common.
+        known: False for a record that no filter by the field matches, because the value was not read.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Field(Generic[T]):
     foreign: bool = False
     order: Callable[[T, Context], Any] | None = None
     row_order: Callable[[Shown[T], Context], Any] | None = None
+    known: Callable[[T, Context], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.json and not self.parts:

@@ -34,6 +34,7 @@ FILTER = (
     ("status:blocked", "prefix; status:=blocked matches the whole word; phase:failed,held matches either"),
     ("age:>2h  idle:<30s", "durations: us ms s m h d w, also 1h30m"),
     ("revision:>100", "numbers: > >= < <= ="),
+    ("payload.customer.id:42", "a value in a stored JSON text, below these keys"),
     ("finding:any", "any: has a value; none: has none"),
     ("!phase:done", "negated"),
 )

@@ -64,6 +64,8 @@ class TreeScreen(ListPage):
         self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
         self._look = TreeLook()
         self._filter: Filter | None = None
+        self._documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
+        self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
         self._order: Order[Node] | None = None
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
@@ -145,6 +147,7 @@ class TreeScreen(ListPage):
             return
         change = await node_list.refresh(self.table.visible_ids)
         await self._bring(node_list)
+        await self._read_documents(node_list)
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
             self._paint(node_list, change)
@@ -170,6 +173,30 @@ class TreeScreen(ListPage):
             self.say(f"The order was not read: {error}", "warn")
         if at_top:  # the first rows come in
             node_list.forest.move(-len(node_list.forest))
+
+    async def _read_documents(self, node_list: NodeList) -> None:
+        """Read the stored texts that the filter compares.
+
+        Only those of loaded nodes that are new or have changed.
+        """
+        from console.model.filter import uses_payloads
+        from console.model.selection import stored_documents
+
+        chosen, reader = self._filter, self.session.engines.get(self._label or "")
+        if chosen is None or reader is None or not uses_payloads(chosen):
+            self._documents, self._compared = {}, {}
+            return
+        nodes = {node.id: node for node in node_list.forest.records()}
+        states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
+        left = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
+        documents, why = await stored_documents(reader, chosen, left)
+        self._documents |= documents
+        self._compared = states
+        if left and self._filter is chosen:
+            self._apply_filter()
+            self.table.sync()
+        if why:
+            self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -461,14 +488,20 @@ class TreeScreen(ListPage):
         return NODES
 
     def context(self) -> Context:
-        return Context(now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes())
+        return Context(
+            now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes(), documents=self._documents
+        )
 
     def set_filter(self, filter: Filter | None) -> None:
+        from console.model.filter import uses_payloads
+
         self._filter = filter
         if filter and self._kind is ListKind.TREE:
             self.say(empty_state.ONLY_LOADED, "faint")
         self._filter_pages = 0
         self._apply_filter()
+        if filter and uses_payloads(filter):
+            self.session.run_now()  # they are not read yet
         self.table.sync()
         self.show_rows()
         self.renew_place()
