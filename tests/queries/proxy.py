@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
+WHOLE = 1 << 20  # bytes; statements that travel together arrive as one piece, and count as one round trip
 COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
 
 Failure = Literal[
@@ -63,7 +64,7 @@ class Proxy:
 
     async def plug(self) -> None:
         """Accept connections: at the same port as before."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port, limit=WHOLE)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def __aenter__(self) -> Self:
@@ -109,7 +110,7 @@ class Proxy:
     ) -> None:
         writes = False  # the transaction is no read, which ends with COMMIT, too
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
-            while data := await reader.read(65536):
+            while data := await reader.read(WHOLE):
                 if b"BEGIN ISOLATION" in data:
                     writes = b"READ WRITE" in data
                 if to_console not in self._asking and (writes or data != COMMIT):  # the end of a read is not waited for

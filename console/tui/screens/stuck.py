@@ -193,14 +193,14 @@ class StuckScreen(ListScreen[Item]):
         wanted: dict[str, list[str]] = {}
         for node_id in node_ids:
             wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
-        nodes: dict[str, Node] = {}
-        for label, ids in wanted.items():
-            reader = self.session.engines.get(label)
-            if reader is not None:
-                page = await reader.nodes(ids)
-                nodes |= {node.id: node for node in page.nodes}
-                self._gone |= set(ids) - set(nodes)
+        readers = {label: reader for label, reader in self.session.engines.items() if label in wanted}
+        if not readers:
+            return
+        database = next(iter(readers.values())).database
+        pages = await database.together(*(reader.nodes(wanted[label]) for label, reader in readers.items()))
+        nodes = {node.id: node for page in pages for node in page.nodes}
         self._known.update(nodes)
+        self._gone |= {id_ for label in readers for id_ in wanted[label]}
         self._gone -= set(nodes)
 
     @property
