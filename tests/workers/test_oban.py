@@ -179,7 +179,7 @@ async def test_waiting_queues_are_unserved_or_paused_or_starved(oban: Oban, gate
     gate.open()
     job = await oban.enqueue("Hold", gate)
     await oban.change(f"UPDATE oban_jobs SET {AGO}")
-    assert await oban.codes() == {DEFAULT: {"unserved", "starved"}}
+    assert await oban.codes() == {DEFAULT: {"queue_not_served", "starved"}}
     await oban.change("UPDATE oban_jobs SET attempt = 3, max_attempts = 3")
     oban.start()
     await oban.workers.until(oban.dsn, "SELECT count(*) FROM oban_producers", 1)
