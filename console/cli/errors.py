@@ -41,15 +41,18 @@ def report(error: BaseException, arguments: Sequence[str]) -> int:
     code = _known(error)
     if code is None:
         return _crash(error, arguments)
-    lines = redact_message(str(error), arguments).splitlines()
-    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(lines)))
+    _say_lines(redact_message(str(error), arguments))
     return code
+
+
+def _say_lines(message: str) -> None:
+    say(*(f"unstick: {line}" if n == 0 else f"  {line}" for n, line in enumerate(message.splitlines())))
 
 
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "unstick"
-    say(f"unstick: {redact_message(error.format_message(), arguments)}")
+    _say_lines(redact_message(error.format_message(), arguments))
     if isinstance(error, click.UsageError):
         say(f"  Try: {path} --help")
         return USAGE

