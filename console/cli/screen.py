@@ -15,7 +15,6 @@ import msgspec
 from click import ClickException, UsageError
 
 from console.cli.options import CliOptions
-from console.cli.program import state_dir
 from console.cli.target import resolve
 from console.config import Context
 from console.target import Target
@@ -55,9 +54,7 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
         _leave_cleanly()
         with _served(seed) as dsn:
             context = Context(name="demo", dsn=dsn, engine=run.FIRST)
-            return _run(
-                msgspec.structs.replace(target, dsn=dsn, context=context), Guide(state_dir() / "demo-guide-ended")
-            )
+            return _run(msgspec.structs.replace(target, dsn=dsn, context=context), Guide(on=True))
     except run.DemoUnavailable as error:
         raise ClickException(str(error)) from error
 

@@ -13,7 +13,7 @@ from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
-from console.text.pages.news import news
+from console.text.pages.news import news, unchanged
 from console.text.spans import Spans, crop
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.incidents import by_schemas, ordered
@@ -106,7 +106,8 @@ async def _sampled(reader: Reader) -> tuple[str, str] | None:
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
     found = ordered(by_schemas(answer.incidents), answer.at)
-    above = crop(news(found, answer.at), cells)
+    what, old = news(found, answer.at), unchanged(found, answer.at)
+    above = crop([*what, (f"{'   ' * bool(what)}{old}", "$faint")] if what or old else [], cells)
     lines = [*([above, BLANK] if above else []), *incident_lines(target, found, cells, answer.at)]
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]

@@ -131,6 +131,7 @@ TREE = (
 )
 
 STUCK = (
+    Key("stuck.news", "n", "screen.next_news", "next new", "The next incident that is new or grows", 24),
     Key("stuck.more", "m", "screen.more", "older ones", "Show what is unchanged for an hour, or fold it", 25),
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
@@ -158,7 +159,7 @@ FOUND = (
 
 HELP = (
     Key("help.search", "slash", "screen.search", "search", "Show the entries of the help with a text", 10),
-    Key("help.whole", "escape", "screen.whole", "all", "Show the whole help again"),
+    Key("help.back", "escape,backspace", "screen.back", "back", "Show the whole help again, or the page before", 1),
 )
 
 AUDIT_LOG = (

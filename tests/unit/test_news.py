@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from console.model.incident_list import History, Trend
-from console.text.pages.news import news
+from console.text.pages.news import news, unchanged
 from console.text.spans import text
 from queries.records.action import Proof
 from queries.records.finding import Finding, Incident, ManySchemas
@@ -30,7 +30,7 @@ def incident(key: str, *, since: float | None, n: int = 1, capped: bool = False)
     )  # fmt: skip
 
 
-def test_it_says_what_is_new_what_grows_and_how_many_are_old() -> None:
+def test_what_is_new_grows_and_is_old() -> None:
     found = [
         incident("failed", since=AT - 120, n=500, capped=True),
         incident("late", since=AT - 9_000, n=8),
@@ -39,8 +39,9 @@ def test_it_says_what_is_new_what_grows_and_how_many_are_old() -> None:
         incident("ever", since=None),
     ]
     assert text(news(found, AT, {"late": 6, "old 1": 0})) == (
-        "new: failed timeout 500+ jobs, 2m00s   growing: late timeout 8 jobs, +6   3 unchanged for more than 1h"
+        "new: failed timeout 500+ jobs, 2m00s   growing: late timeout 8 jobs, +6"
     )
+    assert unchanged(found, AT, {"late": 6, "old 1": 0}) == "3 unchanged for more than 1h"
 
 
 def test_it_names_the_worst_of_a_sort() -> None:
@@ -48,14 +49,14 @@ def test_it_names_the_worst_of_a_sort() -> None:
     assert text(news(found, AT)) == "new: new 0 timeout 1 job, 1m00s and 3 more"
 
 
-def test_it_says_what_is_folded_of_the_old_ones() -> None:
-    found = [incident("old", since=AT - 5_000), incident("new", since=AT - 60)]
-    assert text(news(found, AT, {}, ", 1 folded (m)")).endswith("   1 unchanged for more than 1h, 1 folded (m)")
+def test_it_names_the_key_that_goes_there() -> None:
+    assert text(news([incident("new", since=AT - 60)], AT, {}, "n")).endswith("1m00s (n)")
 
 
 def test_without_news_there_is_no_line() -> None:
     assert news([incident("hour", since=AT - 2_000)], AT) == []
-    assert news([], AT) == []
+    assert news([], AT, {}, "n") == []
+    assert unchanged([], AT) == ""
 
 
 def test_a_cause_in_many_schemas_grows_with_any_of_them() -> None:

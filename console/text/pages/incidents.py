@@ -57,7 +57,7 @@ def size(incident: Incident) -> str:
 def symptoms(incident: Incident) -> str:
     """Return what a cause brings about: ``causes 12 × dead letter, 3 × overdue``."""
     parts = ", ".join(f"{symptom.n}{'+' * symptom.capped} × {symptom.title}" for symptom in incident.symptoms)
-    return f"causes {parts}" if parts else ""
+    return f"causes {parts}: {size(incident)} in all" if parts else ""
 
 
 def explanation(incident: Incident, cells: int, indent: int) -> list[Spans]:

@@ -21,25 +21,34 @@ def is_unchanged(incident: Incident, at: float, growth: Mapping[str, int]) -> bo
     return incident.since is not None and at - incident.since >= OLD_SECONDS and not growth.get(incident.key)
 
 
-def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, folded: str = "") -> Spans:
-    """Return the line, empty if there is nothing to say.
+def is_news(incident: Incident, at: float, growth: Mapping[str, int]) -> bool:
+    """Return True if an incident is new or grows."""
+    return growth.get(incident.key, 0) > 0 or is_new(incident, at)
 
-    ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before. ``folded``: what is
-    said of those that are not in the list.
+
+def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, key: str = "") -> Spans:
+    """Return what is new and what grows; empty if there is nothing.
+
+    ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before. ``key``: the key
+    that goes to the next of them, "" for none.
     """
     every = list(found)
     growing = [each for each in every if growth.get(each.key, 0) > 0]
     new = [each for each in every if is_new(each, at) and each not in growing]
-    old = [each for each in every if is_unchanged(each, at, growth)]
     parts = [
         _named("new", new, lambda each: formatting.age(at - (each.since or at))),
         _named("growing", growing, lambda each: f"+{growth[each.key]}"),
-        [(f"{len(old)} unchanged for more than 1h", "$faint"), (folded, "bold")] if old else [],
     ]
     line: Spans = []
     for part in filter(None, parts):
         line += [("   ", "")] * bool(line) + part
-    return line
+    return line + [(f" ({key})", "bold")] * bool(line and key)
+
+
+def unchanged(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> str:
+    """Return how many are unchanged for an hour, "" for none."""
+    n = sum(is_unchanged(each, at, growth) for each in found)
+    return f"{n} unchanged for more than 1h" if n else ""
 
 
 def _named(word: str, found: list[Incident], more: Callable[[Incident], str]) -> Spans:

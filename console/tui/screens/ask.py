@@ -56,7 +56,7 @@ class AskScreen(Dialog[ActionInput]):
             yield text(self.hints(*keymap.INPUT, *keymap.DIALOG), classes="keys")
 
     def guided(self) -> str:
-        return self.host.guide.line(2, "type a reason, then press enter. The dry run changes nothing.")
+        return self.host.guide.line(3, "type a reason, then press enter. The dry run changes nothing.")
 
     def on_mount(self) -> None:
         plan = self._plan

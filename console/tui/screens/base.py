@@ -16,6 +16,7 @@ from console.model.session import Link, Session
 from console.text import severity
 from console.text.formatting import Times
 from console.tui import keymap, theme
+from console.tui.guide import FIRST
 from console.tui.host import Host
 from console.tui.keymap import Key
 from console.tui.textual_compat import ClosedGuard, text_of
@@ -129,6 +130,10 @@ class PageScreen(ClosedGuard[None], Screen[None]):
         """Return True if the footer shows this key now."""
         return bool(key.rank)
 
+    def titled(self, key: Key) -> str:
+        """Return what the footer says of a key: what it does now."""
+        return key.title
+
     def acted(self) -> None:
         """Handle the end of an action on the targets."""
 
@@ -226,19 +231,22 @@ class PageScreen(ClosedGuard[None], Screen[None]):
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
             shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
             names = self.host.key_name
-            hints = [Hint(key=name, title=k.title, rank=k.rank, press=names(k)) for name, k in shown if name]
+            hints = [Hint(key=name, title=self.titled(k), rank=k.rank, press=names(k)) for name, k in shown if name]
             actions = self.action_hints()
-            guide = self.host.guide.line(1, self._first_step(actions))
-            self.query_one(FooterBar).show(actions, hints, low=self.app.size.height < 16, guide=guide)
+            self.query_one(FooterBar).show(actions, hints, low=self.app.size.height < 16, guide=self._guide(actions))
 
-    def _first_step(self, actions: Sequence[Hint]) -> str:
-        """Return the guide's first step: the suggested action of the row."""
-        if best := next((hint for hint in actions if hint.best and not hint.why), None):
-            return f"press {best.key} ({best.title}). Nothing changes before the dry run. esc ends this guide."
-        if self.mode() == "stuck":
-            return "press down until the last column of the row names a key. esc ends this guide."
-        key = self.host.key_shown(keymap.BY_ID["mode.stuck"])
-        return f"press {key} to list what is stuck. esc ends this guide."
+    def _guide(self, actions: Sequence[Hint]) -> str:
+        """Return the guide's line: how to come to the row of the repair, or its action."""
+        best = next((hint for hint in actions if hint.best and not hint.why), None) if self.guided() else None
+        if best:
+            return self.host.guide.line(2, f"press {best.key} ({best.title}). Nothing changes before the dry run.")
+        key = self.host.key_shown(keymap.BY_ID["rows.filter" if self.mode() == "stuck" else "mode.stuck"])
+        next_ = f", type {FIRST}, and press enter" if self.mode() == "stuck" else " to list what is stuck"
+        return self.host.guide.line(1, f"press {key}{next_}. esc ends this guide.")
+
+    def guided(self) -> bool:
+        """Return True if the row under the cursor is that of the first repair."""
+        return False
 
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line."""

@@ -97,7 +97,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     def guided(self) -> str:
         how = "fill the field, then press enter" if self._typed else f"press {self._plan.key}"
-        return self.host.guide.line(3, f"{how}. It commits what the dry run shows.")
+        return self.host.guide.line(4, f"{how}. It commits what the dry run shows.")
 
     def on_mount(self) -> None:
         self.query_one("#typed-0" if self._typed else "#page").focus()

@@ -50,12 +50,15 @@ class HelpScreen(PageScreen):
         self.query_one(LineView).focus()
 
     def on_filter_line_left(self) -> None:
-        self.action_whole()
-
-    def action_whole(self) -> None:
-        """Show the whole help."""
         self._line.value = ""
         self.on_filter_line_kept()
+
+    def action_back(self) -> None:
+        """Show the whole help, or else the page from which it was asked for."""
+        if self._line.value:
+            self.on_filter_line_left()
+        else:
+            self.host.action_go(-1)
 
     def show_body(self) -> None:
         self.query_one(LineView).put(self._lines)

@@ -10,6 +10,7 @@ from textual import on
 from console.model.fields.field import Context, Field
 from console.model.order import Order
 from console.text.spans import Spans
+from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.columns import timed
@@ -162,6 +163,14 @@ class ListScreen(ListPage, Generic[T]):
         return "  " if row.above or (row.group is not None and not row.heading) else ""
 
     # description of the page
+
+    def titled(self, key: Key) -> str:
+        if key.id == "rows.open" and self.row is not None and self.row.foldable:
+            return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
+        return super().titled(key)
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and key.id != "rows.unfold"  # enter does it
 
     def crumbs(self) -> Sequence[str]:
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]

@@ -28,15 +28,16 @@ from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
 from console.text.pages.findings import evidence
 from console.text.pages.lines import plain, wrapped
-from console.text.pages.news import is_unchanged, news
+from console.text.pages.news import is_news, is_unchanged, news, unchanged
 from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.bindings import bindings
+from console.tui.guide import FIRST
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.text_bar import TextBar
+from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.read.incidents import by_schemas, ordered
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 FOLDED_FROM = 10  # incidents unchanged for an hour from which on they are folded
+WATCHED_SECONDS = 60.0  # from which on a trend says something
 INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
@@ -59,10 +61,11 @@ class News(TextBar):
 
     DEFAULT_CSS = "News { padding: 0 2; }"
 
-    spans: Spans = []
+    news: Spans = []
+    old = ""
 
     def compose_line(self, width: int) -> Content:
-        return Content.assemble(*self.spans)
+        return spread(self.news, [(f"  {self.old}", "$faint")] if self.old else [], width)
 
 
 class StuckScreen(ListScreen[Item]):
@@ -120,9 +123,10 @@ class StuckScreen(ListScreen[Item]):
         if self.session.pending and self.session.engines:
             return f"reading {', '.join(self.session.pending)} …"
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
-        number, resolved = len(self.session.incidents), len(self.session.history.resolved)
-        notes = self.count() + [f"{number} incident{'' if number == 1 else 's'}"] * bool(number)
-        notes += [f"{len(self._hidden)} folded"] * bool(self._hidden) + [f"{resolved} resolved"] * bool(resolved)
+        number, resolved = len(self._incidents), len(self.session.history.resolved)
+        listed = f"{len(self._incidents) - len(self._hidden)} of " if self._hidden else ""
+        notes = self.count() + [f"{listed}{number} incident{'' if number == 1 else 's'}"] * bool(number)
+        notes += [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
         notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
         more = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
@@ -163,6 +167,19 @@ class StuckScreen(ListScreen[Item]):
         self._folded = frozenset() if folded else self._folded
         self.say("" if folded or self._folded else "There are too few old ones to fold them.", "faint")
         self._renew_rows()
+
+    def action_next_news(self) -> None:
+        """Move the cursor to the next new or growing incident.
+
+        After the last one, it is the first.
+        """
+        forest, at = self.forest, self.session.at
+        rows = [row for row in forest.shown(0, len(forest)) if not row.above and not row.heading]
+        ids = [row.id for row in rows if any(is_news(each.incident, at, self._growth) for each in row.records)]
+        after = [id_ for id_ in ids if (place := forest.index(id_)) is not None and place > forest.cursor_row]
+        if ids:
+            self.table.go_to((after or ids)[0])
+        self.say("" if ids else "Nothing here is new or grows.", "faint")
 
     # reading
 
@@ -213,9 +230,10 @@ class StuckScreen(ListScreen[Item]):
         self._growth = self.session.history.growth(self._incidents)
         self._fold()
         more = self.host.key_shown(keymap.BY_ID["stuck.more"])
-        folded = f", {len(self._hidden)} folded ({more})" if self._hidden else ""
-        bar.spans = news(self._incidents, self.session.at, self._growth, folded)
-        bar.display = bool(bar.spans) and not self.has_class("-low")
+        bar.news = news(self._incidents, self.session.at, self._growth, self.host.key_shown(keymap.BY_ID["stuck.news"]))
+        folded = f"{len(self._hidden)} folded ({more}): unchanged for 1h"
+        bar.old = folded if self._hidden else unchanged(self._incidents, self.session.at, self._growth)
+        bar.display = bool(bar.news or bar.old) and not self.has_class("-low")
         bar.renew()
         super().show_body()
         self._filled = self.session.findings_loaded
@@ -223,7 +241,7 @@ class StuckScreen(ListScreen[Item]):
 
     def notice(self) -> tuple[str, str]:
         if self.filter and self.session.incidents:
-            return self.no_match("incident")
+            return self._resolved_match() or self.no_match("incident")
         if not self.session.findings_loaded:
             return "Reading what is stuck …", self.session.error_text
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
@@ -232,6 +250,16 @@ class StuckScreen(ListScreen[Item]):
         if self.session.more:
             return "No problems found in the parts that could be checked.", left
         return "Nothing is stuck, as far as the database shows.", left
+
+    def _resolved_match(self) -> tuple[str, str] | None:
+        """Return what is said of an incident with the filter's words, resolved lately."""
+        word, resolved = self._word().casefold(), self.session.history.resolved.values()
+        ended = [(at, title) for title, at in resolved if word and word in title.casefold()]
+        if not ended:
+            return None
+        at, title = max(ended)
+        ago = formatting.age(max(self.session.at - at, 0))
+        return f"{safe_text(title)} is resolved since {ago}: nothing matches the filter.", "esc shows all that is stuck"
 
     def _read_unknown(self) -> None:
         """Refresh early if nodes of the cursor's row were not read yet.
@@ -251,6 +279,9 @@ class StuckScreen(ListScreen[Item]):
     @on(ListTable.Renewed)
     def _looked_at(self) -> None:
         self._read_unknown()
+
+    def guided(self) -> bool:
+        return self.row is not None and self.row.records[0].incident.title == FIRST
 
     def suggested(self) -> str | None:
         row = self.row
@@ -323,9 +354,9 @@ class StuckScreen(ListScreen[Item]):
         """Return since when this console sees the incident, and how it develops."""
         first = self.session.history.first_seen(incident)
         trend = self.session.history.trend(incident)
-        if first is None or trend is Trend.NEW:
+        if first is None or trend is Trend.NEW or (watched := self.session.at - first) < WATCHED_SECONDS:
             return []
-        return [plain(f"Seen for {formatting.age(self.session.at - first)}, {trend}", "$faint", 0)]
+        return [plain(f"In the {formatting.age(watched)} that this console has watched it: {trend}", "$faint", 0)]
 
     def _key(self, action: str) -> str:
         return next((key for key, names in self.host.action_keys.items() if action in names), "")

@@ -13,7 +13,7 @@ from console.text import formatting
 from console.tui.widgets.text_bar import TextBar, clickable, squeeze
 from queries.records.record import Record
 
-REFUSED = "no action is possible here: ? says why"
+REFUSED = "no action is possible in this row: ? says why"
 
 
 class Hint(Record):
