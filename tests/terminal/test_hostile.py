@@ -16,7 +16,7 @@ from tests.terminal.driver import Terminal
 
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[5m\x1b[?1000h\x1b]52;c;cHduZWQ=\x07\x1bP1$r\x1b\\\x9b31m"
 HIDING = "\u202etxet\u202c\u2066iso\u2069\u200f\u200b\u2028\ufeff\U000e0041\u3164\ufe0f\U00013430\U0001bca0\U0001d173"
-DETAIL = "eternaltwin/"
+DETAIL = "esc back"  # in the footer of a page about a node
 MARKUP = "[bold red]markup[/] [link=file:///x]y[/link] [@click=app.leave]z[/] [/unbalanced"
 WIDE = "進撃の巨人 👩‍👩‍👧 e\u0301 שלום مرحبا"
 
@@ -46,8 +46,8 @@ async def test_what_is_stored_is_shown_and_never_sent(server: PostgresServer, et
 
 def look_at_everything(terminal: Terminal) -> None:
     terminal.wait_for("● live", "SendEmail", "6 stuck", lambda: terminal.at > 0)
-    for _ in range(6):
-        terminal.press("right").wait_for(lambda: "▾" in terminal.under).press("enter").wait_for(DETAIL, "Initial state")
+    for _ in range(6):  # the tree is unfolded to what is stuck
+        terminal.wait_for(lambda: "▾" in terminal.under).press("enter").wait_for(DETAIL, "Initial state")
         terminal.press("end").settled().press("escape").without(DETAIL)
         terminal.press("down").wait_for(lambda: "└" in terminal.under).press("enter").wait_for(
             DETAIL, "State  ", "Output  "
