@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 
 LOAD_SHARE = 0.05  # of the time, for what the console does by itself
@@ -15,8 +15,11 @@ class RefreshClock:
 
     Each cost is spread over POLLS intervals: one read that is made once, such as the first of a page, makes the next
     polls a little later, and a cost that remains makes them as late as it requires. The first poll is not counted: it
-    reads and plans what later ones keep. ``now`` returns seconds.
+    reads and plans what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their shares
+    is divided among those that need more.
     """
+
+    beside: Sequence[RefreshClock] = ()
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval
@@ -29,7 +32,19 @@ class RefreshClock:
     @property
     def pace(self) -> float:
         """Seconds from the start of one poll to the start of the next."""
-        return max(self.interval, sum(self._costs) / POLLS / self._share)
+        left = [other._left for other in self.beside]
+        needing = 1 + sum(each < 0 for each in left)
+        return max(self.interval, self._cost / (self._share + sum(each for each in left if each > 0) / needing))
+
+    @property
+    def _left(self) -> float:
+        """Unused part of the share, negative if polls at the interval cost more."""
+        return self._share - self._cost / self.interval
+
+    @property
+    def _cost(self) -> float:
+        """Mean cost of a poll, in seconds."""
+        return sum(self._costs) / POLLS
 
     def wait(self) -> float:
         """Return the seconds until the next poll is due; 0 if it is due."""

@@ -121,6 +121,8 @@ class Session:
         self._samples_clock = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
         self._findings_clock = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
         self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
+        for clock in self._clocks:
+            clock.beside = [other for other in self._clocks if other is not clock]
         self._wake = asyncio.Event()
         self._found: dict[str, tuple[Finding, ...]] = {}
         self._parts: dict[str, Part] = {}  # of the newest snapshot, by label

@@ -58,6 +58,19 @@ def test_a_cost_that_comes_once_makes_polls_a_little_later() -> None:
     assert round(clock.pace, 6) == 2.5
 
 
+def test_what_a_clock_leaves_of_its_share_is_used_by_those_beside_it() -> None:
+    time = Time()
+    busy, idle = RefreshClock(2.0, 0.02, time), RefreshClock(2.0, 0.03, time)
+    busy.beside, idle.beside = [idle], [busy]
+    for _ in range(1 + POLLS):
+        poll(busy, time, 0.2)
+        poll(idle, time, 0.02)
+    assert round(busy.pace, 6) == 0.2 / (0.02 + 0.03 - 0.02 / 2)
+    for _ in range(POLLS):
+        poll(idle, time, 1.0)
+    assert (round(busy.pace, 6), round(idle.pace, 6)) == (0.2 / 0.02, round(1.0 / 0.03, 6)), "then each has its own"
+
+
 def test_a_requested_refresh_does_not_wait() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
@@ -66,6 +79,18 @@ def test_a_requested_refresh_does_not_wait() -> None:
     assert clock.wait() > 0
     clock.run_now()
     assert clock.wait() == 0
+
+
+@given(st.lists(st.floats(0.0, 2.0), min_size=2, max_size=3))
+def test_clocks_beside_each_other_cost_no_more_than_their_shares_together(costs: list[float]) -> None:
+    time = Time()
+    clocks = [RefreshClock(0.5 + n, 0.02, time) for n in range(len(costs))]
+    for clock, cost in zip(clocks, costs, strict=True):
+        clock.beside = [other for other in clocks if other is not clock]
+        for _ in range(1 + POLLS):
+            poll(clock, time, cost)
+    shares = [cost / clock.pace for clock, cost in zip(clocks, costs, strict=True)]
+    assert sum(shares) <= 0.02 * len(costs) * 1.000001
 
 
 @given(st.lists(st.floats(0.0001, 5.0), min_size=5, max_size=50))
