@@ -75,6 +75,7 @@ MODES = {
 ALWAYS = names(tuple(key for key in keymap.APP if key.always and key.handler == "app.leave"))
 # They go to the tree where there is a node, or to a page that was visited before.
 TRAVEL = {"o", "[", "]", "alt+left", "alt+right"}
+BACK = {"escape", "backspace"}  # go to the page before the help
 LOOKING = sorted(WRITTEN.get(name, name) for name in names(*keymap.TABLES.values()))
 
 
@@ -171,7 +172,7 @@ class Console:
                 page.clear_filter()
         for help_page in self.pages:
             if isinstance(help_page, HelpScreen):
-                help_page.action_whole()
+                help_page.on_filter_line_left()
         if tree.node_list is not None and tree.node_list.forest.marks:
             tree.node_list.forest.marks.clear()
         if app.current_mode != mode:
@@ -238,7 +239,8 @@ async def test_every_key_followed_at_once_by_another(
                         assert it.field is not None
                         assert it.field.value == second, (first, second)
                 else:
-                    mode = {"mode": state.mode} if {first, second} & TRAVEL else {}
+                    travels = {first, second} & TRAVEL or (alone.mode == "help" and second in BACK)
+                    mode = {"mode": state.mode} if travels else {}
                     assert state[:4] == alone.after(second)._replace(**mode)[:4], (first, second)
         print(f"{page} {part}: {it.bursts} bursts")
 
