@@ -262,6 +262,7 @@ class UnstickApp(App[None]):
 
         Raises DatabaseError.
         """
+        textual_compat.adopt(self)
         for screen in reversed(self.screen_stack):
             if isinstance(screen, PageScreen | Dialog) and screen.is_mounted:
                 await screen.read()

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.control import Control
 from textual import events, messages
 from textual._compositor import ChopsUpdate
+from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.await_complete import AwaitComplete
@@ -70,6 +71,14 @@ class ClosedGuard(GuardBase[R]):
         """Handle a message, unless the screen is closed."""
         if isinstance(message, OF_CLOSED) or not self.closed:
             await super()._on_message(message)
+
+
+def adopt(app: App[Any]) -> None:
+    """Let the running task find the app, also from a screen that is closed meanwhile.
+
+    Textual looks for it in the task's context, then above the screen. The task that reads began before the app.
+    """
+    active_app.set(app)
 
 
 @lru_cache(1024)

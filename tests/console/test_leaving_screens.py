@@ -28,6 +28,7 @@ from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof, one_in
+from tests.queries.proxy import Proxy
 
 TURNS = 14  # turns of the event loop after which the screens are open
 
@@ -59,6 +60,34 @@ SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
     "palette": lambda tui: Palette(),
 }
 MODES = ("stuck", "dead", "audit", "changed", "help")
+
+
+@pytest.mark.parametrize("name", ["detail", "blockers", "find", "dry run"])
+async def test_a_screen_is_closed_while_it_reads(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, name: str
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(proxy.through(eternaltwin), tmp_path, begun=True) as tui:
+        await tui.wait_for("0/1")
+        screen, session, reading = SCREENS[name](tui), tui.app.session, asyncio.Event()
+        read = session.read_screen
+        assert read is not None
+
+        async def watched() -> None:
+            if tui.app.screen is screen and screen.is_mounted:
+                proxy.open.clear()
+                reading.set()
+            await read()
+
+        session.read_screen = watched
+        tui.app.push_screen(screen)
+        await tui.wait_for(reading.is_set)
+        screen.dismiss(None)
+        await tui.wait_for(lambda: screen.parent is None)
+        polls = session.polls[0]
+        proxy.open.set()
+        await tui.wait_for(lambda: tui.app.fault is not None or session.polls[0] > polls + 1)
+    assert tui.app.fault is None
 
 
 @pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))

@@ -200,8 +200,12 @@ async def run_tui(
     notify: str = "",
     outside: OutsideEngines = NONE,
     guide: Guide | None = None,
+    begun: bool = False,
 ) -> AsyncIterator[TuiDriver]:
-    """Run the console on ``dsn``; its audit log file is in ``folder``."""
+    """Run the console on ``dsn``; its audit log file is in ``folder``.
+
+    ``begun``: the session begins before there is an app, as in the program.
+    """
 
     async def open_() -> Workspace:
         file = folder / "audit_log.jsonl"
@@ -213,7 +217,10 @@ async def run_tui(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
     target = Target(config=config, context=context, ascii=ascii, interval=interval, outside=outside)
-    app = kind(Session(open_, interval, now), target, guide=guide, now=now)
+    session = Session(open_, interval, now)
+    if begun:
+        session.begin()
+    app = kind(session, target, guide=guide, now=now)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)

@@ -8,6 +8,7 @@ from importlib import metadata
 from rich.console import Console
 from rich.segment import Segment
 from textual._compositor import ChopsUpdate
+from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.screen import Screen
@@ -27,6 +28,7 @@ def test_the_private_parts_are_still_there() -> None:
     assert callable(App._fatal_error)
     assert {"_exception", "_screen_stacks"} <= vars(App[None]()).keys()
     assert inspect.iscoroutinefunction(Screen._on_message)
+    assert active_app.name == "active_app"
 
 
 def test_only_the_span_that_changed_is_sent() -> None:
