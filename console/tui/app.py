@@ -321,19 +321,10 @@ class UnstickApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, pasted text and clicks. Keys that quit from anywhere skip the queue."""
         quits = isinstance(event, events.Key) and event.key in self._priority_keys
-        if isinstance(event, events.Key) and event.key == "escape" and not event.is_forwarded:
-            self._end_guide()
         if isinstance(event, Typed) and not (event.is_forwarded or quits):
             self.keyboard.put(event)
         else:
             await super().on_event(event)
-
-    def _end_guide(self) -> None:
-        """Dismiss the guide, unless a dialog takes the key."""
-        page = self.front
-        if page is not None and page is self.screen:
-            self.guide.end()
-            page.renew_footer()
 
     def _opening(self) -> bool:
         """Return True while an action is about to open its next dialog."""

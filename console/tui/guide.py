@@ -19,6 +19,12 @@ class Guide:
         """Return the line of a step, or ''."""
         return f"First repair, {step} of {STEPS}: {what}" if self._on else ""
 
+    def last(self, what: str) -> str:
+        """Return the line after the last step, or ''. Then there is no line any more."""
+        line = f"That was the first repair: {what}" if self._on else ""
+        self.end()
+        return line
+
     def end(self) -> None:
         """Show no line any more in this console."""
         self._on = False

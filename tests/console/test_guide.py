@@ -9,13 +9,15 @@ from tests.console.tui_driver import TuiDriver, run_tui
 
 
 async def gone(tui: TuiDriver) -> None:
-    await tui.wait_for(lambda: "First repair" not in tui.text)
+    await tui.wait_for(lambda: "irst repair" not in tui.text)
 
 
 async def to_its_row(tui: TuiDriver) -> None:
     """Press the keys that the guide names, up to the row of the repair."""
     await tui.wait_for("First repair, 1 of 4: press /, type lost wakeup, and press enter", "lost wakeup")
-    await tui.press("/", *"lost wakeup", "enter")
+    await tui.press("/", *"lost wakeup")
+    await tui.wait_for("1 of 4", lambda: "W wake" in tui.text, lambda: "2 of 4" not in tui.text)
+    await tui.press("enter")
     await tui.wait_for("First repair, 2 of 4: press W (Wake)")
 
 
@@ -29,7 +31,7 @@ async def test_it_names_the_next_key_until_the_repair_is_done(eternaltwin_demo: 
         await tui.press(*"why", "enter")
         await tui.wait_for("First repair, 4 of 4: press W", "apply to")
         await tui.press("W")
-        await tui.wait_for("changed", "Close")
+        await tui.wait_for("changed", "Close", "That was the first repair")
         await tui.press("enter")
         await gone(tui)
 
@@ -37,7 +39,9 @@ async def test_it_names_the_next_key_until_the_repair_is_done(eternaltwin_demo: 
 async def test_escape_on_a_page_ends_it(eternaltwin_demo: str, tmp_path: Path) -> None:
     async with run_tui(eternaltwin_demo, tmp_path, start="tree", guide=Guide(on=True)) as tui:
         await tui.wait_for("First repair")
-        await tui.press("question_mark", "escape")
+        await tui.press("question_mark", "escape", "/", "escape")
+        await tui.wait_for("First repair, 1 of 4", lambda: "words, field:value" not in tui.text)
+        await tui.press("escape")
         await gone(tui)
 
 

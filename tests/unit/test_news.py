@@ -50,7 +50,8 @@ def test_it_names_the_worst_of_a_sort() -> None:
 
 
 def test_it_names_the_key_that_goes_there() -> None:
-    assert text(news([incident("new", since=AT - 60)], AT, {}, "n")).endswith("1m00s (n)")
+    assert text(news([incident("new", since=AT - 60)], AT, {}, "n")).startswith("new (n): new timeout")
+    assert text(news([incident("more", since=AT - 2_000)], AT, {"more": 1}, "n")).startswith("growing (n): more")
 
 
 def test_without_news_there_is_no_line() -> None:

@@ -35,14 +35,15 @@ def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, k
     every = list(found)
     growing = [each for each in every if growth.get(each.key, 0) > 0]
     new = [each for each in every if is_new(each, at) and each not in growing]
+    word = f" ({key})" if key else ""
     parts = [
-        _named("new", new, lambda each: formatting.age(at - (each.since or at))),
-        _named("growing", growing, lambda each: f"+{growth[each.key]}"),
+        _named(f"new{word}", new, lambda each: formatting.age(at - (each.since or at))),
+        _named("growing" if new else f"growing{word}", growing, lambda each: f"+{growth[each.key]}"),
     ]
     line: Spans = []
     for part in filter(None, parts):
         line += [("   ", "")] * bool(line) + part
-    return line + [(f" ({key})", "bold")] * bool(line and key)
+    return line
 
 
 def unchanged(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> str:

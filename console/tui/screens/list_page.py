@@ -195,12 +195,14 @@ class ListPage(PageScreen):
         self.say(f"{len(self.forest.marks)} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
 
     def action_back(self) -> None:
-        """Clear the filter, or else the marks, or else leave the list."""
+        """Clear the filter, or else the marks, or else end the guide and leave the list."""
         if self.filtering:
             self.clear_filter()
         elif self.forest.marks:
             self.table.unmark()
         else:
+            self.host.guide.end()
+            self.renew_footer()
             self.leave()
 
     # order
@@ -282,6 +284,7 @@ class ListPage(PageScreen):
     def on_filter_line_kept(self) -> None:
         self.query_one("#filter").display = bool(self.filter)
         self.table.focus()
+        self.call_after_refresh(self.renew_footer)
 
     def on_filter_line_left(self) -> None:
         self.clear_filter()

@@ -69,8 +69,10 @@ class ResultScreen(Dialog[str | Again]):
                 yield Button("Go on", id="more")
                 yield Button("Close", id="close", variant="primary")
 
+    def guided(self) -> str:
+        return self.host.guide.last("enter closes its result, then 4 shows who changed what, and q quits.")
+
     def on_mount(self) -> None:
-        self.host.guide.end()
         self.query_one("#close" if self._work.seen else "#page").focus()
         self.set_interval(0.5, self.renew)
         self.renew()

@@ -171,14 +171,14 @@ class StuckScreen(ListScreen[Item]):
     def action_next_news(self) -> None:
         """Move the cursor to the next new or growing incident.
 
-        After the last one, it is the first.
+        From the last one, and from one that is neither, it goes to the first.
         """
         forest, at = self.forest, self.session.at
         rows = [row for row in forest.shown(0, len(forest)) if not row.above and not row.heading]
         ids = [row.id for row in rows if any(is_news(each.incident, at, self._growth) for each in row.records)]
         after = [id_ for id_ in ids if (place := forest.index(id_)) is not None and place > forest.cursor_row]
         if ids:
-            self.table.go_to((after or ids)[0])
+            self.table.go_to((after if after and forest.cursor in ids else ids)[0])
         self.say("" if ids else "Nothing here is new or grows.", "faint")
 
     # reading
@@ -232,7 +232,8 @@ class StuckScreen(ListScreen[Item]):
         more = self.host.key_shown(keymap.BY_ID["stuck.more"])
         bar.news = news(self._incidents, self.session.at, self._growth, self.host.key_shown(keymap.BY_ID["stuck.news"]))
         folded = f"{len(self._hidden)} folded ({more}): unchanged for 1h"
-        bar.old = folded if self._hidden else unchanged(self._incidents, self.session.at, self._growth)
+        old = "" if self.filter else unchanged(self._incidents, self.session.at, self._growth)
+        bar.old = folded if self._hidden else old
         bar.display = bool(bar.news or bar.old) and not self.has_class("-low")
         bar.renew()
         super().show_body()
@@ -281,7 +282,8 @@ class StuckScreen(ListScreen[Item]):
         self._read_unknown()
 
     def guided(self) -> bool:
-        return self.row is not None and self.row.records[0].incident.title == FIRST
+        typing = any(line.has_focus for line in self.query("#filter"))
+        return self.row is not None and not typing and self.row.records[0].incident.title == FIRST
 
     def suggested(self) -> str | None:
         row = self.row
