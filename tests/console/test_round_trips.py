@@ -96,7 +96,7 @@ async def test_the_console_takes_few_round_trips(every_engine: str, servers: Any
             session.pause()
             assert far.trips - before <= FIRST_LIST
             await tui.press("slash")
-            await tui.type("overdue timer")
+            await tui.type("lost wakeup")
             await tui.press("enter")
             await tui.wait_for("W Wake", "of")
             far.trips = 0
