@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from console.text.pages.news import is_news
 from console.tui.screens.stuck import StuckScreen
 from queries.read import incidents
 from queries.read.incidents import by_schemas
@@ -184,6 +185,27 @@ async def test_the_suggested_action_is_first_among_the_keys(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("2")
         await tui.wait_for("▌   · empty job", "D delete", lambda: re.search(r"\n +D Delete job ", tui.text))
+
+
+async def test_n_goes_to_what_is_new(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, size=(160, 50), start="stuck") as tui:
+        await tui.wait_for("new (n): ", lambda: not tui.app.session.pending)
+        tui.app.session.pause()
+        page, session = tui.app.screen, tui.app.session
+        assert isinstance(page, StuckScreen)
+
+        def news() -> bool:
+            row = page.row
+            growth = session.history.growth(session.incidents)
+            return row is not None and is_news(row.records[0].incident, session.at, growth)
+
+        await tui.press("end")
+        await tui.wait_for(lambda: page.forest.cursor_row == len(page.forest) - 1, lambda: not news())
+        await tui.press("n")
+        await tui.wait_for(news)
+        first = page.forest.cursor_row
+        await tui.press("n")
+        await tui.wait_for(news, lambda: page.forest.cursor_row > first)
 
 
 async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: Path) -> None:
