@@ -107,7 +107,8 @@ async def _sampled(reader: Reader) -> tuple[str, str] | None:
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
     found = ordered(by_schemas(answer.incidents), answer.at)
     what, old = news(found, answer.at), unchanged(found, answer.at)
-    above = crop([*what, (f"{'   ' * bool(what)}{old}", "$faint")] if what or old else [], cells)
+    between = "   " if what else ""
+    above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
     lines = [*([above, BLANK] if above else []), *incident_lines(target, found, cells, answer.at)]
     notes = list(_notes(answer, labels))
     return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]

@@ -195,7 +195,7 @@ def _value(node: Node, field: str, now: float) -> Spans:
     if value is None:
         return [(formatting.NONE, "$faint")]
     if field in ("created_at", "changed_at", "heartbeat_at"):
-        about = f"in {formatting.age(value - now)}" if value > now else f"{formatting.age(now - value)} ago"
+        about = formatting.due(value - now) if value > now else f"{formatting.age(now - value)} ago"
         return [(formatting.instant(value), ""), (f"  {about}", "$faint")]
     if field == "due_at":
         return [(formatting.instant(value), ""), (f"  {formatting.due(value - now)}", "$faint")]

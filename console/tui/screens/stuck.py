@@ -173,13 +173,14 @@ class StuckScreen(ListScreen[Item]):
 
         From the last one, and from one that is neither, it goes to the first.
         """
-        forest, at = self.forest, self.session.at
-        rows = [row for row in forest.shown(0, len(forest)) if not row.above and not row.heading]
-        ids = [row.id for row in rows if any(is_news(each.incident, at, self._growth) for each in row.records)]
-        after = [id_ for id_ in ids if (place := forest.index(id_)) is not None and place > forest.cursor_row]
+        ids = [row.id for row in self.forest.shown(0, len(self.forest)) if not row.above and self._is_news(row)]
+        at = ids.index(self.row.id) + 1 if self.row is not None and self.row.id in ids else 0
         if ids:
-            self.table.go_to((after if after and forest.cursor in ids else ids)[0])
+            self.table.go_to(ids[at % len(ids)])
         self.say("" if ids else "Nothing here is new or grows.", "faint")
+
+    def _is_news(self, row: Bundle[Item]) -> bool:
+        return any(is_news(each.incident, self.session.at, self._growth) for each in row.records)
 
     # reading
 
