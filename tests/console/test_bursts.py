@@ -348,6 +348,7 @@ def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
     return found
 
 
+@pytest.mark.timeout(1800)  # 660 s on a slow machine
 @repeated(PER_CONSOLE, 2000)
 async def test_random_bursts_end_no_console(
     eternaltwin_demo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
