@@ -12,7 +12,7 @@ import os
 import platform
 import statistics
 
-from tests.bench import bench_console, bench_large, bench_startup, bench_tree
+from tests.bench import bench_console, bench_large, bench_server, bench_startup, bench_tree
 from tests.bench.figure import Figure, step, table
 
 
@@ -20,6 +20,7 @@ def main() -> None:
     """Measure and print: first all measurements, then the figures that have a goal."""
     print(f"{platform.platform()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load {_load()}")
     figures = step("commands and console", _commands_and_console)
+    figures += step("work of the server", bench_server.figures)
     figures += step("tree", _tree)
     figures += step("large tables", lambda: asyncio.run(bench_large.figures()))
     print("", table(figures), f"load {_load()}", sep="\n")
