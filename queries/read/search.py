@@ -26,8 +26,9 @@ _HEX = r"(?<![0-9a-z])(?:[0-9a-f]{32}|[0-9a-f]{16})(?![0-9a-z])"
 _MAC = r"(?<![0-9a-f:])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){6}(?![0-9a-f:])"
 _NUMBER = (
     r"(?<![a-z])(?P<word>(?!(?:p|u|g|t)id)[a-z_-]*id|job|task|step|cron|message|(?:jobs|tasks|steps|messages)(?=/))"
-    r"""["']?(?:\s*[=:#]\s*|\s+|/)["'#]?(?P<number>[0-9]{1,18})(?![\w.-]|:[0-9a-f]{2})"""
-)  # the number of job_id=42, "task": 42, job #42, /jobs/42
+    r"""["']?(?:\s*[=:#]\s*|\s+|/)["'#]?"""
+    r"(?:[\w.:-]+\[(?=[0-9]+(?:\]|$))|(?<=/id: )[\w.-]+/)?(?P<number>[0-9]{1,18})(?![\w.-]|:[0-9a-f]{2})"
+)  # the number of job_id=42, "task": 42, job #42, /jobs/42, job send[42], entrypoint/id: send/42
 _OF_KIND = re.compile(r"([a-z_-]+):([0-9]+)")
 _KEY = re.compile("|".join((_UUID, _MAC, _HEX, _NUMBER)), re.IGNORECASE)
 
