@@ -533,7 +533,8 @@ class Reader:
                 )
         if node and node.kind not in action.kinds:
             return Availability(ok=False, why=f"not for {a_kind(node.kind)}")
-        if node and action.phases and node.phase not in action.phases:
+        waits = action.waits and node is not None and node.phase is Phase.RUNNING  # an executor ends that soon
+        if node and action.phases and node.phase not in action.phases and not waits:
             return Availability(ok=False, why=f"not while it is {node.phase}")
         return Availability(ok=True)
 

@@ -172,3 +172,14 @@ async def test_waiting_on_the_screen_can_be_stopped(estuary_db: EstuaryDb, estua
         tui.app.screen.query_one("#stop", Button).press()
         await tui.wait_for("1 refused")
         assert (await estuary_db.row(task))["inbox"] == [POISON]
+
+
+async def test_a_key_for_a_running_task_leads_to_waiting(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
+    await estuary_db.task(wake=3600, beat=0)
+    async with run_tui(estuary, tmp_path, size=(140, 50), start="tree") as tui:
+        await tui.wait_for("● live", "running", lambda: tui.app.screen.cursor())  # type: ignore[attr-defined]
+        await tui.press("P")
+        await tui.wait_for("Reason, for the audit log")
+        await tui.type("hot")
+        await tui.press("enter")
+        await tui.wait_for("the task is locked: a running poll sets wake_at", "w waits")

@@ -38,6 +38,9 @@ async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServ
         dry = [await dry_run_of(workspace, action, [node_id], said, name) for node_id in ids[:3]]
         possible = (each.for_now or Outcome.REFUSED not in outcomes_of(each).values() for each in dry)
         assert any(possible), (action, dry[0].results)
+        nodes = (await engine.nodes(ids[:3])).nodes
+        answers = [engine.availability(known, node) for node in nodes]
+        assert any(answer.ok for answer in answers) or not nodes, (action, answers)
     await workspace.close()
     server.drop(dsn)
 

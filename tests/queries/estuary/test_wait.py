@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from queries.records.action import DryRun, Outcome, Result
+from queries.records.node import Phase
 from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
@@ -202,6 +203,11 @@ async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick:
     task = await estuary_db.task(8, wake=-1, state={"migration_id": plane}, inbox=[unread])
     named = {"position": 1, "digest": digest(unread), "decodable": True}
     dry_run = await while_held(quick, estuary_db.id(task), named)
+    engine = quick.engines[LABEL]
+    (node,) = (await engine.nodes([estuary_db.id(task)])).nodes
+    running = msgspec.structs.replace(node, phase=Phase.RUNNING)
+    (park,) = (action for action in engine.actions("task") if action.name == "park")
+    assert engine.availability(park, running).ok
     results = await waited(quick, dry_run, 300)
     assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): CHANGED}
     async with asyncio.timeout(60):
