@@ -173,7 +173,11 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
             by_kind.setdefault(node.kind, found)
     if not by_kind:
         kinds = " or ".join(dict.fromkeys(a_kind(node.kind) for node in selected))
-        return NotPossible(why=f"{key} ({', '.join(sorted(names))}) is not for {kinds}.")
+        here = [action for action in reader.engine.actions_here if action.name in names]
+        if not here:
+            return NotPossible(why=f"{key} does nothing in {reader.label}. ? lists the keys.")
+        others = " or ".join(dict.fromkeys(a_kind(kind) for action in here for kind in action.kinds))
+        return NotPossible(why=f"{key} ({here[0].name}) is not for {kinds}, but for {others}.")
     first = next(by_kind[node.kind] for node in selected if node.kind in by_kind)
     eligible: list[Node] = []
     skipped: list[Result] = []

@@ -44,6 +44,11 @@ def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
     return _Formatter().vformat(text, (), evidence)
 
 
+def without_values(sentence: str) -> str:
+    """Return the sentence with an ellipsis for each value."""
+    return re.sub(r"\{\w+\}", "…", sentence)
+
+
 def plural(word: str) -> str:
     """Return the plural of a noun, such as the name of a kind."""
     if re.search(r"[^aeiou]y$", word):

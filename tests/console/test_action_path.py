@@ -331,7 +331,7 @@ async def test_an_action_that_cannot_be_done_says_why(
         await tui.press("escape", "L")
         await tui.wait_for("Release: unsupported: this engine records no lease")
         await tui.press("escape", "R")
-        await tui.wait_for("R (restart) is not for a task.", "acts on its job SendEmail v1 - 1/1")
+        await tui.wait_for("R (restart) is not for a task, but for a job.", "acts on its job SendEmail v1 - 1/1")
         await tui.press("x", "escape")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
 
@@ -340,7 +340,7 @@ async def restart_the_job(tui: TuiDriver) -> None:
     """Open the dry run of a restart from a task of the job."""
     await on_task(tui)
     await tui.press("R")
-    await tui.wait_for("R (restart) is not for a task.", "acts on its job SendEmail v2 - 0/1", "R again")
+    await tui.wait_for("R (restart) is not for a task, but for a job.", "acts on its job SendEmail v2 - 0/1", "R again")
     await tui.press("R")
     await tui.wait_for("Reason, for the audit log", lambda: "kind and version" not in tui.text)
     await tui.type("again")

@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 
 from console.text.pages.news import is_news
+from console.tui.screens import stuck
 from console.tui.screens.stuck import StuckScreen
 from queries.read import incidents
 from queries.read.incidents import by_schemas
@@ -92,6 +93,11 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         assert "To do: " in tui.text
         await tui.press("y")
         await tui.wait_for("what to do", "command", "unstick show eternaltwin/task:")
+        await tui.press("escape", "slash")
+        await tui.type("overdue")  # the words of a symptom
+        await tui.press("enter")
+        await tui.wait_for("1 of 1 incident", "▸ ‼ row locked", "causes 3 × overdue timer")
+        assert "W wake" not in tui.text
         await tui.press("escape")
         await holder.execute("ROLLBACK")
         await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
@@ -106,6 +112,26 @@ async def test_a_cause_in_the_server_alone_has_something_to_copy(
         await tui.wait_for("▌", "read-only default", "To do: ")
         await tui.press("y")
         await tui.wait_for("what to do", "command", "unstick stuck ")
+
+
+async def test_a_row_says_what_enter_does_and_how_it_develops_and_a_filter_what_ended(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three_overdue(eternaltwin_db)
+    async with run_tui(eternaltwin, tmp_path, start="stuck") as tui:
+        await tui.wait_for("▸ ‼ overdue timer", "enter unfold", lambda: "has watched it" not in tui.text)
+        monkeypatch.setattr(stuck, "WATCHED_SECONDS", 0.0)
+        await tui.wait_for("that this console has watched it: steady")
+        await tui.press("enter")
+        await tui.wait_for("enter fold")
+        await tui.press("down")
+        await tui.wait_for("enter open")
+        await tui.press("slash")
+        await tui.type("overdue")
+        await tui.press("enter")
+        await tui.wait_for("filter: overdue", "1 of 1 incident")
+        await eternaltwin_db.sql("TRUNCATE job CASCADE")
+        await tui.wait_for("overdue timer is resolved since", "nothing matches the filter", "shows all that is stuck")
 
 
 @pytest.mark.parametrize("statement", ["SELECT FROM task FOR UPDATE", "LOCK TABLE task IN SHARE MODE"])

@@ -209,7 +209,7 @@ def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible
         (Header(link="live", age=90.0, paused=True), "paused, 1m old"),
         (Header(link="lost", age=10.0, retry=3.0), "no connection, 10s old, again in 3s"),
         (Header(link="live", age=0.1, interval=2.0, pace=20.0), "read every 20s  ● live"),
-        (Header(link="live", age=0.1, interval=2.0, critical=3), "3 critical  ● live <5s old"),
+        (Header(link="live", age=0.1, interval=2.0, critical=3), "3 critical incidents  ● live <5s old"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
         (Header(context="prod", production=True), "prod · PRODUCTION"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),

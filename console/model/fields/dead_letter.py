@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -67,7 +68,8 @@ def _count(row: Shown[Item], context: Context) -> Spans:
 
 
 def _times(row: Shown[Item]) -> list[float]:
-    return [since for item in row.records if (since := item.dead_letter.since) is not None]
+    """Return when the dead letters of a row died, as far as that is known."""
+    return [since for i in row.records if (since := i.dead_letter.since) is not None and math.isfinite(since)]
 
 
 def _first(row: Shown[Item], context: Context) -> Spans:

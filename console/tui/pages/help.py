@@ -20,6 +20,7 @@ from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action, FindingSpec
 from queries.read.reader import FINDINGS, Reader
+from queries.read.sentence import without_values
 from queries.records.action import Proof
 from queries.records.finding import SkippedFinding
 from queries.records.node import Phase
@@ -48,7 +49,8 @@ FILTERS: Mapping[str, Iterable[Field[Any]]] = {
 }
 HEADER = (
     ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
-    ("‼3 !8 ·12", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below)"),
+    ("3 critical incidents", "causes of severity 8 or 9 in all engines; each may keep many nodes from going on"),
+    ("‼3 !8 ·12  23 stuck", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below), and all"),
     (
         "12..14 in 5m",
         "the least and the most stuck nodes in the last 5 minutes; the bars beside it are those of this time",
@@ -194,4 +196,4 @@ def _finding(finding: FindingSpec, width: int) -> list[Spans]:
     helps = f", suggested action: {finding.action}" if finding.action else ""
     ink = band(finding.severity).ink
     head = [(f"{finding.title}  ", ink), *marked(finding.severity), (f"  {finding.code}, {sure}{helps}", "$faint")]
-    return [[("  ", ""), *head], *wrapped(finding.sentence, width, "", 4)]
+    return [[("  ", ""), *head], *wrapped(without_values(finding.sentence), width, "", 4)]

@@ -151,11 +151,14 @@ class ListPage(PageScreen):
         ordered = [f"sorted by {self.order.title}{part}"] if self.order else []
         return ordered + ([f"filter: {self.filter}"] if self.filter else [])
 
+    def marked(self) -> list[str]:
+        """Return the number of marked records."""
+        return [f"{len(self.forest.marks)} marked"] * bool(self.forest.marks)
+
     def count(self) -> list[str]:
         """Return the number of marked records, and that of matching ones."""
-        marks, (matching, loaded) = self.forest.marks, self.model.numbers()
-        more = "+" if self.more() else ""
-        return [f"{len(marks)} marked"] * bool(marks) + [f"{matching} of {loaded}{more}"] * bool(self.filter)
+        matching, loaded = self.model.numbers()
+        return self.marked() + [f"{matching} of {loaded}{'+' if self.more() else ''}"] * bool(self.filter)
 
     # keys
 

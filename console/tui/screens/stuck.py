@@ -124,8 +124,9 @@ class StuckScreen(ListScreen[Item]):
             return f"reading {', '.join(self.session.pending)} …"
         left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
         number, resolved = len(self._incidents), len(self.session.history.resolved)
-        listed = f"{len(self._incidents) - len(self._hidden)} of " if self._hidden else ""
-        notes = self.count() + [f"{listed}{number} incident{'' if number == 1 else 's'}"] * bool(number)
+        listed = len({item.incident.key for item in self.list.matching})
+        some = f"{listed} of " if self.filter or self._hidden else ""
+        notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
         notes += [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
         notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
@@ -242,8 +243,10 @@ class StuckScreen(ListScreen[Item]):
         self._read_unknown()
 
     def notice(self) -> tuple[str, str]:
+        if self.filter and (resolved := self._resolved_match()):
+            return resolved
         if self.filter and self.session.incidents:
-            return self._resolved_match() or self.no_match("incident")
+            return self.no_match("incident")
         if not self.session.findings_loaded:
             return "Reading what is stuck …", self.session.error_text
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
