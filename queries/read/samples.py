@@ -19,6 +19,7 @@ from queries.records.detail import Section
 from queries.records.record import Record
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
+TOLD = 3  # times of the last changes that a sentence tells; a node's page draws those that are kept
 MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
@@ -47,19 +48,20 @@ class Watch(Record):
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Evidence of the finding, with the changes as times of day in UTC.
+        """Evidence of the finding, with the last changes as times of day in UTC.
 
         ``first`` is the time of the first change.
         """
-        shown = [clock(at) for at in self.changed_at]
+        kept = self.changed_at
+        told = " ".join(clock(at) for at in kept[-TOLD:])
         growth = {} if self.grown is None else {"grown": self.grown, "per_minute": round(self.per_minute)}
         return {
             **self.seen,
             **growth,
             "changes": self.changes,
             "span": f"{self.until - self.since:.0f} s",
-            "first": shown[0] if self.changes == len(shown) > 0 else clock(self.since),
-            "timeline": ("" if self.changes == len(shown) else "… ") + " ".join(shown),
+            "first": clock(kept[0]) if self.changes == len(kept) > 0 else clock(self.since),
+            "timeline": told if self.changes <= TOLD else f"… {told}",
         }
 
 

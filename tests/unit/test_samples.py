@@ -36,6 +36,10 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
     assert shown(spins) == ["a"]
     (watch,) = [watch for _, watch in spins.shown(SETTINGS)]
     assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
+    assert watch.evidence["timeline"] == "00:00:01 00:00:02 00:00:03"
+    spins.add(4, [("a", {"state": "x", "revision": 4})])
+    ((_, watch),) = spins.shown(SETTINGS)
+    assert (watch.changes, watch.evidence["timeline"]) == (4, "… 00:00:02 00:00:03 00:00:04")
 
 
 def test_looks_without_a_change_count_for_nothing() -> None:
