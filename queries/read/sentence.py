@@ -31,9 +31,13 @@ def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     """Return the sentence with values; "?" for a missing value.
 
     Intervals and times are written as elsewhere: ``6m00s`` for ``00:06:00``, ``2026-11-27T08:11:19Z``.
-    A value before "UTC" is a time of day.
+    A value before "UTC" is a time without a zone, or a time of day.
     """
-    return _SentenceFormatter(re.findall(r"\{(\w+)\} UTC\b", sentence)).vformat(sentence, (), evidence)
+    clocks = re.findall(r"\{(\w+)\} UTC\b", sentence)
+    dated = {key: text for key in clocks if (text := of_timestamp(f"{evidence.get(key)}+00")).endswith("Z")}
+    for key in dated:
+        sentence = sentence.replace(f"{{{key}}} UTC", f"{{{key}}}")
+    return _SentenceFormatter(clocks).vformat(sentence, (), {**evidence, **dated})
 
 
 def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:

@@ -132,6 +132,9 @@ async def test_a_row_says_what_enter_does_and_how_it_develops_and_a_filter_what_
         await tui.wait_for("filter: overdue", "1 of 1 incident")
         await eternaltwin_db.sql("TRUNCATE job CASCADE")
         await tui.wait_for("overdue timer is resolved since", "nothing matches the filter", "shows all that is stuck")
+        await tui.wait_for("enter search")
+        await tui.press("escape")
+        await tui.wait_for("Nothing is stuck", lambda: "enter " not in tui.text)
 
 
 @pytest.mark.parametrize("statement", ["SELECT FROM task FOR UPDATE", "LOCK TABLE task IN SHARE MODE"])

@@ -53,3 +53,10 @@ def test_a_time_of_day_is_no_interval() -> None:
 )
 def test_a_time_has_one_form(value: str, shown: str) -> None:
     assert sentence.fill("locked at {at}", {"at": value}) == f"locked at {shown}"
+
+
+def test_a_time_without_a_zone_is_written_as_others_are() -> None:
+    text = "due at {due} UTC, the first since {first} UTC"
+    evidence = {"due": "2026-11-27 18:51:26.25", "first": "04:24:00"}
+    assert sentence.fill(text, evidence) == "due at 2026-11-27T18:51:26Z, the first since 04:24:00 UTC"
+    assert sentence.fill(text, {"first": "no time {due} UTC"}) == "due at ? UTC, the first since no time {due} UTC UTC"

@@ -165,12 +165,16 @@ class ListScreen(ListPage, Generic[T]):
     # description of the page
 
     def titled(self, key: Key) -> str:
-        if key.id == "rows.open" and self.row is not None and self.row.foldable:
-            return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
-        return super().titled(key)
+        if key.id != "rows.open" or (self.row is not None and not self.row.foldable):
+            return super().titled(key)
+        if self.row is None:
+            return "search"  # what the filter hides
+        return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and key.id != "rows.unfold"  # enter does it
+        empty = self.row is None and not (self.filter and self.SEARCHES)
+        useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
+        return super().offers(key) and not useless.get(key.id)
 
     def crumbs(self) -> Sequence[str]:
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
