@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
 from console.model.fields.field import Context, Grouping
@@ -19,8 +19,7 @@ class Bundle(Record, Generic[T]):
 
     Args:
         id: id of the row, independent of the rows around it.
-        records: the records of the row that match the filter. If an action on the group is about none of these, they
-            follow those that it is about.
+        records: the records of the row that match the filter.
         group: what the records have in common, as the grouping returned it; None for a row below a group or without.
         heading: True for a row above groups, which are always shown.
         above: id of the group below which a record is shown; "" for other rows.
@@ -61,7 +60,8 @@ class RowList(Generic[T]):
         key: returns the id of a record.
         fields: what the list can be filtered by.
         groupings: the ways to group the list; the first is used until the operator chooses another.
-        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out.
+        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
+            the first grouping, such records are rows of their own where no other one of their group matches the filter.
         headed: adds headings to the groups or records in their natural order.
     """
 
@@ -144,19 +144,11 @@ class RowList(Generic[T]):
         for record in self._matching:
             key, group = group_of(record)
             groups.setdefault(key, (group, []))[1].append(record)
-        if self.is_natural:
-            self._put_causes({key: records for key, (_, records) in groups.items()}, group_of)
-        return [Bundle(id=key, records=tuple(records), group=group) for key, (group, records) in groups.items()]
-
-    def _put_causes(self, groups: Mapping[str, list[T]], group_of: Callable[[T], tuple[str, object]]) -> None:
-        """Add what an action is about to groups without it."""
-        lacking = {key: list[T]() for key, records in groups.items() if not any(map(self._acted_on, records))}
-        for record in self._records if lacking else ():
-            key, _ = group_of(record)
-            if key in lacking and self._acted_on(record):
-                lacking[key].append(record)
-        for key, causes in lacking.items():
-            groups[key][:0] = causes
+        rows: list[Bundle[T]] = []
+        for key, (group, records) in groups.items():
+            alone = self.is_natural and not any(map(self._acted_on, records))
+            rows += map(self._leaf, records) if alone else [Bundle(id=key, records=tuple(records), group=group)]
+        return rows
 
     def _leaf(self, record: T, above: str = "") -> Bundle[T]:
         key = self.key(record)

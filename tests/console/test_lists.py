@@ -103,6 +103,11 @@ class ListDriver:
         return {self.page.list.key(record) for record in self.page.list.matching}
 
     @property
+    def counted(self) -> str:
+        """Return the number of those that match, as the page says it."""
+        return f"{len(self.matching)} of {self.loaded}"
+
+    @property
     def marks(self) -> set[str]:
         return self.page.forest.marks
 
@@ -148,6 +153,15 @@ class ListDriver:
                 break
             await self.tui.press("g")
         return await self.to(lambda row: row.foldable)
+
+
+class StuckDriver(ListDriver):
+    """The stuck list, in incidents."""
+
+    @property
+    def counted(self) -> str:
+        some, all_ = ({r.incident.key for r in of} for of in (self.page.list.matching, self.page.list.records))
+        return f"{len(some)} of {len(all_)} incidents"
 
 
 class TreeDriver(ListDriver):
@@ -239,7 +253,7 @@ async def filters(at: ListDriver) -> None:
     await at.until(lambda: at.page.filter is not None and str(at.page.filter) == at.target.some)
     assert len(at.matching) < whole
     await at.tui.press("enter")
-    await at.until(lambda: f"{len(at.matching)} of {at.loaded}" in at.tui.text)  # a tree may still be unfolding
+    await at.until(lambda: at.counted in at.tui.text)  # a tree may still be unfolding
     assert f"filter: {at.target.some}" in at.page.crumbs()
 
 
@@ -364,7 +378,7 @@ def test_each_key_of_the_grammar_is_checked() -> None:
 
 
 def driver(tui: TuiDriver, name: str) -> ListDriver:
-    return (TreeDriver if name == "tree" else ListDriver)(tui, LISTS[name])
+    return {"tree": TreeDriver, "stuck": StuckDriver}.get(name, ListDriver)(tui, LISTS[name])
 
 
 @pytest.mark.parametrize("name", most_in_proof(LISTS, 0))

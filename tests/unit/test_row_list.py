@@ -104,16 +104,16 @@ def test_a_filter_leaves_groups_with_what_matches() -> None:
     assert len(rows.records) == 5
 
 
-def test_a_group_of_which_only_symptoms_match_is_still_about_its_cause() -> None:
+def test_symptoms_that_match_without_their_cause_are_rows_of_their_own() -> None:
+    """A row with the title of the cause would act on what it does not name."""
     rows = things()
     rows.filter = parse("size:>4", FIELDS)
     rows.put(THINGS, NOTHING)
     (row,) = items(rows)
-    assert [thing.name for thing in row.records] == ["a", "c", "e"]
-    assert [thing.name for thing in rows.chosen()] == ["a", "c"]
-    assert rows.numbers() == (1, 5)
-    rows.next_grouping()
-    assert shown(rows) == ["e"]
+    assert (row.id, row.group, row.record, row.above) == ("e", None, THINGS[4], "")
+    assert rows.chosen() == [THINGS[4]]
+    rows.forest.mark(rows.markable())
+    assert rows.forest.marks == {"e"}
 
 
 def test_records_without_a_value_are_last_in_either_order() -> None:
@@ -240,12 +240,10 @@ def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str,
     rows.set_order(Order("size", lambda row: row.records[0].size, reverse))
     rows.forest.expand_loaded()
     tops = [row for row in items(rows) if not row.above]
-    matching = [record for record in records if FIELDS.matches(rows.filter, record, 0)]
-    colors = {record.color for record in matching} - {record.color for record in matching if not record.symptom}
-    causes = [record for record in records if record.color in colors and not record.symptom and not flat]
     assert sorted(record.name for row in tops for record in row.records) == sorted(
-        record.name for record in (*matching, *causes)
+        record.name for record in records if FIELDS.matches(rows.filter, record, 0)
     )
+    assert not any(row.group is not None and all(record.symptom for record in row.records) for row in tops)
     keys = shown(rows)
     assert len(keys) == len(set(keys))
 

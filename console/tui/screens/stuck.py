@@ -321,8 +321,9 @@ class StuckScreen(ListScreen[Item]):
             return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
         if incident.remedy and incident.action is None:
             return wrapped(f"To do: {incident.remedy}", width, "bold", 0)
-        command = "" if row.records[0].explained else self._command(row)
-        return wrapped(f"To do: look at it, or copy with y: {command}", width, "bold", 0) if command else []
+        if row.records[0].explained:
+            return wrapped(f"To do: remove the cause first: {incident.title} {incident.about}", width, "bold", 0)
+        return wrapped(f"To do: look at it, or copy with y: {self._command(row)}", width, "bold", 0)
 
     def _command(self, row: Bundle[Item]) -> str:
         """Return the command that says everything about the first node of a row.
