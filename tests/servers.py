@@ -220,7 +220,7 @@ class PostgresServer(Server):
 async def all_engines_database(server: PostgresServer, *names: str) -> str:
     """Return the DSN of a new database with the demo's data of several engines.
 
-    Each engine has its own schema. Default: all engines."""
+    Each engine has its own schema. Default: all that have a simulator."""
     dsn = server.fresh()
     for filler in ENGINES:
         if not names or filler.name in names:

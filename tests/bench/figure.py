@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import traceback
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 
 class Figure(NamedTuple):
-    """A measured figure. ``goal`` is its upper limit, infinite without one.
+    """A measured figure. ``goal`` is its upper limit.
 
     ``missing`` says why it could not be measured.
     """
@@ -22,8 +21,6 @@ class Figure(NamedTuple):
     def __str__(self) -> str:
         if self.missing:
             return f"  {self.name:72}{'-':>8}{self.goal:9.2f}  not measured: {self.missing}"
-        if self.goal == math.inf:
-            return f"  {self.name:72}{self.measured:8.2f}"
         kept = "kept" if self.measured <= self.goal else "missed"
         return f"  {self.name:72}{self.measured:8.2f}{self.goal:9.2f}  {kept}"
 
