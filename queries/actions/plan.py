@@ -172,12 +172,11 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         if found is not None:
             by_kind.setdefault(node.kind, found)
     if not by_kind:
-        kinds = " or ".join(dict.fromkeys(a_kind(node.kind) for node in selected))
         here = [action for action in reader.engine.actions_here if action.name in names]
         if not here:
             return NotPossible(why=f"{key} does nothing in {reader.label}. ? lists the keys.")
-        others = " or ".join(dict.fromkeys(a_kind(kind) for action in here for kind in action.kinds))
-        return NotPossible(why=f"{key} ({here[0].name}) is not for {kinds}, but for {others}.")
+        wrong, right = _kinds(node.kind for node in selected), _kinds(kind for each in here for kind in each.kinds)
+        return NotPossible(why=f"{key} ({here[0].name}) is not for {wrong}, but for {right}.")
     first = next(by_kind[node.kind] for node in selected if node.kind in by_kind)
     eligible: list[Node] = []
     skipped: list[Result] = []
@@ -210,6 +209,11 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
         titles={node.id: node.title for node in eligible},
         arguments=_from_title(first, eligible),
     )
+
+
+def _kinds(kinds: Iterable[str]) -> str:
+    """Return kinds with their article, each once: ``a job or a task``."""
+    return " or ".join(dict.fromkeys(map(a_kind, kinds)))
 
 
 def _from_title(action: Action, nodes: Sequence[Node]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from queries.records.detail import Section
 from queries.records.record import Record
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
-NAMED = 3  # times of the last changes that a sentence names; a node's page draws those that are kept
+TIMES_IN_SENTENCE = 3  # of the last changes; a node's page draws those that are kept
 MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
@@ -53,7 +53,7 @@ class Watch(Record):
         ``first`` is the time of the first change.
         """
         kept = self.changed_at
-        times = " ".join(clock(at) for at in kept[-NAMED:])
+        times = " ".join(clock(at) for at in kept[-TIMES_IN_SENTENCE:])
         growth = {} if self.grown is None else {"grown": self.grown, "per_minute": round(self.per_minute)}
         return {
             **self.seen,
@@ -61,7 +61,7 @@ class Watch(Record):
             "changes": self.changes,
             "span": f"{self.until - self.since:.0f} s",
             "first": clock(kept[0]) if self.changes == len(kept) > 0 else clock(self.since),
-            "timeline": times if self.changes <= NAMED else f"… {times}",
+            "timeline": times if self.changes <= TIMES_IN_SENTENCE else f"… {times}",
         }
 
 

@@ -429,7 +429,7 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
     async def run() -> None:
         while True:
             await runner.tick()
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # idle: the driver waits for that at each key
 
     running = asyncio.create_task(run())
     async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:

@@ -21,8 +21,8 @@ from queries.text.safe_text import safe_text
 T = TypeVar("T", bound=Listed)
 
 FOLD_SIGN = 2  # cells of the sign at the beginning of a group's first column
-FIRST = 40  # cells of the column without a width for which wide columns make room on a narrow screen
-LEAST = 16  # cells that these keep
+TITLE_CELLS = 40  # of the column without a width: wide columns make room for as many on a narrow screen
+LENT_DOWN_TO_CELLS = 16  # that a wide column keeps then
 
 
 class ColumnLook(Look[T]):
@@ -99,10 +99,11 @@ class ColumnLook(Look[T]):
         rest = next((n for n, column in enumerate(shown) if column.width == 0), None)
         if rest is not None:
             free = room - sum(widths) + widths[rest]
+            title = min(wanted[rest], TITLE_CELLS)
             for n, cells in enumerate(widths):
-                given = max(min(min(wanted[rest], FIRST) - free, cells - LEAST), 0) if n != rest else 0
-                widths[n], free = cells - given, free + given
-            widths[rest] = max(min(free, wanted[rest], max(room // 2, FIRST, widths[rest])), 1)
+                lent = max(min(title - free, cells - LENT_DOWN_TO_CELLS), 0) if n != rest else 0
+                widths[n], free = cells - lent, free + lent
+            widths[rest] = max(min(free, wanted[rest], max(room // 2, TITLE_CELLS)), 1)
         left = room - sum(widths)
         for n, cells in enumerate(wanted):
             more = max(min(cells - widths[n], left), 0)

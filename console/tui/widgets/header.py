@@ -11,7 +11,7 @@ from queries.text.safe_text import safe_text
 
 STALE = 2.0  # intervals after which the data counts as old
 LEAST_STALE_S = 2.0  # of age; with short intervals the header would change several times a second
-WORDS = 90  # cells from which numbers have more words
+WIDE = 90  # cells from which numbers have more words
 NARROW = 60  # cells below which the age of fresh data is omitted
 FRESH = 5.0  # seconds of age that are not counted while the data is live, so that a header changes seldom
 
@@ -98,7 +98,7 @@ def _warnings(header: Header) -> list[Part]:
 def _state(header: Header, width: int) -> list[Part]:
     plain = header.production
     parts: list[Part] = [_critical(header, width)]
-    if width >= WORDS and header.link == "live" and header.pace > header.interval * 1.5:
+    if width >= WIDE and header.link == "live" and header.pace > header.interval * 1.5:
         parts.append((f"read every {_seconds(header.pace)}  ", "" if plain else "$faint"))
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
@@ -124,7 +124,7 @@ def _critical(header: Header, width: int) -> Part:
     if header.critical is None:
         return ""
     ink = "$phase-failed" if header.critical else "$faint"
-    what = f" incident{'' if header.critical == 1 else 's'}" if width >= WORDS else ""
+    what = f" incident{'' if header.critical == 1 else 's'}" if width >= WIDE else ""
     return f"{header.critical} critical{what}  ", "bold" if header.production else f"bold {ink}"
 
 

@@ -226,7 +226,7 @@ async def test_a_crash_loop_is_found_by_heartbeat_steps(
         (finding,) = await looks(workspace)
     assert finding.evidence["changes"] == 4
     cut, *times = finding.evidence["timeline"].split()
-    assert (cut, len(times)) == ("…", samples.NAMED)
+    assert (cut, len(times)) == ("…", samples.TIMES_IN_SENTENCE)
     detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
     assert detail is not None
     assert "crash_loop" in detail.node.findings
@@ -235,7 +235,7 @@ async def test_a_crash_loop_is_found_by_heartbeat_steps(
     drawn = [dict(zip(seen.columns, row, strict=True)) for row in seen.rows]
     assert set(seen.columns) == DRAWN["timeline"]
     assert [(r["lane"], r["state"]) for r in drawn] == [("crash loop", f"no. {n}") for n in (4, 3, 2, 1)]
-    assert [samples.clock(r["at"]) for r in drawn][: samples.NAMED] == times[::-1]
+    assert [samples.clock(r["at"]) for r in drawn][: samples.TIMES_IN_SENTENCE] == times[::-1]
     steps = [row[section.columns.index("step")] for row in section.rows]
     assert steps == [f"+{step:.1f}"] * 4 + [""], "newest first"
 
