@@ -81,11 +81,8 @@ class Target(Record):
             words=(f"@{name}", *self.words[at : at + 2], *engine_words(self.engine_folders)),
         )
 
-    async def open(self, *, later: bool = False) -> Workspace:
-        """Connect to the database.
-
-        ``later`` determines engine variants at their first read. Raises DatabaseError.
-        """
+    async def open(self) -> Workspace:
+        """Connect to the database. Raises DatabaseError."""
         return await Workspace.open(
             self.dsn,
             self.config.overrides(),
@@ -96,7 +93,6 @@ class Target(Record):
             override_read_only=self.override_read_only,
             local_log=self.local_log,
             images=self.context is None or self.context.images,
-            later=later,
             outside=self.outside,
             words=self.words,
         )

@@ -112,7 +112,6 @@ class Workspace:
         read_only: bool,
         images: bool,
         file: Path | None,
-        later: bool,
         local_log: bool,
     ) -> None:
         self.database = database
@@ -144,7 +143,6 @@ class Workspace:
         self._context = context
         self._trusted = trusted
         self.keeps_values = images  # False: the audit log has no value of a changed row
-        self._later = later
         self._local_log = local_log
 
     @classmethod
@@ -160,7 +158,6 @@ class Workspace:
         override_read_only: bool = False,
         images: bool = True,
         file: Path | None = None,
-        later: bool = False,
         local_log: bool = False,
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
@@ -176,7 +173,6 @@ class Workspace:
         ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
         database.
         ``images``: keep images of changed rows, which an undo needs.
-        ``later``: recognise the variant of an engine at its first read, not now.
         ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
         ``outside``: engines outside of the package, in addition to its own.
         ``patience``: factor of all time limits of statements.
@@ -193,7 +189,6 @@ class Workspace:
             read_only=read_only,
             images=images,
             file=file,
-            later=later,
             local_log=local_log,
         )
         try:
@@ -234,8 +229,6 @@ class Workspace:
                 reader.variant.set_option(option, value)
             self.engines[found.label] = reader
         self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
-        if not self._later:
-            await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt and not state.policies
@@ -297,17 +290,11 @@ class Workspace:
     async def _catalog(self) -> tuple[tuple[Engine, ...], list[Rows]]:
         """Return the known engines, and what the catalog has of their tables.
 
-        Engines with roles are there once for each set of their tables, whose names take another read.
+        Engines with roles are there once for each set of their tables.
         """
-        named = Query(statement("relation_names"), {"query": roles.like(self._known)})
         state = Query(statement("audit_log_state"))
-        known = roles.bound(self._known, ())
-        *found, names = await self.database.batch([*detection_queries(known, self._trusted), state, named])
-        every = roles.bound(self._known, {row["name"] for row in names})
-        if len(every) > len(known):
-            known = every
-            found = await self.database.batch([*detection_queries(known, self._trusted), state])
-        return known, found
+        found = await self.database.batch([*detection_queries(self._known, self._trusted), state])
+        return roles.bound(self._known, {row["relation"] for row in found[0]}), found
 
     @property
     def runs(self) -> Path:

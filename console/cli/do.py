@@ -76,7 +76,6 @@ async def do(
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
     async with opened(target) as workspace:
-        say(*await unfinished.messages(workspace))
         try:
             chosen = await selected(target, workspace, source, action)
         except EmptyError as error:
@@ -86,11 +85,14 @@ async def do(
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in chosen.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
+            say(*await unfinished.messages(workspace))
             return await _signal(target, workspace, action, nodes, consent)
         reader = _reader(workspace, nodes)
+        reads = (unfinished.messages(workspace), resolve_nodes(reader, nodes))
+        messages, found = await workspace.database.together(*reads)
+        say(*messages)
         variants = variants_of(reader, action, nodes)
         given = arguments_of(variants, arguments, preview=consent.preview)
-        found = await resolve_nodes(reader, nodes)
         seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
         gone = [_gone(reader, i) for i in nodes if i not in found]
         if any(variant.document is not None for variant in variants):

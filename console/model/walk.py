@@ -85,9 +85,12 @@ class Walk:
         """
         cursor, left = None, self._limit
         while left > 0:
-            page = await self._reader.roots(cursor, min(left, NODES_AT_ONCE))
+            reads = [self._reader.roots(cursor, min(left, NODES_AT_ONCE))]
+            if self._unfinished_first and cursor is None:  # to go with it, whether or not there is more at the top
+                reads.append(self._reader.live(None, NODES_AT_ONCE))
+            page, *live = await self._reader.database.together(*reads)
             self._note(page, None)
-            urgent = await self._urgent(page) if self._unfinished_first and cursor is None else []
+            urgent = await self._urgent(page, live[0]) if live else []
             nodes = [*urgent, *page.nodes][:left]
             cursor, left = page.cursor, left - len(nodes)
             top = [node for node in nodes if node.id not in self._seen]
@@ -97,14 +100,13 @@ class Walk:
                 return
         self.cut = True
 
-    async def _urgent(self, page: Page) -> list[Node]:
+    async def _urgent(self, page: Page, live: Page) -> list[Node]:
         """Return the tops of the most urgent unfinished nodes.
 
         Those on the first page are not among them.
         """
         if page.cursor is None:
             return []
-        live = await self._reader.live(None, NODES_AT_ONCE)
         tops = {node.id: node for node in page.nodes}
         nodes = await with_ancestors(self._reader, live.nodes, tops)
         kinds = {node.kind for node in page.nodes}

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from queries.contract import roles
 from queries.contract.engine import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
@@ -159,16 +160,20 @@ class Detection(Record):
 
 
 def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) -> list[Query]:
-    """Return the queries for `detect`. ``trusted`` are roles that the operator trusts."""
+    """Return the queries for `detect`, also of engines whose tables have roles.
+
+    ``trusted`` are roles that the operator trusts.
+    """
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
     names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
+    args = msgspec.json.encode({"like": roles.like(engines)}).decode()
     return [
-        Query(statement("catalog"), {"query": sorted(names)}),
-        Query(statement("types"), {"query": sorted(types | called)}),
+        Query(statement("catalog"), {"query": sorted(names), "args": args}),
+        Query(statement("types"), {"query": sorted(types | called), "args": args}),
         trust_query(engines, trusted),
     ]
 
@@ -176,10 +181,10 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
     """Return the query for `Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
-    args = msgspec.json.encode({"functions": sorted(called), "trusted": list(trusted)}).decode()
+    given = {"functions": sorted(called), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
-    return Query(statement("code"), {"query": sorted(names), "args": args})
+    return Query(statement("code"), {"query": sorted(names), "args": msgspec.json.encode(given).decode()})
 
 
 def _relations(engine: Engine) -> set[str]:

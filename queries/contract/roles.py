@@ -23,8 +23,8 @@ Named = Callable[[str], str]
 
 
 def like(engines: Iterable[Engine]) -> list[str]:
-    """Return the patterns of all tables that are roles, for LIKE."""
-    patterns = {pattern for engine in engines for pattern in _tables(engine).values()}
+    """Return the patterns of all roles, for LIKE."""
+    patterns = {pattern for engine in engines for pattern in engine.spec.recognise.roles.values()}
     return sorted(re.sub(r"([\\%_])", r"\\\1", pattern).replace("*", "%") for pattern in patterns)
 
 

@@ -1,11 +1,13 @@
 -- The relations and sequences of these names in every schema that could hold an engine: columns by base type (an enum of
 -- another schema with that schema), indexes, sizes, rights.
--- query: relation names
+-- query: relation names; args: like: patterns of further ones
 -- Waits for no lock. Sizes are estimates, because pg_relation_size() locks the relation. pg_get_expr() and
 -- pg_get_constraintdef() lock it too, so they are skipped for a relation that is `locked` exclusively. `checks` then has the
 -- text constants of the constraints only, quoted, from their stored form: 4 bytes of length, then ASCII.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
-WITH RECURSIVE exclusive AS MATERIALIZED (
+WITH RECURSIVE
+\ir parts/names.sql
+exclusive AS MATERIALIZED (
   -- Includes locks that are waited for, because later requests queue behind them.
   SELECT l.relation FROM pg_locks l
    WHERE l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock' AND l.pid IS DISTINCT FROM pg_backend_pid()
@@ -14,7 +16,7 @@ WITH RECURSIVE exclusive AS MATERIALIZED (
 found AS (
   SELECT c.oid, c.relname, c.relkind, c.relnamespace, c.reltuples, n.nspname, c.oid IN (TABLE exclusive) AS locked
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.relname = ANY (:query::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+   WHERE c.relname = ANY (ARRAY(SELECT a.name FROM names a)) AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
 ),
 columns AS (

@@ -5,9 +5,11 @@
 -- path: a schema of the role's own search_path, `relation` is its place there; runs: the table has triggers or rules;
 -- reads, writes: a function that a read runs, or only a write; insert, update: a privilege that is missing, without `role`.
 -- query: relation names
--- args: functions: names of functions that are called; trusted: names of roles
+-- args: functions: names of functions that are called; like: patterns of further relations; trusted: names of roles
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_depend_depender_index, pg_proc_proname_args_nsp_index.
-WITH RECURSIVE trusted AS MATERIALIZED (
+WITH RECURSIVE
+\ir parts/names.sql
+trusted AS MATERIALIZED (
   SELECT r.oid FROM pg_roles r
    WHERE r.rolsuper OR r.rolname = current_user OR r.rolname = 'pg_database_owner'
       OR r.oid = (SELECT d.datdba FROM pg_database d WHERE d.datname = current_database())
@@ -16,7 +18,7 @@ WITH RECURSIVE trusted AS MATERIALIZED (
 named AS MATERIALIZED (
   SELECT c.oid, c.relname, c.relnamespace, c.relowner, n.nspname
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-   WHERE c.relname = ANY (:query::text[]) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+   WHERE c.relname = ANY (ARRAY(SELECT a.name FROM names a)) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
      AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_t%'
 ),
 members AS (

@@ -20,7 +20,7 @@ import msgspec
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.records.action import Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
@@ -256,7 +256,7 @@ async def read(database: Database, run: str) -> Begun | None:
 
 async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
     """Return runs, newest first, of all kinds or one. Raises DatabaseError."""
-    async with database.reading_alone() as transaction:
+    async with database.reading() as transaction:
         return await _listed(transaction, None, most, kind, open_only=open_only)
 
 
@@ -266,7 +266,7 @@ def who(row: Mapping[str, Any]) -> str:
 
 
 async def _listed(
-    transaction: Transaction, schema: str | None, most: int, kind: str | None, *, open_only: bool
+    transaction: Reads, schema: str | None, most: int, kind: str | None, *, open_only: bool
 ) -> list[Listed]:
     args = msgspec.json.encode({"kind": kind, "open": open_only}).decode()
     values = {"schema": schema, "page": most, "args": args}

@@ -11,6 +11,7 @@ from queries.check import prove
 from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.contract import loader, outside, roles
+from queries.contract.detect import detection_queries
 from queries.contract.engine import BrokenEngineError
 from queries.records.action import Outcome
 from queries.workspace import Workspace
@@ -78,6 +79,16 @@ async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: P
         assert [f.node_id for f in (await other.findings()).found] == ["queue.bill/item:4"]
     finally:
         await workspace.close()
+
+
+async def test_a_flood_of_names_costs_little(queues: str, server: PostgresServer, folder: Path, tmp_path: Path) -> None:
+    flood = "DO $$BEGIN FOR i IN 1..400 LOOP EXECUTE format('CREATE TABLE %I ()', i || 'z_work_items'); END LOOP; END$$"
+    server.sql(flood, queues)
+    known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
+    workspace = await Workspace.open(queues, outside=known, file=tmp_path / "log")
+    catalog, *_ = await workspace.database.batch(detection_queries(known.engines))
+    await workspace.close()
+    assert 200 <= len(catalog) < 220
 
 
 @proof
