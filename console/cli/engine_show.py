@@ -10,10 +10,8 @@ from console.cli.options import CliOptions
 from console.cli.output import Output
 from console.cli.target import resolve
 from queries.contract.builtin import builtin_folder
-from queries.contract.engine import BrokenEngineError
 from queries.contract.folder import TOML, Folder, read
 from queries.contract.loader import derived_files
-from queries.files.statement import EngineFileError
 from queries.records.record import Record
 from queries.text.suggest import did_you_mean
 
@@ -28,10 +26,7 @@ class DerivedFiles(Record):
 def show(options: CliOptions, engine: str) -> int:
     """Print the derived statements of an engine or folder. Return the exit code."""
     folder = _folder(options, engine)
-    try:
-        files = derived_files(folder, folder.name)
-    except BrokenEngineError as error:
-        raise click.ClickException(str(error)) from error
+    files = derived_files(folder)
     answer = DerivedFiles(engine=folder.name, files=files)
     lines = [line for name, text in files.items() for line in (f"-- {name}", *text.split("\n"), "")]
     Output(json=options.json).answer(answer, lambda: lines or [f"-- {folder.name}: each statement has a file"])
@@ -48,7 +43,4 @@ def _folder(options: CliOptions, engine: str) -> Folder:
         raise click.UsageError(
             f"There is no engine and no folder {engine!r}{did_you_mean(engine, known)}; there is {', '.join(known)}."
         )
-    try:
-        return read(path.resolve())
-    except (OSError, EngineFileError) as error:
-        raise click.ClickException(str(error)) from error
+    return read(path.resolve())

@@ -34,7 +34,6 @@ from queries.contract.outside import wrong_name
 from queries.contract.spec import EngineSpec
 from queries.contract.sql_calls import engine_faults
 from queries.db.errors import DatabaseError
-from queries.files.statement import EngineFileError
 from queries.files.strict_toml import TomlError, TomlFile
 from queries.read.reader import Reader
 from queries.records.fault import Fault
@@ -62,13 +61,11 @@ class Loaded:
         faults: tuple[Fault, ...] = ()
         try:
             self.folder = read(path, private=private and not self.packaged)
-            self.engine = parsed(self.folder, path.name)
+            self.engine = parsed(self.folder)
             own = path.name not in {engine.name for engine in builtin()}
             faults = engine_faults(self.engine) if own else ()
-        except (BrokenEngineError, EngineFileError) as error:
-            faults = tuple(error.faults)
-        except OSError as error:
-            faults = (Fault(str(error.filename or path), 1, 1, str(error.strerror)),)
+        except BrokenEngineError as error:
+            faults = error.faults
         if not self.packaged and path.name in {engine.name for engine in builtin()}:
             faults = (*faults, Fault(str(path), 1, 1, f"the name {path.name} is taken by unstick itself"))
         elif why := wrong_name(path):

@@ -22,7 +22,7 @@ def builtin() -> tuple[Engine, ...]:
     def load() -> tuple[Engine, ...]:
         from queries.contract import loader  # slow to import, and the cache has most engines
 
-        return tuple(loader.load(folder, folder.name) for folder in folders)
+        return tuple(loader.load(folder) for folder in folders)
 
     home = Path(__file__).parents[1] / "engines"
     folders = sorted((f for f in home.iterdir() if (f / "engine.toml").is_file()), key=lambda f: f.name)

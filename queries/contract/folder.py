@@ -5,14 +5,16 @@ What is parsed is then what the digest covers, even if the files change meanwhil
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from queries.contract.engine import BrokenEngineError
 from queries.files.state_file import open_file, open_private
-from queries.files.statement import EngineFileError, SqlText, expand
+from queries.files.statement import SqlText, expand
 from queries.records.fault import Fault
 from queries.records.record import Record
 
@@ -97,22 +99,21 @@ def is_script(file: str) -> bool:
 
 
 def read(path: Path, *, private: bool = False) -> Folder:
-    """Read a folder. Raises OSError and EngineFileError.
+    """Read a folder. Raises BrokenEngineError.
 
     ``private``: only files and folders that no other user can write. Files that are too large or not UTF-8 are refused.
     """
-    files = {}
-    for name in _names(path):
-        file = path / name
-        with os.fdopen(_private(file), "rb") if private else open_file(file) as opened:
-            content = opened.read(FILE_BYTES + 1)
-        if len(content) > FILE_BYTES:
-            raise EngineFileError(Fault(str(file), 1, 1, f"the file is larger than {FILE_BYTES >> 20} MB"))
-        try:
-            files[name] = content.decode("utf-8").replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            raise EngineFileError(Fault(str(file), line, 1, "it is not UTF-8")) from None
+    at, files = path, {}
+    try:
+        for name in list(_names(path)):
+            at = path / name
+            files[name] = _content(at, private=private).replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BrokenEngineError(path.name, Fault(str(at), line, 1, "it is not UTF-8")) from None
+    except OSError as error:
+        where = error.filename if at == path else at
+        raise BrokenEngineError(path.name, Fault(str(where), 1, 1, str(error.strerror))) from None
     return Folder(name=path.name, path=str(path), files=files)
 
 
@@ -125,8 +126,9 @@ def _names(path: Path) -> Iterator[str]:
                 yield prefix + entry
 
 
-def _private(file: Path) -> int:
-    try:
-        return open_private(file, os.O_RDONLY)
-    except OSError as error:
-        raise EngineFileError(Fault(str(file), 1, 1, str(error.strerror))) from None
+def _content(file: Path, *, private: bool) -> str:
+    with os.fdopen(open_private(file, os.O_RDONLY), "rb") if private else open_file(file) as opened:
+        content = opened.read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:
+        raise OSError(errno.EFBIG, f"the file is larger than {FILE_BYTES >> 20} MB", str(file))
+    return content.decode("utf-8")

@@ -25,27 +25,22 @@ from queries.files.strict_toml import TomlError, TomlFile
 from queries.records.fault import Fault
 
 
-def load(path: Path, name: str) -> Engine:
+def load(path: Path) -> Engine:
     """Load and check one engine's folder. Raises BrokenEngineError."""
-    try:
-        return parsed(read(path), name)
-    except EngineFileError as error:
-        raise BrokenEngineError(name, *error.faults) from error
-    except OSError as error:
-        raise BrokenEngineError(name, Fault(str(error.filename or path), 1, 1, str(error.strerror))) from error
+    return parsed(read(path))
 
 
-def derived_files(folder: Folder, name: str) -> dict[str, str]:
+def derived_files(folder: Folder) -> dict[str, str]:
     """Return the statements that follow from ``engine.toml``, by file.
 
     Raises BrokenEngineError.
     """
-    return {file: sql.text for file, sql in _parse(folder, name)[2].files.items()}
+    return {file: sql.text for file, sql in _parse(folder)[2].files.items()}
 
 
-def parsed(folder: Folder, name: str) -> Engine:
+def parsed(folder: Folder) -> Engine:
     """Return the engine of a folder that was read. Raises BrokenEngineError."""
-    spec, files, _ = _parse(folder, name)
+    spec, files, _ = _parse(folder)
     settings: dict[str, Any] = {key: threshold(value) for key, value in spec.thresholds.items()}
     settings |= {key: option.default for key, option in spec.options.items()}
     statements: dict[str, list[Statement]] = {}
@@ -55,7 +50,7 @@ def parsed(folder: Folder, name: str) -> Engine:
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
     actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.undo.append_only}
     return Engine(
-        name=name,
+        name=folder.name,
         spec=spec,
         settings=settings,
         statements={key: tuple(variants) for key, variants in statements.items()},
@@ -63,7 +58,7 @@ def parsed(folder: Folder, name: str) -> Engine:
     )
 
 
-def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]:
+def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, Derived]:
     """Return the content of a folder, and the statements that follow from it.
 
     Raises BrokenEngineError.
@@ -82,7 +77,7 @@ def _parse(folder: Folder, name: str) -> tuple[EngineSpec, ParsedFiles, Derived]
         faults += file_faults(folder, spec, files, present)
         faults += reference_faults(spec, files)
     if faults or spec is None or written is None:
-        raise BrokenEngineError(name, *sorted(set(faults)))
+        raise BrokenEngineError(folder.name, *sorted(set(faults)))
     return _used(spec, written.needs, files.statements), files, more
 
 

@@ -18,8 +18,6 @@ from queries.contract.folder import NAME, TOML, read
 from queries.contract.server_spec import LABEL
 from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
-from queries.files.statement import EngineFileError
-from queries.records.fault import Fault
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
@@ -102,13 +100,8 @@ def load(path: Path, *, trusted: bool = False) -> Engine:
     """Load an engine's folder that only this user can write. Raises BrokenEngineError."""
     from queries.contract.loader import parsed  # slow to import, and most users have no such folder
 
-    try:
-        folder = read(path, private=True)
-    except EngineFileError as error:
-        raise BrokenEngineError(path.name, *error.faults) from error
-    except OSError as error:
-        raise BrokenEngineError(path.name, Fault(str(error.filename or path), 1, 1, str(error.strerror))) from error
-    engine = parsed(folder, path.name)
+    folder = read(path, private=True)
+    engine = parsed(folder)
     passed = trusted or proven.passed(folder.digest)
     if not passed and (faults := engine_faults(engine)):
         raise BrokenEngineError(path.name, *faults)

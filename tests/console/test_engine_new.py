@@ -259,7 +259,7 @@ def test_a_role_that_may_only_read_gets_a_proposal(
 
 @each_shape
 def test_a_proposal_is_an_engine(server: PostgresServer, database: str, home: Path, shape: Shape) -> None:
-    spec = load(proposed(shape, server, database, home), shape.engine).spec
+    spec = load(proposed(shape, server, database, home)).spec
     phases: dict[str, set[str]] = {}
     for status in spec.statuses:
         phases.setdefault(status.native, set()).add(str(status.phase))
@@ -500,7 +500,7 @@ def test_a_proposal_for_the_table_of_a_known_engine_reads_its_rows(
     loaded = Loaded(Path(answer.json["folder"]))
     assert loaded.check.faults == ()
     assert loaded.engine is not None
-    known = {(status.native, status.phase) for status in load(FOLDERS / engine, engine).spec.statuses}
+    known = {(status.native, status.phase) for status in load(FOLDERS / engine).spec.statuses}
     right = {status.native for status in loaded.engine.spec.statuses if (status.native, status.phase) in known}
     others = {status.native for status in loaded.engine.spec.statuses} - right
     assert others == ({"waiting"} if engine == "solid_queue" else set())  # it has a table for each state

@@ -81,7 +81,7 @@ def lowered(statement: Statement) -> Statement:
 def test_each_limit_of_a_finding_is_said_or_hides_no_node() -> None:
     silent: set[tuple[str, str]] = set()
     for engine in ENGINES:
-        for name, variants in load(builtin_folder(engine), engine).statements.items():
+        for name, variants in load(builtin_folder(engine)).statements.items():
             for each in variants if name.startswith("findings/") else ():
                 limited = re.search(r"LIMIT (?!\d\b|\$)[^)\s]+", each.text)
                 if limited and not re.search(r"SELECT NULL(::text)?( AS id)?,", each.text):

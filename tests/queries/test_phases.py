@@ -41,9 +41,9 @@ def moved(name: str) -> Moved:
     assert table is not None
     changed = re.sub(r'(?m)^(\S.* = ")\w+(?=:)', rf"\1{OTHER}", table[0])
     files = {**folder.files, TOML: folder.files[TOML].replace(table[0], changed)}
-    phases = phases_of(loader.load(home, name).spec.statuses)
+    phases = phases_of(loader.load(home).spec.statuses)
     return Moved(
-        engine=loader.parsed(msgspec.structs.replace(folder, files=files), name),
+        engine=loader.parsed(msgspec.structs.replace(folder, files=files)),
         single=frozenset(native for native, of in phases.items() if len(of) == 1),
     )
 

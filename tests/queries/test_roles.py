@@ -51,7 +51,7 @@ def queues(server: PostgresServer, folder: Path) -> Iterator[str]:
 
 
 def test_a_role_is_bound_to_each_set_of_tables(folder: Path) -> None:
-    engine = loader.load(folder, "queue")
+    engine = loader.load(folder)
     names = {"mail_work_items", "bill_work_items", "_work_items", "work_items", "mail_other"}
     found = {each.name: each for each in roles.bound([engine], names)}
     assert found.keys() == {"queue", "queue.bill", "queue.mail"}
@@ -119,7 +119,7 @@ async def test_a_folder_with_roles_passes(server: PostgresServer, folder: Path, 
 def test_a_mistake_in_a_role_has_its_line(folder: Path, old: str, new: str, said: str) -> None:
     change(folder, "engine.toml", old, new)
     with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder, "queue")
+        loader.load(folder)
     (fault,) = [each for each in caught.value.faults if said in each.message]
     line = (folder / "engine.toml").read_text().splitlines()[fault.line - 1]
     assert new.strip() in line or "where" in line

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def load(folder: Path) -> Engine:
-    return loader.load(folder, folder.name)
+    return loader.load(folder)
 
 
 def test_a_useful_engine_has_few_lines() -> None:
@@ -453,7 +453,7 @@ def test_the_digest_covers_the_templates(folder: Path, monkeypatch: pytest.Monke
 
 
 def test_a_derived_text_has_no_placeholder_left() -> None:
-    for text in loader.derived_files(read(HOMEMADE), "homemade").values():
+    for text in loader.derived_files(read(HOMEMADE)).values():
         names = {match["name"] for match in NAME.finditer(text) if match["name"]}
         assert names <= {*PARAMETERS, "stale"}
 

@@ -67,7 +67,7 @@ def test_an_effect_adds_what_triggers_write(tmp_path: Path) -> None:
         "[kinds.item]",
         '[effects]\n"UPDATE work_items" = ["work_items.done", "USAGE log_seq"]\n\n[kinds.item]',
     )
-    retry = next(a for a in loader.load(folder, "mine").spec.actions if a.name == "retry")
+    retry = next(a for a in loader.load(folder).spec.actions if a.name == "retry")
     assert retry.overwrites == tuple(f"work_items.{c}" for c in ("state", "due", "tries", "error", "done"))
     assert retry.privileges == ("UPDATE work_items", "USAGE log_seq")
 
@@ -85,5 +85,5 @@ def test_a_wrong_effect_is_a_fault(tmp_path: Path, effects: str, said: str) -> N
     folder = copied(tmp_path, source=HOMEMADE)
     change(folder, TOML, "[kinds.item]", f"[effects]\n{effects}\n\n[kinds.item]")
     with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder, "mine")
+        loader.load(folder)
     assert any(said in str(fault) and fault.line == 8 for fault in caught.value.faults), str(caught.value)

@@ -123,7 +123,7 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     breaking(folder)
     with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder, "mine")
+        loader.load(folder)
     (fault,) = [each for each in caught.value.faults if said in each.message]
     assert fault.file == str(folder / file)
     assert not at or fault.line == line_of(folder / file, at)
@@ -140,7 +140,7 @@ def test_a_missing_file_is_named(folder: Path, file: str) -> None:
     for path in folder.glob(file.replace(".sql", "*.sql")):
         path.unlink()
     with pytest.raises(BrokenEngineError, match=re.escape(str(folder / file))):
-        loader.load(folder, "mine")
+        loader.load(folder)
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
@@ -151,13 +151,13 @@ def test_an_action_says_what_it_does_or_why_not(folder: Path, old: str, new: str
     lines = (folder / TOML).read_text().splitlines()
     (folder / TOML).write_text("\n".join(new if line.startswith(old) else line for line in lines))
     with pytest.raises(BrokenEngineError, match=said):
-        loader.load(folder, "mine")
+        loader.load(folder)
 
 
 def test_text_that_is_not_toml(folder: Path) -> None:
     (folder / TOML).write_text("title = 'x'\nabout = = 1\n")
     with pytest.raises(BrokenEngineError, match=r"engine\.toml:2:9: it is not valid TOML"):
-        loader.load(folder, "mine")
+        loader.load(folder)
 
 
 def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
@@ -172,7 +172,7 @@ def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
 
 @pytest.mark.parametrize("shipped", builtin(), ids=lambda s: s.name)
 def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
-    again = loader.load(HOME / "engines" / shipped.name, shipped.name)
+    again = loader.load(HOME / "engines" / shipped.name)
     assert again == shipped, "independent of caches between runs"
     assert shipped.spec.title
     assert detect.expected([shipped])

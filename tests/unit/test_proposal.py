@@ -118,7 +118,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 def engine_of(proposal: Proposal) -> Engine:
     """Load a proposal. Raises BrokenEngineError."""
-    return parsed(Folder(name=proposal.name, path="/nowhere", files=files(proposal)), proposal.name)
+    return parsed(Folder(name=proposal.name, path="/nowhere", files=files(proposal)))
 
 
 @some

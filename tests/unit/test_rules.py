@@ -80,7 +80,7 @@ def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path, after: str, w
     folder = copied(tmp_path, source=HOMEMADE)
     change(folder, "engine.toml", after, f"{after}\n{written}")
     with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder, folder.name)
+        loader.load(folder)
     (fault,) = [fault for fault in caught.value.faults if said in fault.message]
     lines = (folder / "engine.toml").read_text().splitlines()
     first = lines.index(written.splitlines()[0])
@@ -92,7 +92,7 @@ def test_actions_name_their_kinds_if_there_are_several(tmp_path: Path) -> None:
     folder = copied(tmp_path, source=HOMEMADE)
     change(folder, "engine.toml", TOP, f'{TOP}\nkinds.queue.form = "all"')
     with pytest.raises(BrokenEngineError, match="action cancel: `kinds` is required"):
-        loader.load(folder, folder.name)
+        loader.load(folder)
 
 
 def test_a_status_with_several_phases_needs_the_column(tmp_path: Path) -> None:
@@ -100,4 +100,4 @@ def test_a_status_with_several_phases_needs_the_column(tmp_path: Path) -> None:
     sql = """-- Nodes.\nSELECT 'item:' || id AS id, state AS status FROM :"schema".work_items WHERE :ids IS NULL"""
     (folder / "nodes.sql").write_text(sql)
     with pytest.raises(BrokenEngineError, match="status todo: it has several phases"):
-        loader.load(folder, folder.name)
+        loader.load(folder)

@@ -79,6 +79,6 @@ def test_a_folder_that_cannot_be_written_is_no_error(
 def test_the_engines_survive_the_round_trip(folder: Path) -> None:
     home = Path(loader.__file__).parents[1] / "engines"
     folders = [f for f in sorted(home.iterdir()) if f.is_dir()]
-    loaded = tuple(loader.load(f, f.name) for f in folders)
+    loaded = tuple(loader.load(f) for f in folders)
     for _ in range(2):
         assert cached("engines", folders, tuple[Engine, ...], lambda: loaded) == loaded

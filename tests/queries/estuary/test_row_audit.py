@@ -131,7 +131,7 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     workspace = await opened(estuary, tmp_path)
     own = workspace.engines[LABEL]
     found: DetectedEngine = own.found
-    bound = in_schema(loader.load(folder, LABEL), found.schema)
+    bound = in_schema(loader.load(folder), found.schema)
     workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, engine=bound))
     yield workspace
     await workspace.close()
