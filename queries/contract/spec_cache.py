@@ -23,38 +23,8 @@ T = TypeVar("T")
 
 FORMAT = "1"  # increase when the encoding of the cache file changes
 
-# Modules whose code decides what an engine's files are parsed into.
-PARSERS = (
-    "contract/actions.py",
-    "contract/derive.py",
-    "contract/effects.py",
-    "contract/facts.py",
-    "contract/file_faults.py",
-    "contract/folder.py",
-    "contract/forms.py",
-    "contract/indexes.py",
-    "contract/kinds.py",
-    "contract/loader.py",
-    "contract/needs.py",
-    "contract/phases.py",
-    "contract/references.py",
-    "contract/rows.py",
-    "contract/rules.py",
-    "contract/server_spec.py",
-    "contract/sql_templates.py",
-    "contract/spec.py",
-    "files/sections.py",
-    "files/statement.py",
-    "files/strict_toml.py",
-    "files/toml_lines.py",
-    "files/written.py",
-    "records/action.py",
-    "records/detail.py",
-    "records/finding.py",
-    "records/node.py",
-    "records/record.py",
-    "text/duration.py",
-)
+# Rooms whose code decides what an engine's files are parsed into
+ROOMS = ("contract", "files", "records", "text")
 
 
 def cached(name: str, folders: Iterable[Path], kind: type[T], parse: Callable[[], T]) -> T:
@@ -75,12 +45,12 @@ def cached(name: str, folders: Iterable[Path], kind: type[T], parse: Callable[[]
 
 
 def _key(folders: Iterable[Path]) -> bytes:
-    """Return a digest of every engine file and of the parsers' source.
+    """Return a digest of every engine file and of the source that parses them.
 
     It covers the names, sizes and mtimes.
     """
     package = Path(__file__).parents[1]
-    files = [(str(file), file.stat()) for file in (package / name for name in PARSERS)]
+    files = [(str(file), file.stat()) for room in ROOMS for file in (package / room).glob("*.py")]
     pending = [*map(str, folders)]
     while pending:
         for entry in os.scandir(pending.pop()):
