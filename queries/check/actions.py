@@ -13,14 +13,13 @@ import msgspec
 from queries.actions import edit, perform
 from queries.actions.plan import Plan
 from queries.check.locking import check_locking
-from queries.check.report import Check, Notebook, first
+from queries.check.report import Notebook, first
 from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.files.strict_toml import TomlFile
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Result, RowChange
@@ -96,28 +95,21 @@ class ActionCheck:
     """
 
     def __init__(
-        self, workspace: Workspace, other: Workspace, reader: Reader, nodes: Mapping[str, Node], toml: TomlFile
+        self, workspace: Workspace, other: Workspace, reader: Reader, nodes: Mapping[str, Node], notes: Notebook
     ):
-        self.workspace, self.other, self.reader, self.nodes = workspace, other, reader, nodes
-        self.notes = Notebook("actions", toml, reader.found.schema)
+        self.workspace, self.other, self.reader, self.nodes, self.notes = workspace, other, reader, nodes, notes
         self.tried: list[Tried] = []
         self.excess: dict[str, dict[str, int]] = {}  # by action: see `_rows`
         self._suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
 
-    async def run(self) -> Check:
-        """Try every action. Raises an error of NO_CONNECTION only."""
+    async def run(self) -> None:
+        """Try every action. Raises DatabaseError."""
         check_locking(self.reader.engine, self.notes)
         await self._read_suggestions()
         for action in self.reader.engine.actions_here:
-            if not action.writes:
-                continue
-            try:
-                await self._try(action)
-            except NO_CONNECTION:
-                raise
-            except DatabaseError as error:
-                self.notes.error(self._at(action), error, f"{action.name}: ")
-        return self.notes.check()
+            if action.writes:
+                with self.notes.errors(self._at(action), f"{action.name}: "):
+                    await self._try(action)
 
     async def _try(self, action: Action) -> None:
         available = self.reader.availability(msgspec.structs.replace(action, needs=()))
@@ -369,12 +361,8 @@ class ActionCheck:
         """
         for tried in self.tried:
             if tried.action.document is None:
-                try:
+                with self.notes.skipped(f"{tried.action.name} was not tried with rows that refer to its node"):
                     await self._crowded(tried, crowd)
-                except NO_CONNECTION:
-                    raise
-                except DatabaseError as error:
-                    self.notes.note(f"{tried.action.name} was not tried with rows that refer to its node: {error.line}")
 
     async def _crowded(self, tried: Tried, crowd: Crowd) -> None:
         node_id = next(iter(tried.changed))

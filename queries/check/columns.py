@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from queries.check.report import Check, Notebook
+from queries.check.report import Notebook
 from queries.contract.rows import SHAPES, columns, required
-from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.db.transaction import Description, Transaction
+from queries.db.transaction import Description
 from queries.files.statement import PARAMETERS, Statement
-from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
 from queries.records.detail import DRAWN
 from queries.records.record import Record
@@ -27,12 +25,11 @@ class Described(Record):
     last: bool = True  # of its section
 
 
-async def check_columns(reader: Reader, toml: TomlFile) -> Check:
+async def check_columns(reader: Reader, notes: Notebook) -> None:
     """Compare every statement of an engine with its contract.
 
-    Raises an error of NO_CONNECTION only.
+    Raises DatabaseError.
     """
-    notes = Notebook("columns and types", toml, reader.found.schema)
     version = reader.database.server.version if reader.database.server else 0
     for each in _statements(reader):
         if each.statement.server > version:
@@ -42,21 +39,11 @@ async def check_columns(reader: Reader, toml: TomlFile) -> Check:
             notes.note(f"{each.statement.source}: {missing} is not there")
             continue
         async with reader.database.writing() as transaction:
-            await _check(transaction, each, notes)
-    return notes.check()
-
-
-async def _check(transaction: Transaction, each: Described, notes: Notebook) -> None:
-    try:
-        described = await transaction.describe(each.statement)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        notes.error(each.statement, error)
-        return
-    notes.number += 1
-    for message in (*_wrong_parameters(each.statement, described), *_wrong_columns(each, described)):
-        notes.fault(each.statement, message)
+            with notes.errors(each.statement):
+                described = await transaction.describe(each.statement)
+                notes.number += 1
+                for message in (*_wrong_parameters(each.statement, described), *_wrong_columns(each, described)):
+                    notes.fault(each.statement, message)
 
 
 def _statements(reader: Reader) -> Iterator[Described]:

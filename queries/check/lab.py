@@ -73,9 +73,20 @@ class Lab:
             self._template = copy
         return await self._create(self._template)
 
-    async def run(self, database: str, script: str) -> None:
-        """Run a script in a database as superuser. Raises DatabaseError."""
-        await execute(self.server.dsn(database), script)
+    async def run(self, database: str, text: str, schema: str = "") -> None:
+        """Run a script in a database as superuser. Raises DatabaseError.
+
+        ``schema``: a schema for what it makes. If there is none of this name, it is created.
+        """
+        begin = script("in_schema", schema=schema) if schema else ""
+        await execute(self.server.dsn(database), begin + text)
+
+    async def create_index(self, database: str, schema: str, ddl: str) -> None:
+        """Create an index on a table of a schema. Raises DatabaseError.
+
+        CONCURRENTLY is not possible in a script.
+        """
+        await self.run(database, ddl.replace("CONCURRENTLY ", ""), schema)
 
     async def _create(self, template: str) -> str:
         name = self.name("check")

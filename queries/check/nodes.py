@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
-from queries.check.report import Check, Notebook, first
+from queries.check.report import Notebook, first
 from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
 from queries.contract.id_forms import why_malformed
@@ -14,7 +14,6 @@ from queries.contract.phases import ENDED, phases_of
 from queries.contract.rules import evidence_names
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement
-from queries.files.strict_toml import TomlFile
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from queries.records.finding import Finding
@@ -49,83 +48,50 @@ async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, 
     return found
 
 
-async def check_nodes(reader: Reader, toml: TomlFile) -> Check:
-    """Check what a tree shows: nodes, pages and children.
-
-    Raises an error of NO_CONNECTION only.
-    """
-    notes = Notebook("nodes and pages", toml, reader.found.schema)
-    try:
-        nodes = await known_nodes(reader)
-        notes.number = len(nodes)
-        await _check_rows(reader, nodes, notes)
-        await _check_zone(reader, nodes, notes)
-        await _check_declared(reader, toml, notes)
-        for which, read in (("roots", reader.roots), ("live", reader.live)):
-            await _check_ids(reader, which, notes)
-            await _check_pages(_of(reader, which), read, notes)
-        await _check_children(reader, nodes, notes)
-        await _check_lookups(reader, nodes, notes)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        notes.error(None, error)
-    return notes.check()
+async def check_nodes(reader: Reader, notes: Notebook) -> None:
+    """Check what a tree shows: nodes, pages and children. Raises DatabaseError."""
+    nodes = await known_nodes(reader)
+    notes.number = len(nodes)
+    await _check_rows(reader, nodes, notes)
+    await _check_zone(reader, nodes, notes)
+    await _check_declared(reader, notes)
+    for which, read in (("roots", reader.roots), ("live", reader.live)):
+        await _check_ids(reader, which, notes)
+        await _check_pages(_of(reader, which), read, notes)
+    await _check_children(reader, nodes, notes)
+    await _check_lookups(reader, nodes, notes)
 
 
-async def check_many_nodes(reader: Reader, toml: TomlFile) -> Check:
+async def check_many_nodes(reader: Reader, notes: Notebook) -> None:
     """Check the pages of a database with more rows than a fixture.
 
-    Raises an error of NO_CONNECTION only.
+    Raises DatabaseError.
     """
-    notes = Notebook("nodes and pages", toml, reader.found.schema)
-    try:
-        nodes = await known_nodes(reader)
-        for which, read in (("roots", reader.roots), ("live", reader.live)):
-            await _check_pages(_of(reader, which), read, notes, few=MANY_ROWS)
-        await _check_children(reader, nodes, notes, few=MANY_ROWS, most=3)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        notes.error(None, error)
-    return notes.check()
+    nodes = await known_nodes(reader)
+    for which, read in (("roots", reader.roots), ("live", reader.live)):
+        await _check_pages(_of(reader, which), read, notes, few=MANY_ROWS)
+    await _check_children(reader, nodes, notes, few=MANY_ROWS, most=3)
 
 
-async def check_many_findings(reader: Reader, toml: TomlFile) -> Check:
+async def check_findings(reader: Reader, notes: Notebook) -> None:
+    """Check findings, dead letters, samples, counts and changes. Raises DatabaseError."""
+    for check in (_check_findings, _check_dead, _check_others):
+        with notes.errors():
+            await check(reader, notes)
+
+
+async def check_many_findings(reader: Reader, notes: Notebook) -> None:
     """Check that findings of one node are those of no other, with many rows.
 
-    Raises an error of NO_CONNECTION only.
+    Raises DatabaseError.
     """
-    notes = Notebook("findings and dead letters", toml, reader.found.schema)
-    try:
-        seen: set[str] = set()
-        for finding in (await reader.findings()).found:
-            if finding.code not in seen:
-                seen.add(finding.code)
-                await _check_alone(reader, finding, notes)
-        await _check_dead(reader, notes, few=MANY_ROWS)
-        await _check_edges(reader, notes)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        notes.error(None, error)
-    return notes.check()
-
-
-async def check_findings(reader: Reader, toml: TomlFile) -> Check:
-    """Check findings, dead letters, samples, counts and changes.
-
-    Raises an error of NO_CONNECTION only.
-    """
-    notes = Notebook("findings and dead letters", toml, reader.found.schema)
-    for check in (_check_findings, _check_dead, _check_others):
-        try:
-            await check(reader, notes)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            notes.error(None, error)
-    return notes.check()
+    seen: set[str] = set()
+    for finding in (await reader.findings()).found:
+        if finding.code not in seen:
+            seen.add(finding.code)
+            await _check_alone(reader, finding, notes)
+    await _check_dead(reader, notes, few=MANY_ROWS)
+    await _check_edges(reader, notes)
 
 
 def _of(reader: Reader, name: str, kind: str = "") -> Statement | None:
@@ -207,7 +173,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
                 break
 
 
-async def _check_declared(reader: Reader, toml: TomlFile, notes: Notebook) -> None:
+async def _check_declared(reader: Reader, notes: Notebook) -> None:
     """Check that each status that the tables allow is declared."""
     declared = {status.native for status in reader.engine.spec.statuses}
     async with reader.database.reading() as transaction:
@@ -401,10 +367,6 @@ async def _check_others(reader: Reader, notes: Notebook) -> None:
         ("changed", lambda: reader.changed(0.0, {}, 10)),
     )
     for name, run in statements:
-        try:
+        with notes.errors(_of(reader, name)):
             if reader.variant.select(name) is not None:
                 await run()
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            notes.error(_of(reader, name), error)

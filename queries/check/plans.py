@@ -12,15 +12,15 @@ import msgspec
 
 from queries.check.actions import Trial, Tried
 from queries.check.explain import explained
-from queries.check.lab import Lab
-from queries.check.report import Check, Notebook
+from queries.check.report import Notebook
 from queries.check.scripts import query, script
+from queries.check.subject import Subject
+from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.needs import OF_EXPRESSION
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
 from queries.files.statement import Statement
-from queries.files.strict_toml import TomlFile
 from queries.read.asked import Asked
 from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
@@ -52,44 +52,28 @@ class ReadCount:
         return Asked([count, *asked.queries, count], read)
 
 
-async def check_plans(
-    lab: Lab,
-    engine: Engine,
-    outside: tuple[Engine, ...],
-    toml: TomlFile,
-    rows: int,
-    tried: Sequence[Tried] = (),
-) -> Check:
-    """Run each automatic statement, and each action on one node, on large tables."""
-    notes = Notebook("large tables", toml)
-    database = await lab.filled()
-    try:
-        async with lab.opened(database, outside) as workspace:
-            found = workspace.engines[engine.name].found
-        small = await lab.filled()
-        for need in engine.spec.needs.values():
-            await _create(lab, small, found.schema, need.ddl)
-        async with lab.opened(small, outside) as workspace:
-            few, sizes = await _counts(workspace.engines[engine.name])
+async def check_plans(subject: Subject, notes: Notebook) -> None:
+    """Run each automatic statement, and each action on one node, on large tables.
+
+    Raises DatabaseError.
+    """
+    lab, rows = subject.lab, subject.rows
+    database, small = await lab.filled(), await lab.filled()
+    with notes.skipped("the rows could not be multiplied"):
+        async with subject.opened(database) as (_, reader):
+            found = reader.found
+        await _create_indexes(subject, small, found)
+        async with subject.opened(small) as (_, reader):
+            few, sizes = await _counts(reader)
         await lab.run(database, multiply(found.engine, found.schema, found.relations, rows))
-        for need in engine.spec.needs.values():
-            await _create(lab, database, found.schema, need.ddl)
+        await _create_indexes(subject, database, found)
         await lab.run(database, script("vacuum"))
-        async with lab.opened(database, outside) as workspace:
-            await _check(workspace.engines[engine.name], rows, notes)
-            await _check_counts(workspace.engines[engine.name], few, sizes, notes)
-            for each in tried:
-                try:
-                    await _check_action(workspace.engines[engine.name], each, rows, notes)
-                except NO_CONNECTION:
-                    raise
-                except DatabaseError as error:
-                    notes.note(f"{each.action.name} was not tried with many rows: {error.line}")
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        notes.note(f"the rows could not be multiplied: {error.line}")
-    return notes.check()
+        async with subject.opened(database) as (_, reader):
+            await _check(reader, rows, notes)
+            await _check_counts(reader, few, sizes, notes)
+            for each in subject.tried:
+                with notes.skipped(f"{each.action.name} was not tried with many rows"):
+                    await _check_action(reader, each, rows, notes)
 
 
 def multiply(engine: Engine, schema: str, tables: Iterable[str], rows: int) -> str:
@@ -108,13 +92,14 @@ def references(engine: Engine) -> str:
     return msgspec.json.encode(found).decode()
 
 
-async def _create(lab: Lab, database: str, schema: str, ddl: str) -> None:
-    """Create an index, unless there is one of its name."""
-    try:
-        await lab.run(database, script("in_schema", schema=schema) + ddl.replace("CONCURRENTLY ", ""))
-    except DatabaseError as error:
-        if error.code != DUPLICATE:
-            raise
+async def _create_indexes(subject: Subject, database: str, found: DetectedEngine) -> None:
+    """Create the indexes that the needs propose, unless there is one of the name."""
+    for need in subject.engine.spec.needs.values():
+        try:
+            await subject.lab.create_index(database, found.schema, need.ddl)
+        except DatabaseError as error:
+            if error.code != DUPLICATE:
+                raise
 
 
 async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
@@ -140,13 +125,10 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
             given = {"ids": of_kind if name == "nodes" else None, "places": [None] * len(of_kind)}
             values = reader.variant.parameters(cursor=None, page=PAGE_NODES, parent=next(iter(of_kind), ""), **given)
             notes.number += 1
-            try:
+            with notes.errors(chosen):
                 read = await _read(reader, chosen, values)
-            except DatabaseError as error:
-                notes.error(chosen, error)
-                continue
-            if read > rows // READ_PART:
-                notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
+                if read > rows // READ_PART:
+                    notes.fault(chosen, f"{name}: it reads {read:,} rows of tables with {rows:,}: no index bounds it")
 
 
 async def _counts(reader: Reader) -> tuple[Mapping[str, int], Mapping[str, int]]:

@@ -10,14 +10,12 @@ import msgspec
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.check.actions import REASON, Tried
-from queries.check.lab import Lab
+from queries.check.actions import REASON
 from queries.check.nodes import known_nodes
-from queries.check.report import Check, Notebook, first
+from queries.check.report import Notebook, first
 from queries.check.scripts import script
-from queries.contract.engine import Engine
-from queries.db.errors import DatabaseError
-from queries.files.strict_toml import TomlFile
+from queries.check.subject import Subject
+from queries.db.errors import DatabaseError, RefusedError
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.node import Node
@@ -27,26 +25,25 @@ ACTION_NODES = 5  # nodes of an action
 SEEN = 100  # nodes that both roles read
 
 
-async def check_privileges(
-    lab: Lab, engine: Engine, outside: tuple[Engine, ...], tried: list[Tried], toml: TomlFile
-) -> Check:
-    """Read and dry-run everything as roles that have only the printed privileges."""
-    notes = Notebook("privileges", toml)
+async def check_privileges(subject: Subject, notes: Notebook) -> None:
+    """Read and dry-run everything as roles that have only the printed privileges.
+
+    Raises DatabaseError.
+    """
+    lab = subject.lab
     database = await lab.filled()
     roles = {role: lab.name(role) for role in ("viewer", "operator")}
     password = secrets.token_hex(8)
     try:
-        async with lab.opened(database, outside) as workspace:
-            reader = workspace.engines[engine.name]
+        async with subject.opened(database) as (workspace, reader):
             all_nodes = await known_nodes(reader, SEEN)
             statements = await grants(workspace.database, reader, [roles["viewer"]], [roles["operator"]])
             settings = dict(reader.engine.settings)
         await lab.run(database, script("create_roles", password=password, **roles) + ";".join(statements))
         for role, name in roles.items():
-            async with lab.opened(database, outside, user=name, password=password) as workspace:
-                theirs = workspace.engines[engine.name]
+            async with subject.opened(database, user=name, password=password) as (workspace, theirs):
                 await _check_reads(theirs, all_nodes, role, settings, notes)
-                for each in tried if role == "operator" else ():
+                for each in subject.tried if role == "operator" else ():
                     versions = dict(list(each.changed.items())[:ACTION_NODES])
                     plan = plan_versions(workspace, theirs.label, each.action.name, versions)
                     plan = msgspec.structs.replace(plan, actions=dict.fromkeys(plan.actions, each.action))
@@ -57,12 +54,11 @@ async def check_privileges(
                             at = first(theirs.engine.actions[each.action.script]["change"])
                             message = f"{each.action.name}: the printed privileges do not suffice: {result.why}"
                             notes.fault(at, message)
-    except DatabaseError as error:
-        notes.error(None, error)
+    except RefusedError as error:
+        notes.fault(None, error.line)
     finally:
         with contextlib.suppress(DatabaseError):
             await lab.run(database, script("drop_roles", **roles))
-    return notes.check()
 
 
 async def _check_reads(
@@ -72,19 +68,16 @@ async def _check_reads(
     if reader.found.denied:
         notes.fault(None, f"the {role} may not read {', '.join(reader.found.denied)}")
         return
-    try:
+    with notes.errors(what=f"as {role}: "):
         seen = await known_nodes(reader, SEEN)
         await reader.counts()
         await reader.sample()
         found = await reader.findings()
-    except DatabaseError as error:
-        notes.error(None, error, f"as {role}: ")
-        return
-    notes.number += len(seen)
-    if missing := all_nodes.keys() - seen.keys():
-        notes.fault(None, f"the {role} does not see {len(missing)} of {len(all_nodes)} nodes")
-    if reader.engine.settings != settings:
-        notes.fault(None, f"the {role} sees another variant of the engine")
-    for skipped in found.skipped_findings:
-        if skipped.failed:
-            notes.fault(first(reader.engine.statements[f"findings/{skipped.code}"]), f"as {role}: {skipped.why}")
+        notes.number += len(seen)
+        if missing := all_nodes.keys() - seen.keys():
+            notes.fault(None, f"the {role} does not see {len(missing)} of {len(all_nodes)} nodes")
+        if reader.engine.settings != settings:
+            notes.fault(None, f"the {role} sees another variant of the engine")
+        for skipped in found.skipped_findings:
+            if skipped.failed:
+                notes.fault(first(reader.engine.statements[f"findings/{skipped.code}"]), f"as {role}: {skipped.why}")

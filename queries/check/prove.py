@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
 from pathlib import Path
 
 import msgspec
 
 from queries.check import plans
-from queries.check.actions import ActionCheck, Tried
+from queries.check.actions import ActionCheck
 from queries.check.columns import check_columns
 from queries.check.lab import Lab
 from queries.check.nodes import (
@@ -25,6 +25,7 @@ from queries.check.privileges import check_privileges
 from queries.check.recognition import check_indexes, check_recognition
 from queries.check.report import Check, Notebook
 from queries.check.scripts import script
+from queries.check.subject import Subject
 from queries.check.undoing import check_undo
 from queries.contract.builtin import builtin, builtin_folder
 from queries.contract.engine import BrokenEngineError, Engine
@@ -43,9 +44,16 @@ from queries.workspace import Workspace
 COLUMNS, NODES, FINDINGS = "columns and types", "nodes and pages", "findings and dead letters"
 ACTIONS, UNDO, PRIVILEGES = "actions", "commit and undo", "privileges"
 RECOGNITION, INDEXES, PLANS = "recognition", "proposed indexes", "large tables"
-NAMES = (COLUMNS, NODES, FINDINGS, ACTIONS, UNDO, PRIVILEGES, RECOGNITION, INDEXES, PLANS)
-MANY = {NODES: check_many_nodes, FINDINGS: check_many_findings}  # on a server for checks, with more rows
 READING = {COLUMNS: check_columns, NODES: check_nodes, FINDINGS: check_findings}  # on a real database, too
+MANY = {NODES: check_many_nodes, FINDINGS: check_many_findings}  # on a server for checks, with more rows
+CHANGING = {  # on a server for checks, each on databases of its own
+    UNDO: check_undo,
+    PRIVILEGES: check_privileges,
+    RECOGNITION: check_recognition,
+    INDEXES: check_indexes,
+    PLANS: check_plans,
+}
+NAMES = (*READING, ACTIONS, *CHANGING)
 
 
 class Loaded:
@@ -111,74 +119,75 @@ async def prove(
     except DatabaseError as error:
         yield _failed("schema and fixture", toml, f"schema.sql or fixture.sql fails: {error.line}")
         return
-    tried: list[Tried] = []
     async with lab.opened(database, outside) as workspace, lab.opened(database, outside) as other:
-        readers = (r for r in workspace.engines.values() if engine.name in (r.engine.name, r.engine.unbound))
-        reader = next(readers, None)
+        reader = next(iter(_readers(workspace, engine)), None)
         if reader is None:
-            why = next((d.why for d in workspace.declined if d.engine == engine.name), "the tables do not match")
-            yield _failed(RECOGNITION, toml, f"the engine is not found in its own schema.sql: {why}")
+            yield _not_found(workspace, engine, toml, "its own schema.sql")
             return
-        engine = reader.engine
-        async for check in _read(reader, toml, lab, outside, names):
+        subject = Subject(engine=reader.engine, outside=outside, lab=lab, rows=rows or plans.TABLE_ROWS)
+        async for check in _read(subject, reader, toml, names):
             yield check
         if {ACTIONS, UNDO, PRIVILEGES, PLANS} & set(names):
-            running = ActionCheck(workspace, other, reader, await _nodes(reader), toml)
-            found, tried = await running.run(), running.tried
+            notes = Notebook(ACTIONS, toml, reader.found.schema)
+            running = ActionCheck(workspace, other, reader, await _nodes(reader), notes)
+            check = await _noted(notes, running.run())
+            subject = msgspec.structs.replace(subject, tried=tuple(running.tried))
             if ACTIONS in names:
-                yield found if found.faults else await _crowded(lab, running, outside, toml, found)
-    if UNDO in names:
-        yield await check_undo(lab, engine, outside, tried, toml)
-    if PRIVILEGES in names:
-        yield await check_privileges(lab, engine, outside, tried, toml)
-    if RECOGNITION in names:
-        yield await check_recognition(lab, engine, outside, toml)
-    if INDEXES in names:
-        yield await check_indexes(lab, engine, outside, toml)
-    if PLANS in names:
-        yield await check_plans(lab, engine, outside, toml, rows or plans.TABLE_ROWS, tried)
+                yield check if check.faults else await _noted(notes, _crowded(subject, running))
+    for name in (name for name in CHANGING if name in names):
+        notes = Notebook(name, toml)
+        yield await _noted(notes, CHANGING[name](subject, notes))
 
 
 async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> AsyncIterator[Check]:
     """Yield the checks that only read, on a real database."""
-    readers = [r for r in workspace.engines.values() if engine.name in (r.engine.name, r.engine.unbound)]
+    readers = _readers(workspace, engine)
     if not readers:
-        why = next((d.why for d in workspace.declined if d.engine == engine.name), "the tables do not match")
-        yield _failed("recognition", toml, f"the engine is not found in this database: {why}")
+        yield _not_found(workspace, engine, toml, "this database")
     for reader in readers:
-        for check in READING.values():
-            yield msgspec.structs.replace(await check(reader, toml), engine=reader.label)
+        for name, check in READING.items():
+            notes = Notebook(name, toml, reader.found.schema)
+            yield msgspec.structs.replace(await _noted(notes, check(reader, notes)), engine=reader.label)
 
 
-async def _read(
-    reader: Reader, toml: TomlFile, lab: Lab, outside: tuple[Engine, ...], names: Collection[str]
-) -> AsyncIterator[Check]:
+def _readers(workspace: Workspace, engine: Engine) -> list[Reader]:
+    """Return the readers of an engine: of one with roles, one for each set of tables."""
+    return [each for each in workspace.engines.values() if engine.name in (each.engine.name, each.engine.unbound)]
+
+
+async def _noted(notes: Notebook, check: Awaitable[None]) -> Check:
+    """Run a check, and return its result. Raises an error of NO_CONNECTION only."""
+    with notes.errors():
+        await check
+    return notes.check()
+
+
+async def _read(subject: Subject, reader: Reader, toml: TomlFile, names: Collection[str]) -> AsyncIterator[Check]:
     """Yield the checks that only read, repeated with more rows if there is no fault."""
     many = ""
     for name in (name for name in READING if name in names):
-        found = await READING[name](reader, toml)
-        if name in MANY and not found.faults:
-            many = many or await _multiplied(lab, reader)
-            async with lab.opened(many, outside) as workspace:
-                more = await MANY[name](workspace.engines[reader.label], toml)
-            found = msgspec.structs.replace(found, faults=more.faults, notes=(*found.notes, *more.notes))
-        yield found
+        notes = Notebook(name, toml, reader.found.schema)
+        check = await _noted(notes, READING[name](reader, notes))
+        if name in MANY and not check.faults:
+            many = many or await _multiplied(subject.lab, reader)
+            async with subject.opened(many) as (_, more):
+                again = await _noted(notes, MANY[name](more, notes))
+            check = msgspec.structs.replace(again, number=check.number)
+        yield check
 
 
-async def _crowded(lab: Lab, first: ActionCheck, outside: tuple[Engine, ...], toml: TomlFile, found: Check) -> Check:
-    """Return the check of the actions, tried again with many rows below each node."""
-    reader, database = first.reader, await lab.filled()
+async def _crowded(subject: Subject, first: ActionCheck) -> None:
+    """Try the actions again with many rows below each node. Raises DatabaseError."""
+    reader, database = first.reader, await subject.lab.filled()
     names = {"schema": reader.found.schema, "references": plans.references(reader.engine)}
 
     async def crowd(table: str, place: str) -> None:
-        await lab.run(database, script("crowd", table=table, place=place, **names))
+        await subject.lab.run(database, script("crowd", table=table, place=place, **names))
 
-    async with lab.opened(database, outside) as workspace:
-        running = ActionCheck(workspace, workspace, workspace.engines[reader.label], {}, toml)
+    async with subject.opened(database) as (workspace, crowded):
+        running = ActionCheck(workspace, workspace, crowded, {}, first.notes)
         running.tried, running.excess = first.tried, first.excess
         await running.crowded(crowd)
-    more = running.notes.check()
-    return msgspec.structs.replace(found, faults=more.faults, notes=(*found.notes, *more.notes))
 
 
 async def _multiplied(lab: Lab, reader: Reader) -> str:
@@ -194,6 +203,11 @@ async def _nodes(reader: Reader) -> dict[str, Node]:
         return await known_nodes(reader)
     except DatabaseError:  # check_nodes has reported it
         return {}
+
+
+def _not_found(workspace: Workspace, engine: Engine, toml: TomlFile, where: str) -> Check:
+    why = next((each.why for each in workspace.declined if each.engine == engine.name), "the tables do not match")
+    return _failed(RECOGNITION, toml, f"the engine is not found in {where}: {why}")
 
 
 def _failed(name: str, toml: TomlFile, message: str) -> Check:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 
-from queries.db.errors import DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.statement import Statement, locate
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
@@ -56,9 +57,31 @@ class Notebook:
         """Note a fault of a setting in ``engine.toml``."""
         self._faults[self._toml.fault(path, message)] = None
 
-    def error(self, at: Statement | None, error: DatabaseError, what: str = "") -> None:
-        """Note an error of the server."""
-        self.fault(at, f"{what}{error.line}", max(error.position, 1))
+    @contextlib.contextmanager
+    def errors(self, at: Statement | None = None, what: str = "") -> Iterator[None]:
+        """Note an error of the server as a fault.
+
+        Raises an error of NO_CONNECTION only.
+        """
+        try:
+            yield
+        except NO_CONNECTION:
+            raise
+        except DatabaseError as error:
+            self.fault(at, f"{what}{error.line}", max(error.position, 1))
+
+    @contextlib.contextmanager
+    def skipped(self, what: str) -> Iterator[None]:
+        """Note an error of the server as something that could not be looked at.
+
+        Raises an error of NO_CONNECTION only.
+        """
+        try:
+            yield
+        except NO_CONNECTION:
+            raise
+        except DatabaseError as error:
+            self.note(f"{what}: {error.line}")
 
     def note(self, text: str) -> None:
         """Note what could not be looked at."""

@@ -11,11 +11,10 @@ from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
 from queries.check.actions import REASON, Tried, edit_plan
-from queries.check.lab import Lab
-from queries.check.report import Check, Notebook, first
+from queries.check.report import Notebook, first
 from queries.check.scripts import filled
+from queries.check.subject import Subject
 from queries.contract.engine import Engine
-from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
@@ -29,37 +28,29 @@ ACTION_NODES = 5  # nodes of an action
 Rows = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
 
 
-async def check_undo(
-    lab: Lab, engine: Engine, outside: tuple[Engine, ...], tried: list[Tried], toml: TomlFile
-) -> Check:
-    """Commit each action on a database of its own, and undo it."""
-    notes = Notebook("commit and undo", toml)
+async def check_undo(subject: Subject, notes: Notebook) -> None:
+    """Commit each action on a database of its own, and undo it. Raises DatabaseError."""
+    unseen = Notebook("", TomlFile("", ""))
     database = ""
-    for each in tried:
+    for each in subject.tried:
         reused = bool(database)
-        database = database or await lab.filled()
-        restored = await _tried(lab, database, engine, outside, each, None if reused else notes)
+        database = database or await subject.lab.filled()
+        restored = await _tried(subject, database, each, unseen if reused else notes)
         if restored is None and reused:  # an earlier undo may have left something
-            database = await lab.filled()
-            restored = await _tried(lab, database, engine, outside, each, notes)
+            database = await subject.lab.filled()
+            restored = await _tried(subject, database, each, notes)
         notes.number += restored is not None
         database = database if restored else ""
-    return notes.check()
 
 
-async def _tried(
-    lab: Lab, database: str, engine: Engine, outside: tuple[Engine, ...], each: Tried, notes: Notebook | None
-) -> bool | None:
+async def _tried(subject: Subject, database: str, each: Tried, notes: Notebook) -> bool | None:
     """Commit and undo an action.
 
-    Return True if the database is as before, and None after a fault. Without ``notes`` faults are not noted.
+    Return True if the database is as before, and None after a fault.
     """
-    own = Notebook("", TomlFile("", "")) if notes is None else notes
-    async with lab.opened(database, outside) as workspace:
-        try:
-            return await _check(workspace, workspace.engines[engine.name], each, own)
-        except DatabaseError as error:
-            own.error(_at(engine, each), error, f"{each.action.name}: ")
+    async with subject.opened(database) as (workspace, reader):
+        with notes.errors(_at(subject.engine, each), f"{each.action.name}: "):
+            return await _check(workspace, reader, each, notes)
     return None
 
 
