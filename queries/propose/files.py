@@ -1,4 +1,4 @@
-"""Files of a proposed engine: ``engine.toml``, tables, example rows and payloads."""
+"""Files of a proposed engine: ``engine.toml``, tables and example rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from queries.contract.folder import TOML
+from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
 from queries.propose.proposal import HELD, WAITING, Change, Proposal, State, names
@@ -58,10 +58,7 @@ _EXAMPLES = {
 
 def files(proposal: Proposal) -> dict[str, str]:
     """Return the text of each file, by its name. ``engine.toml`` is the last."""
-    payloads = _payloads(proposal)
-    made = {"schema.sql": _schema(proposal), "fixture.sql": _fixture(proposal)}
-    made |= {f"detail/{name}.sql": _payload(proposal, column) for name, column in payloads.items()}
-    return {**made, TOML: _toml(proposal)}
+    return {SCHEMA: _schema(proposal), FIXTURE: _fixture(proposal), TOML: _toml(proposal)}
 
 
 def save(files: Mapping[str, str], folder: Path) -> None:
@@ -145,7 +142,20 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
         if since and not _is_column(proposal, "due"):
             since["at"] = proposal.time("due", "node")
         kind["dead"] = Inline({"from": proposal.words(Phase.FAILED), **since})
+    if payloads := _payloads(proposal):
+        kind["payloads"] = Inline({name: column.name for name, column in payloads.items()})
     return kind
+
+
+def _payloads(proposal: Proposal) -> Mapping[str, Column]:
+    """Return the columns with stored documents, by the name of their detail section."""
+    taken = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
+    found: dict[str, Column] = {}
+    for column in proposal.table.columns:
+        if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in taken:
+            name = re.sub(r"[^a-z0-9]+", "_", column.name.lower()).strip("_")[:30] or "payload"
+            found[name if name not in found else f"{name}_{len(found)}"] = column
+    return found
 
 
 def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:
@@ -308,34 +318,6 @@ def _of_type(proposal: Proposal, role: str, text: str, number: int = 1) -> str:
     json = f"'[\"{text}\"]'"
     examples = {**names().keys, "text": f"'{text}-{{}}'", "varchar": f"'{text}-{{}}'"}
     return json if kind in ("json", "jsonb") else examples.get(kind, "").format(number)
-
-
-# Payloads
-
-
-def _payloads(proposal: Proposal) -> Mapping[str, Column]:
-    """Return the columns with stored documents, by the name of their file."""
-    taken = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
-    found: dict[str, Column] = {}
-    for column in proposal.table.columns:
-        if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in taken:
-            name = re.sub(r"[^a-z0-9]+", "_", column.name.lower()).strip("_")[:30] or "payload"
-            found[name if name not in found else f"{name}_{len(found)}"] = column
-    return found
-
-
-def _payload(proposal: Proposal, column: Column) -> str:
-    value = column.sql
-    return _template(
-        "payload",
-        title=safe_text(column.name),
-        kind=proposal.kind,
-        content=value if column.type == "bytea" else f"convert_to({value}::text, 'UTF8')",
-        table=identifier(proposal.table.name),
-        key=proposal.key.sql,
-        start=str(len(proposal.kind) + 2),
-        cast=proposal.key.type,
-    )
 
 
 def _template(name: str, **values: str) -> str:
