@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from queries.check.report import Notebook
-from queries.contract.rows import SHAPES, columns, required
+from queries.contract.rows import SHAPES, PayloadRow, columns, required
 from queries.db.transaction import Description
 from queries.files.statement import PARAMETERS, Statement
 from queries.read.reader import Reader
 from queries.records.detail import DRAWN
 from queries.records.record import Record
 
-PAYLOAD = {"payload", "size"}
 _SAME = {"text": "text", "varchar": "text", "jsonb": "text", "json": "text", "int4": "int", "int8": "int"}
 _SENT = {"text": "text", "jsonb": "text", "int": "int", "text[]": "text[]", "float8": "float8"}
 
@@ -95,7 +94,7 @@ def _wrong_columns(each: Described, described: Description) -> Iterator[str]:
 
 
 def _wrong_details(statement: Statement, given: set[str]) -> Iterator[str]:
-    if "payload" in given and given != PAYLOAD:
+    if "payload" in given and given != required(PayloadRow):
         yield "a payload has the columns payload and size, and no others"
     if statement.drawn and given != DRAWN[statement.drawn]:
         wanted = ", ".join(sorted(DRAWN[statement.drawn]))

@@ -22,7 +22,7 @@ from queries.text.safe_text import percent
 SMALL_TABLE_BLOCKS = 1024
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
-_NO_TABLE = {
+NO_TABLE = {
     "v": "a view",
     "m": "a materialized view",
     "f": "a foreign table",
@@ -393,7 +393,7 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
 def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
     """Return the reason if a relation is not a table."""
     for name in wanted.relations:
-        word = _NO_TABLE.get(relations[name].kind) if name in relations else None
+        word = NO_TABLE.get(relations[name].kind) if name in relations else None
         if word is not None:
             return f"{name} is {word}, not a table: its rows cannot be locked and have no version"
     return None

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from queries.contract.folder import Folder
+from queries.contract.rows import SHAPES, required
 from queries.contract.spec import EngineSpec
 from queries.files.statement import Statement
 from queries.records.detail import DRAWN
@@ -15,10 +16,8 @@ from queries.records.record import Record
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 OPTIONAL = ("matching", "dead", "changed", "options", "progress", "search", "related", "rows")
 SECTIONS = ("lock", "refused", "witnesses", "rows", "change", "document", "successes")
-DOCUMENT = ("id", "digest", "stored", "document", "size", "why")  # columns of the section ``document``
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 UNDO_SECTIONS = ("refused", "change", "added")
-WITNESS = ("id", "witness", "verdict", "detail")  # columns of the section ``witnesses``
 
 Sections = Mapping[str, tuple[Statement, ...]]
 
@@ -28,6 +27,14 @@ class ParsedFiles(Record):
 
     statements: dict[str, Statement]
     sections: dict[str, dict[str, tuple[Statement, ...]]]
+
+    @property
+    def variants(self) -> dict[str, tuple[Statement, ...]]:
+        """The variants of each statement, by its name."""
+        found: dict[str, tuple[Statement, ...]] = {}
+        for file, statement in self.statements.items():
+            found[key_of(file)] = (*found.get(key_of(file), ()), statement)
+        return found
 
 
 NO_FILES = ParsedFiles(statements={}, sections={})
@@ -96,21 +103,21 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
 
 def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
     of_undo = file.startswith("undo/")
-    known, required = (UNDO_SECTIONS, ("change", "added")) if of_undo else (SECTIONS, ("lock", "rows", "change"))
+    known, always = (UNDO_SECTIONS, ("change", "added")) if of_undo else (SECTIONS, ("lock", "rows", "change"))
     for section in sections:
         if section not in known:
             message = f"section {section!r} is not one of {', '.join(known)}"
             yield folder.fault(file, message, f"-- :{section}")
-    for section in required:
+    for section in always:
         if section not in sections:
             yield folder.fault(file, f"the section :{section} is missing")
     for part in () if of_undo else sections.get("rows", ()):
         if not re.search(r"\bplace\b", part.text):
             message = "the section 'rows' has no column `place`: the row's ctid as text, or NULL"
             yield folder.fault(file, message, "-- :rows")
-    for name, columns in (("witnesses", WITNESS), ("document", DOCUMENT)):
+    for name in ("witnesses", "document"):
         for part in sections.get(name, ()):
-            for column in columns:
+            for column in required(SHAPES[f":{name}"]):
                 if not re.search(rf"\bAS {column}\b", part.text):
                     yield folder.fault(file, f"the section {name!r} has no column `{column}`", f"-- :{name}")
 

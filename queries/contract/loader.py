@@ -43,9 +43,6 @@ def parsed(folder: Folder) -> Engine:
     spec, files, _ = _parse(folder)
     settings: dict[str, Any] = {key: threshold(value) for key, value in spec.thresholds.items()}
     settings |= {key: option.default for key, option in spec.options.items()}
-    statements: dict[str, list[Statement]] = {}
-    for file, statement in files.statements.items():
-        statements.setdefault(key_of(file), []).append(statement)
     scripts = dict.fromkeys(action.script for action in spec.actions if action.writes)
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
     actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.undo.append_only}
@@ -53,7 +50,7 @@ def parsed(folder: Folder) -> Engine:
         name=folder.name,
         spec=spec,
         settings=settings,
-        statements={key: tuple(variants) for key, variants in statements.items()},
+        statements=files.variants,
         actions=actions,
     )
 

@@ -19,7 +19,6 @@ import msgspec
 from queries.contract.folder import SUBFOLDERS
 from queries.db.errors import UnreadableError
 from queries.records.action import Verdict
-from queries.records.detail import DRAWN
 from queries.records.node import Match, Phase, Precision
 from queries.records.record import Record
 from queries.text.json_text import decoded
@@ -301,11 +300,6 @@ def columns(shape: type[Record]) -> dict[str, tuple[str, ...]]:
 def required(shape: type[Record]) -> frozenset[str]:
     """Return the columns that must be there."""
     return frozenset(field.name for field in msgspec.structs.fields(shape) if field.required)
-
-
-def drawn(name: str) -> frozenset[str]:
-    """Return the columns of a detail section that is drawn."""
-    return DRAWN[name]
 
 
 def _types(hint: Any) -> tuple[str, ...]:

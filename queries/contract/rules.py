@@ -10,12 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from queries.contract.derive import KEY_TEXTS
-from queries.contract.file_faults import NO_FILES, ParsedFiles, key_of
+from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
-from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
 from queries.records.action import Undo
@@ -52,9 +51,7 @@ class Context:
         self.settings = {*spec.thresholds, *spec.options}
         self.overwritten = {name for action in spec.actions for name in action.overwrites}
         self.all_are_read = all(self.is_read(action) for action in spec.actions if action.writes)
-        self.statements: dict[str, list[Statement]] = {}  # variants by name
-        for file, statement in files.statements.items():
-            self.statements.setdefault(key_of(file), []).append(statement)
+        self.statements = files.variants
         self._words: dict[str, set[str]] = {}
 
     def words(self, name: str) -> set[str]:

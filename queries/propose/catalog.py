@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from queries.contract.allowed_words import MOST_WORDS, allowed_words
+from queries.contract.detect import NO_TABLE
 from queries.contract.trust import Trust
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, SlowError
@@ -23,7 +24,6 @@ from queries.text.psql_text import bound, sql_name
 
 FOLDER = Path(__file__).parent / "sql"
 _LISTS = ("columns", "keys", "parents", "triggers", "checks", "beside")  # columns of the answer in JSON
-_NO_TABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
 class NoProposalError(DatabaseError):
@@ -130,9 +130,9 @@ async def read_table(database: Database, name: str, schema: str = "", trusted: S
     table = found[0]
     args = msgspec.json.encode({"functions": [], "trusted": list(trusted)}).decode()
     (doubts,) = await database.batch([Query(statement("code"), {"query": [table.name], "args": args})])
-    if table.kind in _NO_TABLE:
+    if table.kind in NO_TABLE:
         raise NoProposalError(
-            f"{name} is {_NO_TABLE[table.kind]}, not a table.", "Its rows cannot be locked and have no version."
+            f"{name} is {NO_TABLE[table.kind]}, not a table.", "Its rows cannot be locked and have no version."
         )
     if why := Trust(doubts).unreadable(table.schema, [table.name]):
         raise NoProposalError(f"The table {name} is not read.", f"{why}.")
