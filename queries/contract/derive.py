@@ -19,14 +19,11 @@ from queries.contract.phases import ENDED, statuses_of
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
-from queries.files.statement import NAME, PARAMETERS, EngineFileError, SqlText
+from queries.files.statement import EngineFileError, SqlText
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path as Setting
-from queries.records.fault import Fault
 from queries.records.node import Phase
-from queries.records.record import Record
 from queries.text.psql_text import literal, sql_name
-from queries.text.suggest import did_you_mean
 
 SECTIONS = ("lock", "refused", "rows", "change")
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
@@ -59,27 +56,19 @@ _FIND = {
 }
 
 
-class Derived(Record):
-    """Derived files by name, the derived sections of each action's file, and faults."""
-
-    files: dict[str, SqlText]
-    faults: tuple[Fault, ...]
-
-
-def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> Derived:
+def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> dict[str, SqlText]:
     """Return the statements that follow from ``engine.toml`` and have no file."""
     writer = _Writer(folder, spec, toml)
     writer.write()
-    return Derived(files=writer.files, faults=tuple(writer.faults))
+    return writer.files
 
 
 class _Writer:
-    """Writer of the derived files of one folder. It collects faults."""
+    """Writer of the derived files of one folder, whose settings have no faults."""
 
     def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile) -> None:
         self.folder, self.spec, self.toml = folder, spec, toml
         self.files: dict[str, SqlText] = {}
-        self.faults: list[Fault] = []
         kinds = [msgspec.structs.replace(kind, columns=columns_of(spec, kind)) for kind in spec.kinds]
         self.kinds = {kind.name: (n, kind) for n, kind in enumerate(kinds)}
         self.tables = [(n, kind) for n, kind in enumerate(kinds) if kind.table]
@@ -130,9 +119,6 @@ class _Writer:
                     return True
         return False
 
-    def _fault(self, path: Setting, message: str) -> None:
-        self.faults.append(self.toml.fault(path, message))
-
     # Files
 
     def _nodes(self, n: int, kind: Kind) -> None:
@@ -156,9 +142,7 @@ class _Writer:
         expression = kind.columns.get(name)
         if expression is None:
             return self._phase(n, kind) if "status" in kind.columns else "'unknown'"
-        known = expression in self._relation(kind)
-        text = expression if known else self._named(expression, ("kinds", n, "columns", name))
-        return self._converted(n, kind, name, text)
+        return self._converted(n, kind, name, expression)
 
     def _matching(self, n: int, kind: Kind) -> None:
         """Derive the nodes that match conditions on the columns that a filter compares."""
@@ -207,10 +191,6 @@ class _Writer:
         """Derive a detail section with a stored text."""
         at: Setting = ("kinds", n, "payloads", name)
         column = kind.payloads[name]
-        if column not in self._relation(kind):
-            near = did_you_mean(column, self._relation(kind))
-            self._fault(at, f"kind {kind.name}: {kind.table} has no column {column!r} in recognise.relations{near}")
-            return
         bytea = _first(self._relation(kind)[column]) == "bytea"
         of_kind = self._of(n, kind)
         values: Values = {
@@ -286,11 +266,8 @@ class _Writer:
         timed: list[tuple[int, Kind, DeadLetters, str, str]] = []
         for n, kind in self.tables:
             need = dead_need(self.spec, kind)
-            if kind.dead is not None and need is None:
-                message = f"kind {kind.name}: dead letters are derived only if `columns` has a status"
-                self._fault(("kinds", n, "dead"), message)
-            elif kind.dead is not None and need is not None:
-                filters = self._each_from(n, kind, kind.dead.from_, ("kinds", n, "dead", "from"))
+            if kind.dead is not None and need is not None:
+                filters = self._each_from(n, kind, kind.dead.from_)
                 timed += [(n, kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
         every = [*((each, False) for each in timed if each[2].since), *((each, True) for each in timed)]
         parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
@@ -317,8 +294,8 @@ class _Writer:
             "type": self._type(kind, kind.key),
             "severity": str(dead.severity),
             "since": self._time(kind, dead.at or dead.since) if dead.since else "NULL::float8",
-            "cause": (f"({self._named(dead.cause, (*at, 'cause'))})::text", (*at, "cause")),
-            "error": (f"({self._named(error, (*at, 'error'))})::text", (*at, "error")),
+            "cause": (f"({dead.cause})::text", (*at, "cause")),
+            "error": (f"({error})::text", (*at, "error")),
             "filter": (filter_, (*at, "from")),
             "first": f"{column} IS NULL" if without else f"{column} >= coalesce(({cursor})::{type_}, {least}::{type_})",
             "later": f"({cursor}) IS NOT NULL" if without else f"{column} > ({cursor})::{type_}",
@@ -330,14 +307,9 @@ class _Writer:
         parts: list[Part] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
         for n, kind in self.kinds.values():
             for m, name in enumerate(kind.rows):
-                at: Setting = ("kinds", n, "rows", m)
                 table, _, column = name.partition(".")
-                if column in self.spec.recognise.relations.get(table, ()):
-                    parts.append((at, self._of(n, msgspec.structs.replace(kind, table=table, key=column))))
-                else:
-                    columns = [f"{t}.{c}" for t, known in self.spec.recognise.relations.items() for c in known]
-                    near = did_you_mean(name, columns)
-                    self._fault(at, f"kind {kind.name}: {name!r} is no column in recognise.relations{near}")
+                other = msgspec.structs.replace(kind, table=table, key=column)
+                parts.append((("kinds", n, "rows", m), self._of(n, other)))
         if parts:
             self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
 
@@ -349,17 +321,12 @@ class _Writer:
 
     def _finding_of_table(self, n: int, finding: FindingSpec) -> None:
         at: Setting = ("findings", n)
-        name = finding.kind or (next(iter(self.kinds)) if len(self.kinds) == 1 else "")
-        if name not in self.kinds or not self.kinds[name][1].table:
-            self._fault(at, f"finding {finding.code}: `kind` must be a kind with a table, because it has `since`")
-            return
-        k, kind = self.kinds[name]
+        k, kind = self.kinds[finding.kind or next(iter(self.kinds))]
         need = status_need(self.spec, kind)
         since = self._expression(kind, finding.since)
         utc = self._relation(kind).get(finding.since) == "timestamp"
         evidence: Lines = [
-            (f"{literal(name)}, {self._named(text, (*at, 'evidence', name))},", (*at, "evidence", name))
-            for name, text in finding.evidence.items()
+            (f"{literal(name)}, {text},", (*at, "evidence", name)) for name, text in finding.evidence.items()
         ]
         at_ = f"({since}) AT TIME ZONE 'UTC'" if utc else f"({since})"
         age = f"'age', date_trunc('second', now() - {at_})::text"
@@ -367,10 +334,10 @@ class _Writer:
             **self._of(k, kind),
             "since": (self._time(kind, finding.since), (*at, "since")),
             "evidence": (" ".join(text for text, _ in evidence) + " " * bool(evidence) + age, (*at, "evidence")),
-            "where": (self._named(finding.where, (*at, "where")), (*at, "where")),
+            "where": (finding.where, (*at, "where")),
             "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key),
         }
-        filters = self._each_from(k, kind, finding.from_, (*at, "from")) if finding.from_ else ["true"]
+        filters = self._each_from(k, kind, finding.from_) if finding.from_ else ["true"]
         parts: list[Part] = [
             (at, {**of_each, "filter": (self._with_partial(filter_, need[0] if need else ""), (*at, "from"))})
             for filter_ in filters
@@ -385,36 +352,18 @@ class _Writer:
         """Derive a finding whose rows a part selects."""
         at: Setting = ("findings", n)
         file = f"parts/{finding.among}.sql"
-        if file not in self.folder.files:
-            self._fault((*at, "among"), f"finding {finding.code}: {file} is missing")
-            return
-        named = {
-            name: self._named(text.strip().replace("\n", " "), (*at, name), PARAMETERS)
-            for name, text in (
-                ("where", finding.where),
-                ("since", finding.since),
-                ("order", finding.order or finding.since),
-                ("suggest", finding.suggest),
-                ("grade", finding.grade or str(finding.severity)),
-            )
-        }
-        evidence = ", ".join(
-            f"{literal(name)}, {self._named(text, (*at, 'evidence', name), PARAMETERS)}"
-            for name, text in finding.evidence.items()
-        )
+        since, order = _in_line(finding.since), _in_line(finding.order or finding.since)
+        evidence = ", ".join(f"{literal(name)}, {text}" for name, text in finding.evidence.items())
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [(f"-- kinds: {finding.kind}", at)] if finding.kind and len(self.kinds) > 1 else [],
             "part": [(f"\\ir {file}", (*at, "among"))],
-            "since": (
-                f"extract(epoch FROM {named['since']})::float8" if finding.since else "NULL::float8",
-                (*at, "since"),
-            ),
+            "since": (f"extract(epoch FROM {since})::float8" if since else "NULL::float8", (*at, "since")),
             "evidence": (evidence, (*at, "evidence")),
-            "suggest": (named["suggest"], (*at, "suggest")),
-            "grade": (named["grade"], (*at, "grade")),
-            "where": (named["where"], (*at, "where")),
-            "order": (", ".join(filter(None, (named["order"], "t.id"))), (*at, "order")),
+            "suggest": (_in_line(finding.suggest), (*at, "suggest")),
+            "grade": (_in_line(finding.grade) or str(finding.severity), (*at, "grade")),
+            "where": (_in_line(finding.where), (*at, "where")),
+            "order": (", ".join(filter(None, (order, "t.id"))), (*at, "order")),
         }
         text = ""
         with contextlib.suppress(EngineFileError):  # a missing part is a fault of the statement
@@ -430,47 +379,29 @@ class _Writer:
         declared = bool(action.set or action.delete)
         missing = [s for s in SECTIONS if s not in there and (declared or s in ("lock", "rows"))]
         kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name][1].table]
-        if not missing or not kinds or file in self.files or not (declared or there):
-            return
-        if len(kinds) != 1 or len(action.kinds) != 1:
-            if declared:
-                self._fault((*at, "kinds"), f"action {action.name}: statements are derived for one kind with a table")
+        if not missing or len(kinds) != 1 or len(action.kinds) != 1 or file in self.files or not (declared or there):
             return
         (k, kind) = kinds[0]
         values: Filled = {**self._of(k, kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
         if declared:
-            relation, own = self._relation(kind), (argument.name for argument in action.arguments)
-            names = {*PARAMETERS, *self.spec.arguments, *own}
-            for column in action.set:
-                if column not in relation:
-                    near = did_you_mean(column, relation)
-                    message = (
-                        f"action {action.name}: {kind.table} has no column {column!r} in recognise.relations{near}"
-                    )
-                    self._fault((*at, "set"), message)
-            from_ = self._from(k, kind, action.from_, (*at, "from")) if action.from_ else "true"
+            from_ = self._from(k, kind, action.from_) if action.from_ else "true"
             last = len(action.set) - 1
             values["set"] = [
-                (
-                    f"{sql_name(column)} = {self._named(text, (*at, 'set', column), names)}" + "," * (m < last),
-                    (*at, "set", column),
-                )
+                (f"{sql_name(column)} = {text}" + "," * (m < last), (*at, "set", column))
                 for m, (column, text) in enumerate(action.set.items())
             ]
             filters = [from_]
             whys: Lines = []
             for_now: list[str] = []
             if action.from_:
-                why = self._sentence(kind, action.otherwise, (*at, "otherwise"))
+                why = self._sentence(kind, action.otherwise)
                 whys.append((f"WHEN ({from_}) IS NOT TRUE THEN {why}", (*at, "from")))
                 for_now.append(f"WHEN ({from_}) IS NOT TRUE THEN false")
             for m, refusal in enumerate(action.refuse):
-                path = (*at, "refuse", m, "when")
-                when = self._named(refusal.when, path, names)
-                why = self._sentence(kind, refusal.why, (*at, "refuse", m, "why"))
-                whys.append((f"WHEN {when} THEN {why}", path))
-                for_now.append(f"WHEN {when} THEN {self._named(refusal.for_now, path, names)}")
-                filters.append(f"({when}) IS NOT TRUE")
+                why = self._sentence(kind, refusal.why)
+                whys.append((f"WHEN {refusal.when} THEN {why}", (*at, "refuse", m, "when")))
+                for_now.append(f"WHEN {refusal.when} THEN {refusal.for_now}")
+                filters.append(f"({refusal.when}) IS NOT TRUE")
             values["filter"] = (" AND ".join(filters), (*at, "from"))
             values["whys"] = whys or [("WHEN false THEN ''", at)]
             waits = any(refusal.for_now != "false" for refusal in action.refuse)
@@ -516,10 +447,9 @@ class _Writer:
     def _phase(self, n: int, kind: Kind, native: str = "") -> str:
         """Return the phase of a node, or of nodes of one status."""
         cases: dict[str, list[str]] = {}
-        for m, status in enumerate(self.spec.statuses):
-            when = self._named(status.when, ("statuses", m)) if status.when else ""
+        for status in self.spec.statuses:
             cases.setdefault(status.native, []).append(
-                f"WHEN {when} THEN '{status.phase}'" if when else f"'{status.phase}'"
+                f"WHEN {status.when} THEN '{status.phase}'" if status.when else f"'{status.phase}'"
             )
         texts = {name: _case(parts) for name, parts in cases.items()}
         if native:
@@ -528,9 +458,9 @@ class _Writer:
         whens = " ".join(f"WHEN {literal(name)} THEN {text}" for name, text in texts.items())
         return f"CASE ({column})::text {whens} ELSE 'unknown' END" if whens else "'unknown'"
 
-    def _from(self, n: int, kind: Kind, words: Collection[str], path: Setting) -> str:
+    def _from(self, n: int, kind: Kind, words: Collection[str]) -> str:
         """Return the condition that a node has one of these statuses or phases."""
-        some = list(self._each_from(n, kind, words, path))
+        some = list(self._each_from(n, kind, words))
         column = self._status(kind)
         statuses = statuses_of(self.spec.statuses, words).items()
         whole = [native for native, those in statuses if len(those) == self._phases(native)]
@@ -538,16 +468,9 @@ class _Writer:
             return f"{column} IN ({', '.join(map(literal, whole))})"
         return some[0] if len(some) == 1 else f"({' OR '.join(some)})" if some else "false"
 
-    def _each_from(self, n: int, kind: Kind, words: Collection[str], path: Setting) -> Iterator[str]:
+    def _each_from(self, n: int, kind: Kind, words: Collection[str]) -> Iterator[str]:
         """Yield the condition of each status among these statuses and phases."""
         column = self._status(kind)
-        if not column:
-            self._fault(path, f"kind {kind.name}: `columns` needs a status")
-            return
-        known = {s.native for s in self.spec.statuses} | {s.phase.value for s in self.spec.statuses}
-        for word in words:
-            if word not in known:
-                self._fault(path, f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}")
         for native, those in statuses_of(self.spec.statuses, words).items():
             phases = ", ".join(f"'{s.phase}'" for s in those)
             some = len(those) < self._phases(native)
@@ -557,30 +480,14 @@ class _Writer:
     def _phases(self, native: str) -> int:
         return sum(s.native == native for s in self.spec.statuses)
 
-    def _named(self, text: str, path: Setting, arguments: Collection[str] = ()) -> str:
-        """Return an SQL expression with names such as ``:stale``.
-
-        An unknown one is a fault and becomes NULL.
-        """
-        every = {*self.spec.thresholds, *self.spec.options, *arguments}
-
-        def known(match: re.Match[str]) -> str:
-            if match["name"] is None or match["name"] in every:
-                return match[0]
-            near = did_you_mean(match["name"], every)
-            self._fault(path, f":{match['name']} is neither a threshold nor an argument{near}")
-            return "NULL"
-
-        return NAME.sub(known, text)
-
-    def _sentence(self, kind: Kind, text: str, path: Setting) -> str:
+    def _sentence(self, kind: Kind, text: str) -> str:
         """Return a reason as SQL.
 
         ``{status}`` is the node's status, and another name in braces a threshold.
         """
         parts = re.split(r"\{(\w+)\}", text)
         status = f"coalesce(({self._status(kind)})::text, 'NULL')"
-        values = [status if name == "status" else self._named(f":{name}", path) for name in parts[1::2]]
+        values = [status if name == "status" else f":{name}" for name in parts[1::2]]
         texts = [literal(part) for part in parts[::2]]
         every = [texts[0], *(each for pair in zip(values, texts[1:], strict=True) for each in pair)]
         return " || ".join(each for each in every if each != "''") or "''"
@@ -613,7 +520,7 @@ class _Writer:
             "key": sql_name(kind.key),
             "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=_cast(type_), pattern=pattern),
             "asked": one_line("asked", key=sql_name(kind.key), start=start, type=_cast(type_)),  # of ids that exist
-            "version": (self._named(kind.version, ("kinds", n, "version")), ("kinds", n, "version")),
+            "version": (kind.version, ("kinds", n, "version")),
         }
 
     def _part(
@@ -674,6 +581,11 @@ def _cast(type_: str) -> str:
     Digits may be too many for a smaller type.
     """
     return "int8" if type_ in ("int4", "int2") else type_
+
+
+def _in_line(sql: str) -> str:
+    """Return an expression on one line."""
+    return sql.strip().replace("\n", " ")
 
 
 def _case(parts: list[str]) -> str:

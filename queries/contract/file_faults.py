@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from queries.contract.folder import Folder
 from queries.contract.rows import SHAPES, required
@@ -49,12 +49,12 @@ def key_of(file: str) -> str:
     return subfolder + slash + re.split(r"[.@]", name, maxsplit=1)[0]
 
 
-def names_of(folder: Folder, files: ParsedFiles) -> frozenset[str]:
+def names_of(folder: Folder, derived: Iterable[str]) -> frozenset[str]:
     """Return the names of all statements, such as ``findings/overdue``.
 
-    Those that could not be parsed are among them.
+    ``derived``: names of the files that follow. Those that could not be parsed are among them.
     """
-    return frozenset(map(key_of, (*files.statements, *folder.files)))
+    return frozenset(map(key_of, (*derived, *folder.files)))
 
 
 def file_faults(
@@ -65,7 +65,9 @@ def file_faults(
     ``present``: names of the statements; None if those that follow from ``engine.toml`` could not be derived.
     """
     if present is not None:
-        yield from _missing_files(folder, spec, files, present)
+        yield from _missing_files(folder, spec, present)
+        for file, sections in files.sections.items():
+            yield from _missing_sections(folder, file, sections)
     yield from _unused_files(folder, spec)
     for file, statement in files.statements.items():
         yield from _header_faults(folder, spec, file, statement)
@@ -73,14 +75,20 @@ def file_faults(
         yield from _section_faults(folder, file, sections)
 
 
-def _missing_files(folder: Folder, spec: EngineSpec, files: ParsedFiles, present: Collection[str]) -> Iterator[Fault]:
+def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -> Iterator[Fault]:
     for name in REQUIRED:
         if name not in present and (name != "children" or spec.parents):
             yield folder.fault(f"{name}.sql", "the file is missing")
     scripts = {action.script for action in spec.actions if action.writes}
-    for file in (*(f"actions/{s}.sql" for s in sorted(scripts)), *(f"undo/{t}.sql" for t in spec.undo.append_only)):
-        if file not in folder.files and file not in files.sections:
-            yield folder.fault(file, "the file is missing")
+    for name in (*(f"actions/{s}" for s in sorted(scripts)), *(f"undo/{t}" for t in spec.undo.append_only)):
+        if name not in present:
+            yield folder.fault(f"{name}.sql", "the file is missing")
+
+
+def _missing_sections(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
+    for section in ("change", "added") if file.startswith("undo/") else ("lock", "rows", "change"):
+        if section not in sections:
+            yield folder.fault(file, f"the section :{section} is missing")
 
 
 def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
@@ -103,14 +111,11 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
 
 def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
     of_undo = file.startswith("undo/")
-    known, always = (UNDO_SECTIONS, ("change", "added")) if of_undo else (SECTIONS, ("lock", "rows", "change"))
+    known = UNDO_SECTIONS if of_undo else SECTIONS
     for section in sections:
         if section not in known:
             message = f"section {section!r} is not one of {', '.join(known)}"
             yield folder.fault(file, message, f"-- :{section}")
-    for section in always:
-        if section not in sections:
-            yield folder.fault(file, f"the section :{section} is missing")
     for part in () if of_undo else sections.get("rows", ()):
         if not re.search(r"\bplace\b", part.text):
             message = "the section 'rows' has no column `place`: the row's ctid as text, or NULL"

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.actions import actions_of, with_effects
-from queries.contract.derive import Derived, derived
+from queries.contract.derive import derived
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
 from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
@@ -18,9 +18,9 @@ from queries.contract.folder import CATALOG, TOML, Folder, read
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import needs_of, with_needs
 from queries.contract.references import names_in_sql, reference_faults
-from queries.contract.rules import KIND_RULES, RULES, Context, setting_faults, threshold
+from queries.contract.rules import RULES, STATEMENT_RULES, Context, setting_faults, threshold
 from queries.contract.spec import Action, EngineSpec, Own
-from queries.files.statement import EngineFileError, Statement, parse_sections, parse_statement
+from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.strict_toml import TomlError, TomlFile
 from queries.records.fault import Fault
 
@@ -35,7 +35,7 @@ def derived_files(folder: Folder) -> dict[str, str]:
 
     Raises BrokenEngineError.
     """
-    return {file: sql.text for file, sql in _parse(folder)[2].files.items()}
+    return {file: sql.text for file, sql in _parse(folder)[2].items()}
 
 
 def parsed(folder: Folder) -> Engine:
@@ -55,7 +55,7 @@ def parsed(folder: Folder) -> Engine:
     )
 
 
-def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, Derived]:
+def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]:
     """Return the content of a folder, and the statements that follow from it.
 
     Raises BrokenEngineError.
@@ -64,24 +64,20 @@ def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, Derived]:
     toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
     written = _spec(folder, toml, faults)
     spec = msgspec.structs.replace(written, needs=needs_of(written)) if written is not None else None
-    more = _derived(folder, spec, toml) if spec is not None else Derived(files={}, faults=())
-    faults += more.faults
+    if spec is not None:
+        faults += setting_faults(toml, Context(folder, spec), STATEMENT_RULES)
+    can_derive = not faults
+    more = derived(folder, spec, toml) if spec is not None and can_derive else {}
     files = _parsed_files(folder, more, spec, faults)
     if spec is not None:
         spec = msgspec.structs.replace(spec, actions=with_effects(spec, files.sections))
-        present = None if more.faults else names_of(folder, files)
-        faults += setting_faults(toml, Context(spec, files, present), RULES)
+        present = names_of(folder, more) if can_derive else None
+        faults += setting_faults(toml, Context(folder, spec, files, present), RULES)
         faults += file_faults(folder, spec, files, present)
         faults += reference_faults(spec, files)
     if faults or spec is None or written is None:
         raise BrokenEngineError(folder.name, *sorted(set(faults)))
     return _used(spec, written.needs, files.statements), files, more
-
-
-def _derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> Derived:
-    """Return the statements that follow, or the faults because of which none do."""
-    faults = tuple(setting_faults(toml, Context(spec), KIND_RULES))
-    return Derived(files={}, faults=faults) if faults else derived(folder, spec, toml)
 
 
 def _used(spec: EngineSpec, written: Collection[str], statements: Mapping[str, Statement]) -> EngineSpec:
@@ -120,13 +116,15 @@ def _spec(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | N
         return None
 
 
-def _parsed_files(folder: Folder, more: Derived, spec: EngineSpec | None, faults: list[Fault]) -> ParsedFiles:
+def _parsed_files(
+    folder: Folder, more: Mapping[str, SqlText], spec: EngineSpec | None, faults: list[Fault]
+) -> ParsedFiles:
     """Parse all SQL files, written and derived.
 
     A section of ``actions.sql`` replaces a derived one, and a section of the action's own file replaces both. Files
     with faults are missing from the result.
     """
-    texts = list(more.files.items())
+    texts = list(more.items())
     for file in folder.statements("", "findings", "samples", "detail", "actions", "undo"):  # SHARED before actions/
         try:
             texts.append((file, folder.sql(file)))

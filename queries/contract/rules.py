@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 
 from queries.contract.derive import KEY_TEXTS
 from queries.contract.file_faults import NO_FILES, ParsedFiles
-from queries.contract.folder import NAME
+from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
+from queries.contract.kinds import columns_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
+from queries.files.statement import NAME as SQL_NAME
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
 from queries.records.action import Undo
@@ -36,13 +38,15 @@ Test = Callable[..., Any]
 
 
 class Context:
-    """Spec and files that the rules compare.
+    """Folder, spec and parsed files that the rules compare.
 
     ``present``: names of the statements that are there; None if those that follow could not be derived.
     """
 
-    def __init__(self, spec: EngineSpec, files: ParsedFiles = NO_FILES, present: Collection[str] | None = None) -> None:
-        self.spec, self.files, self.present = spec, files, present
+    def __init__(
+        self, folder: Folder, spec: EngineSpec, files: ParsedFiles = NO_FILES, present: Collection[str] | None = None
+    ) -> None:
+        self.folder, self.spec, self.files, self.present = folder, spec, files, present
         self.relations = spec.recognise.relations
         self.kinds = {kind.name for kind in spec.kinds}
         self.actions = {action.name for action in spec.actions}
@@ -187,7 +191,46 @@ def _no_role(c: Context, role: str, pattern: str) -> bool:
 
 def _no_column_of(column: Callable[[Kind], str]) -> Test:
     """Return the test that the table of a kind has no such column."""
-    return lambda c, kind: unknown([column(kind)], c.relations[kind.table]) if kind.table in c.relations else False
+    return lambda c, kind: _no_column(c, kind.table, column(kind))
+
+
+def _no_column(c: Context, table: str, column: str) -> list[str]:
+    """Return a column that a known table does not have."""
+    return unknown([column], c.relations[table]) if table in c.relations else []
+
+
+def _no_row_column(c: Context, _: Kind, name: str) -> list[str]:
+    return unknown([name], [f"{table}.{column}" for table, columns in c.relations.items() for column in columns])
+
+
+def _no_column_to_set(c: Context, action: Action, column: str, _: str) -> Iterator[str]:
+    for table in (kind.table for kind in c.spec.kinds if kind.name in action.kinds):
+        yield from (f"{table} has no column {each}" for each in _no_column(c, table, column))
+
+
+def _no_status(c: Context, words: Collection[str], *kinds: str) -> Iterator[str]:
+    """Yield why nodes of these kinds cannot be found by statuses and phases."""
+    known = [*(status.native for status in c.spec.statuses), *(status.phase.value for status in c.spec.statuses)]
+    for word in words:
+        if word not in known:
+            yield f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}"
+    for kind in c.spec.kinds:
+        if words and kind.table and kind.name in kinds and not columns_of(c.spec, kind).get("status"):
+            yield f"`columns` of the kind {kind.name} needs a status"
+
+
+def _no_threshold(c: Context, reason: str) -> list[str]:
+    """Return the names in a reason that are no thresholds."""
+    return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
+
+
+def _kind_of(c: Context, finding: FindingSpec) -> str:
+    """Return the kind of the nodes of a finding that is derived from its table."""
+    return finding.kind or (c.spec.kinds[0].name if len(c.spec.kinds) == 1 else "")
+
+
+def _no_table_of(c: Context, *names: str) -> bool:
+    return len(names) != 1 or not any(kind.table for kind in c.spec.kinds if kind.name == names[0])
 
 
 def _other_key(c: Context, kind: Kind) -> list[str]:
@@ -249,7 +292,8 @@ def _no_guard(c: Context, *actions: Action) -> bool:
     Such actions would be refused every time.
     """
     texts = [text for action in actions for text in c.texts(action, "lock")]
-    return any(map(c.is_read, actions)) and not any(re.search(r"\bAS unchanged\b", text) for text in texts)
+    is_read = c.present is not None and any(map(c.is_read, actions))
+    return is_read and not any(re.search(r"\bAS unchanged\b", text) for text in texts)
 
 
 def _no_guard_of_finding(c: Context, finding: FindingSpec) -> bool:
@@ -271,7 +315,7 @@ def _no_evidence(setting: str) -> Test:
 
 
 # fmt: off
-KIND_RULES = (  # without which no statement can be derived
+STATEMENT_RULES = (  # without which no statement can be derived
     Rules("kinds.*", "kind {0.name}: ", (
         ("table", lambda c, kind: unknown([kind.table], c.relations), "there is no table {value}"),
         ("key", _no_column_of(lambda kind: kind.key), "recognise.relations.{0.table} has no column {value}"),
@@ -281,6 +325,39 @@ KIND_RULES = (  # without which no statement can be derived
         ("key", _other_key, f"its key is {{value}}; statements are derived for {', '.join(KEY_TEXTS)}"),
         ("below", lambda c, kind: unknown([kind.below] if kind.table else [], c.kinds),
          "there is no node kind {value}"),
+    )),
+    Rules("kinds.*.dead", "kind {0.name}: ", (
+        ("from", lambda c, kind: _no_status(c, kind.dead.from_ if kind.dead else (), kind.name), "{value}"),
+    )),
+    Rules("kinds.*.payloads.*", "kind {0.name}: ", (
+        ("", lambda c, kind, name, column: _no_column(c, kind.table, column),
+         "recognise.relations.{0.table} has no column {value}"),
+    )),
+    Rules("kinds.*.rows.*", "kind {0.name}: ", (
+        ("", _no_row_column, "recognise.relations has no column {value}"),
+    )),
+    Rules("statuses.*", "status {0.native}: ", (
+        ("when", lambda c, status: unknown((match["name"] for match in SQL_NAME.finditer(status.when)), c.settings),
+         "there is no threshold {value}"),
+    )),
+    Rules("findings.*", "finding {0.code}: ", (
+        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, _kind_of(c, finding)),
+         "`kind` must be a kind with a table, because it has `since`"),
+        ("among", lambda c, finding: finding.among and f"parts/{finding.among}.sql" not in c.folder.files,
+         "parts/{0.among}.sql is missing"),
+        ("from", lambda c, finding: _no_status(c, finding.from_, _kind_of(c, finding)), "{value}"),
+    )),
+    Rules("actions.*", "action {0.name}: ", (
+        ("kinds", lambda c, action: (action.set or action.delete) and action.kinds and _no_table_of(c, *action.kinds),
+         "statements are derived for one kind with a table"),
+        ("from", lambda c, action: _no_status(c, action.from_, *action.kinds), "{value}"),
+        ("otherwise", lambda c, action: _no_threshold(c, action.otherwise), "there is no threshold {value}"),
+    )),
+    Rules("actions.*.refuse.*", "action {0.name}: ", (
+        ("why", lambda c, action, refusal: _no_threshold(c, refusal.why), "there is no threshold {value}"),
+    )),
+    Rules("actions.*.set.*", "action {0.name}: ", (
+        ("", _no_column_to_set, "recognise.relations: {value}"),
     )),
 )
 

@@ -50,10 +50,10 @@ class SqlText(Record):
     origins: tuple[tuple[str, int], ...]
 
     def fault(self, offset: int, message: str) -> Fault:
-        """Return the fault at an offset in the text."""
+        """Return the fault at an offset in the text; of a derived line, at its begin."""
         before = self.text[:offset]
         file, line = self.origins[before.count("\n")]
-        return Fault(file, line, offset - before.rfind("\n"), message)
+        return Fault(file, line, offset - before.rfind("\n") if file.endswith(".sql") else 1, message)
 
 
 class Statement(Record):

@@ -338,7 +338,11 @@ def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    ("taken_at < now() - :stale", "taken_at < now() - :stael", ":stael is neither a threshold nor an argument"),
+    (
+        "taken_at < now() - :stale",
+        "taken_at < now() - :stael",
+        "'stael' is neither a parameter nor a setting; did you mean \"stale\"?",
+    ),
     ("set = { state = \"'cancelled'\"", "set = { stat = \"'cancelled'\"", "work_items has no column 'stat'"),
     ('from = ["todo", "failed"]', 'from = ["todos", "failed"]', "'todos' is neither a status nor a phase"),
     ('table = "work_items"', 'table = "work_item"', "there is no table 'work_item'"),
@@ -496,7 +500,7 @@ def test_rows_of_other_tables_belong_to_a_node(folder: Path) -> None:
     assert "'item:' || t.parent_id AS id" in other
     assert "WHERE t.parent_id = ANY" in other
     change(folder, TOML, 'rows = ["work_items.parent_id"]', 'rows = ["work_items.parent"]')
-    with pytest.raises(BrokenEngineError, match=r"'work_items\.parent' is no column in recognise\.relations"):
+    with pytest.raises(BrokenEngineError, match=r"has no column 'work_items\.parent'; did you mean"):
         load(folder)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from queries.contract import loader
 from queries.contract.engine import BrokenEngineError
-from queries.contract.rules import KIND_RULES, RULES, Rules
+from queries.contract.rules import RULES, STATEMENT_RULES, Rules
 from queries.contract.spec import EngineSpec
 from tests.outside import HOMEMADE, change, copied
 
@@ -25,7 +25,6 @@ MISTAKES = [  # text after which a setting is written, the setting, and the mess
     (KIND, 'name = "Item"', "kind Item: its name must match [a-z][a-z0-9_]{0,39}"),
     (TOP, 'recognise.roles.jobs = "*_jobs"', "recognise.roles: 'jobs' is not one of the tables"),
     (TOP, 'recognise.roles.work_items = "work"', "the pattern 'work' must be a name with one `*` in it"),
-    (TOP, "kinds.other = { children = true }", "kind other: no children.sql is for it (-- kinds: other)"),
     (TOP, f"options = {{ a = {VIEW}, b = {VIEW} }}", "options.b: a is a view already"),
     (TOP, 'undo.counters = ["work_items.trys"]', "undo.counters: there is no column 'work_items.trys'"),
     (TOP, 'redrive.revivals = [{ kind = "item", action = "revive" }]', "redrive: 'revive' is not an action for a item"),
@@ -62,7 +61,7 @@ def settings(kind: Any) -> dict[str, Any]:
     return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
 
 
-@pytest.mark.parametrize("rules", [*KIND_RULES, *RULES], ids=lambda rules: rules.at)
+@pytest.mark.parametrize("rules", [*STATEMENT_RULES, *RULES], ids=lambda rules: rules.at)
 def test_a_rule_is_about_a_setting(rules: Rules) -> None:
     kind: Any = EngineSpec
     for step in rules.at.split("."):
@@ -86,6 +85,14 @@ def test_what_breaks_a_rule_is_named_with_its_line(tmp_path: Path, after: str, w
     first = lines.index(written.splitlines()[0])
     headers = [line for line in lines[:first] if line.startswith("[")]
     assert lines[fault.line - 1] in (*written.splitlines(), *headers[-1:])
+
+
+def test_a_kind_with_children_needs_a_statement(tmp_path: Path) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    change(folder, "engine.toml", TOP, f"{TOP}\nkinds.other = {{ children = true }}")
+    change(folder, "engine.toml", FINDING, f'{FINDING}\nkind = "item"')
+    with pytest.raises(BrokenEngineError, match=r"kind other: no children.sql is for it \(-- kinds: other\)"):
+        loader.load(folder)
 
 
 def test_actions_name_their_kinds_if_there_are_several(tmp_path: Path) -> None:
