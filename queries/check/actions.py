@@ -36,6 +36,7 @@ from queries.write.request import Kept, Order, Request
 from queries.write.script import ActionScript
 
 REASON = "unstick engine check"
+ACTION_NODES = 5  # nodes of an action that is committed, or tried as another role
 ALONE = 3  # nodes of an action that are changed one by one
 ALIKE = 3  # nodes of a kind and a status whose texts are edited
 FAILED = (Outcome.STALE, Outcome.GONE, Outcome.DENIED, Outcome.CONFLICT, Outcome.UNKNOWN)

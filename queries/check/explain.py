@@ -12,7 +12,7 @@ import msgspec
 
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.text.psql_text import array
+from queries.text.psql_text import array, literal
 
 _OPTIONS = "ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON"
 
@@ -35,6 +35,4 @@ def _literal(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool | int | float):
         return f"'{value}'"
-    text = value if isinstance(value, str) else array(value)
-    escaped = text.replace("\\", "\\\\").replace("'", "''")
-    return f" E'{escaped}'"
+    return literal(value if isinstance(value, str) else array(value))

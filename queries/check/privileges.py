@@ -10,7 +10,7 @@ import msgspec
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.check.actions import REASON
+from queries.check.actions import ACTION_NODES, REASON
 from queries.check.nodes import known_nodes
 from queries.check.report import Notebook, first
 from queries.check.scripts import script
@@ -21,7 +21,6 @@ from queries.records.action import Outcome
 from queries.records.node import Node
 from queries.write.grants import grants
 
-ACTION_NODES = 5  # nodes of an action
 SEEN = 100  # nodes that both roles read
 
 

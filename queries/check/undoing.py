@@ -10,7 +10,7 @@ import msgspec
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
-from queries.check.actions import REASON, Tried, edit_plan
+from queries.check.actions import ACTION_NODES, REASON, Tried, edit_plan
 from queries.check.report import Notebook, first
 from queries.check.scripts import filled
 from queries.check.subject import Subject
@@ -22,8 +22,6 @@ from queries.records.action import DryRun, Outcome, Outcomes, Undo
 from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
-
-ACTION_NODES = 5  # nodes of an action
 
 Rows = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
 

@@ -131,25 +131,25 @@ class _Writer:
         if "title" not in kind.columns:
             columns.append((f"{_of(kind.key)}::text AS title,", at))
         if "phase" not in kind.columns:
-            columns.append((f"{self._column(n, kind, 'phase')} AS phase,", ("statuses",)))
+            columns.append((f"{self._column(kind, 'phase')} AS phase,", ("statuses",)))
         for name in kind.columns:
-            columns.append((f"{self._column(n, kind, name)} AS {name},", (*at, "columns", name)))
+            columns.append((f"{self._column(kind, name)} AS {name},", (*at, "columns", name)))
         values: Values = {**self._of(n, kind), "kind": kind.name, "columns": columns}
         self._add(f"nodes.{kind.name}.sql", at, [filled("nodes", at, values)])
 
-    def _column(self, n: int, kind: Kind, name: str) -> str:
+    def _column(self, kind: Kind, name: str) -> str:
         """Return a column of a node as SQL."""
         expression = kind.columns.get(name)
         if expression is None:
-            return self._phase(n, kind) if "status" in kind.columns else "'unknown'"
-        return self._converted(n, kind, name, expression)
+            return self._phase(kind) if "status" in kind.columns else "'unknown'"
+        return self._converted(kind, name, expression)
 
     def _matching(self, n: int, kind: Kind) -> None:
         """Derive the nodes that match conditions on the columns that a filter compares."""
         conditions: Lines = []
         for name, form in _CONDITIONS.items():
             if name in kind.columns or name == "phase":
-                column = self._column(n, kind, name)
+                column = self._column(kind, name)
                 path: Setting = ("kinds", n, "columns", name) if name in kind.columns else ("statuses",)
                 if name in _TIME:
                     column = f"extract(epoch FROM now())::float8 - {column}"
@@ -159,11 +159,11 @@ class _Writer:
         values: Values = {**self._of(n, kind), "kind": kind.name, "type": _cast(type_), "conditions": conditions}
         self._add(f"matching.{kind.name}.sql", ("kinds", n), [filled("matching", ("kinds", n), values)])
 
-    def _converted(self, n: int, kind: Kind, name: str, text: str) -> str:
+    def _converted(self, kind: Kind, name: str, text: str) -> str:
         """Return an expression as a column of a node."""
         if name == "due_at" and "status" in kind.columns and "phase" not in kind.columns:
             phases = ", ".join(f"'{phase}'" for phase in WAITING)
-            return f"CASE WHEN {self._phase(n, kind)} IN ({phases}) THEN {self._time(kind, text)} END"
+            return f"CASE WHEN {self._phase(kind)} IN ({phases}) THEN {self._time(kind, text)} END"
         if name in _TIME:
             return self._time(kind, text)
         text = self._expression(kind, text)
@@ -238,7 +238,7 @@ class _Writer:
                 values: Values = {
                     **self._of(n, kind),
                     "phases": ", ".join(f"'{phase}'" for phase in phases),
-                    "phase": self._phase(n, kind, native),
+                    "phase": self._phase(kind, native),
                     "filter": filter_,
                     "order": _of(column or kind.key),
                 }
@@ -267,7 +267,7 @@ class _Writer:
         for n, kind in self.tables:
             need = dead_need(self.spec, kind)
             if kind.dead is not None and need is not None:
-                filters = self._each_from(n, kind, kind.dead.from_)
+                filters = self._each_from(kind, kind.dead.from_)
                 timed += [(n, kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
         every = [*((each, False) for each in timed if each[2].since), *((each, True) for each in timed)]
         parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
@@ -337,7 +337,7 @@ class _Writer:
             "where": (finding.where, (*at, "where")),
             "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key),
         }
-        filters = self._each_from(k, kind, finding.from_) if finding.from_ else ["true"]
+        filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
         parts: list[Part] = [
             (at, {**of_each, "filter": (self._with_partial(filter_, need[0] if need else ""), (*at, "from"))})
             for filter_ in filters
@@ -384,7 +384,7 @@ class _Writer:
         (k, kind) = kinds[0]
         values: Filled = {**self._of(k, kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
         if declared:
-            from_ = self._from(k, kind, action.from_) if action.from_ else "true"
+            from_ = self._from(kind, action.from_) if action.from_ else "true"
             last = len(action.set) - 1
             values["set"] = [
                 (f"{sql_name(column)} = {text}" + "," * (m < last), (*at, "set", column))
@@ -444,7 +444,7 @@ class _Writer:
         partial = self.spec.needs[need].partial[:1] if need else ()
         return " AND ".join((filter_, *partial))
 
-    def _phase(self, n: int, kind: Kind, native: str = "") -> str:
+    def _phase(self, kind: Kind, native: str = "") -> str:
         """Return the phase of a node, or of nodes of one status."""
         cases: dict[str, list[str]] = {}
         for status in self.spec.statuses:
@@ -458,9 +458,9 @@ class _Writer:
         whens = " ".join(f"WHEN {literal(name)} THEN {text}" for name, text in texts.items())
         return f"CASE ({column})::text {whens} ELSE 'unknown' END" if whens else "'unknown'"
 
-    def _from(self, n: int, kind: Kind, words: Collection[str]) -> str:
+    def _from(self, kind: Kind, words: Collection[str]) -> str:
         """Return the condition that a node has one of these statuses or phases."""
-        some = list(self._each_from(n, kind, words))
+        some = list(self._each_from(kind, words))
         column = self._status(kind)
         statuses = statuses_of(self.spec.statuses, words).items()
         whole = [native for native, those in statuses if len(those) == self._phases(native)]
@@ -468,13 +468,13 @@ class _Writer:
             return f"{column} IN ({', '.join(map(literal, whole))})"
         return some[0] if len(some) == 1 else f"({' OR '.join(some)})" if some else "false"
 
-    def _each_from(self, n: int, kind: Kind, words: Collection[str]) -> Iterator[str]:
+    def _each_from(self, kind: Kind, words: Collection[str]) -> Iterator[str]:
         """Yield the condition of each status among these statuses and phases."""
         column = self._status(kind)
         for native, those in statuses_of(self.spec.statuses, words).items():
             phases = ", ".join(f"'{s.phase}'" for s in those)
             some = len(those) < self._phases(native)
-            phase = f" AND {self._phase(n, kind, native)} IN ({phases})" if some else ""
+            phase = f" AND {self._phase(kind, native)} IN ({phases})" if some else ""
             yield f"{column} = {literal(native)}{phase}"
 
     def _phases(self, native: str) -> int:
