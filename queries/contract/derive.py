@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,18 +42,26 @@ _CONDITIONS = {  # column of a node that a filter compares -> form of its condit
     "changed_at": "between",
 }
 _NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
-KEY_TEXTS = {  # type of a key -> pattern of its text
-    **dict.fromkeys(("int8", "int4", "int2"), "-?[0-9]{1,18}"),
-    "uuid": "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}",
-    "macaddr8": "[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}",
-    "text": ".*",
-    "varchar": ".*",
-}
-_FIND = {
-    **dict.fromkeys(("int8", "int4", "int2", "macaddr8"), "number"),
-    "uuid": "uuid",
-    "text": "text",
-    "varchar": "text",
+
+
+class KeyType(NamedTuple):
+    """A type of keys.
+
+    ``text``: pattern of their texts. ``find``: the template by which one is found is ``find_<find>``. ``cast``: the
+    type to which a text is cast, because digits may be too many for a smaller one.
+    """
+
+    text: str
+    find: str
+    cast: str
+
+
+KEY_TYPES = {
+    **dict.fromkeys(("int8", "int4", "int2"), KeyType("-?[0-9]{1,18}", "number", "int8")),
+    "uuid": KeyType("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "uuid", "uuid"),
+    "macaddr8": KeyType("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}", "number", "macaddr8"),
+    "text": KeyType(".*", "text", "text"),
+    "varchar": KeyType(".*", "text", "varchar"),
 }
 
 
@@ -155,8 +164,8 @@ class _Writer:
                     column = f"extract(epoch FROM now())::float8 - {column}"
                 asked = f"(:query::text::jsonb -> '{name}')"
                 conditions.append((one_line(f"matching_{form}", asked=asked, column=column), path))
-        type_ = _first(self._relation(kind)[kind.key])
-        values: Values = {**self._of(n, kind), "kind": kind.name, "type": _cast(type_), "conditions": conditions}
+        type_ = self._key_type(kind).cast
+        values: Values = {**self._of(n, kind), "kind": kind.name, "type": type_, "conditions": conditions}
         self._add(f"matching.{kind.name}.sql", ("kinds", n), [filled("matching", ("kinds", n), values)])
 
     def _converted(self, kind: Kind, name: str, text: str) -> str:
@@ -256,9 +265,9 @@ class _Writer:
     def _find(self) -> None:
         parts: list[Lines] = []
         for n, kind in self.tables:
-            type_ = _first(self._relation(kind)[kind.key])
-            values: Values = {**self._of(n, kind), "digits": KEY_TEXTS[type_], "type": _cast(type_)}
-            parts.append(repeated(f"find_{_FIND[type_]}", ("kinds", n), {}, [(("kinds", n), values)]))
+            type_ = self._key_type(kind)
+            values: Values = {**self._of(n, kind), "digits": type_.text, "type": type_.cast}
+            parts.append(repeated(f"find_{type_.find}", ("kinds", n), {}, [(("kinds", n), values)]))
         self._add("find.sql", ("kinds",), [filled("find", ("kinds",), {"parts": joined(parts)})])
 
     def _dead(self) -> None:
@@ -509,17 +518,20 @@ class _Writer:
         own = {*self.spec.recognise.enums, *self.spec.recognise.composites}
         return f':"schema".{sql_name(type_)}' if type_ in own else type_
 
+    def _key_type(self, kind: Kind) -> KeyType:
+        return KEY_TYPES[_first(self._relation(kind)[kind.key])]
+
     def _of(self, n: int, kind: Kind) -> Filled:
         """Return what every template of a kind's nodes may contain."""
-        type_ = _first(self._relation(kind)[kind.key])
-        start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{KEY_TEXTS[type_]}$"
+        type_ = self._key_type(kind)
+        start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{type_.text}$"
         return {
             "id": f"'{kind.name}:' || {_of(kind.key)}",
             "table": f':"{kind.table}"' if kind.table in self.spec.recognise.roles else sql_name(kind.table),
             "name": f":'{kind.table}'" if kind.table in self.spec.recognise.roles else literal(kind.table),
             "key": sql_name(kind.key),
-            "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=_cast(type_), pattern=pattern),
-            "asked": one_line("asked", key=sql_name(kind.key), start=start, type=_cast(type_)),  # of ids that exist
+            "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=type_.cast, pattern=pattern),
+            "asked": one_line("asked", key=sql_name(kind.key), start=start, type=type_.cast),  # of ids that exist
             "version": (kind.version, ("kinds", n, "version")),
         }
 
@@ -573,14 +585,6 @@ class _Writer:
 def _of(column: str) -> str:
     """Return a column of a node's row as SQL."""
     return f"t.{sql_name(column)}"
-
-
-def _cast(type_: str) -> str:
-    """Return the type of a key in a cast.
-
-    Digits may be too many for a smaller type.
-    """
-    return "int8" if type_ in ("int4", "int2") else type_
 
 
 def _in_line(sql: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from queries.contract.derive import KEY_TEXTS
+from queries.contract.derive import KEY_TYPES
 from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
@@ -235,7 +235,7 @@ def _no_table_of(c: Context, *names: str) -> bool:
 
 def _other_key(c: Context, kind: Kind) -> list[str]:
     types = c.relations.get(kind.table, {}).get(kind.key, "")
-    return [types] if types and types.partition("|")[0] not in KEY_TEXTS else []
+    return [types] if types and types.partition("|")[0] not in KEY_TYPES else []
 
 
 def _no_children(c: Context, kind: Kind) -> bool:
@@ -322,7 +322,7 @@ STATEMENT_RULES = (  # without which no statement can be derived
         ("parent", _no_column_of(lambda kind: kind.parent), "recognise.relations.{0.table} has no column {value}"),
         ("dead", _no_column_of(lambda kind: kind.dead.since if kind.dead else ""),
          "recognise.relations.{0.table} has no column {value}"),
-        ("key", _other_key, f"its key is {{value}}; statements are derived for {', '.join(KEY_TEXTS)}"),
+        ("key", _other_key, f"its key is {{value}}; statements are derived for {', '.join(KEY_TYPES)}"),
         ("below", lambda c, kind: unknown([kind.below] if kind.table else [], c.kinds),
          "there is no node kind {value}"),
     )),
