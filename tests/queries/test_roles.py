@@ -91,6 +91,24 @@ async def test_a_flood_of_names_costs_little(queues: str, server: PostgresServer
     assert 200 <= len(catalog) < 220
 
 
+async def test_a_key_may_have_all_digits_of_its_type(
+    queues: str, server: PostgresServer, folder: Path, tmp_path: Path
+) -> None:
+    keys = ("1989234567890123456", "8999999999999999999", "-1")
+    rows = ", ".join(f"({key}, 'work', 'todo')" for key in keys)
+    server.sql(f"INSERT INTO mail_work_items (id, task, state) OVERRIDING SYSTEM VALUE VALUES {rows}", queues)
+    known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
+    workspace = await Workspace.open(queues, outside=known, file=tmp_path / "log")
+    try:
+        mail = workspace.engines["queue.mail"]
+        ids = [f"queue.mail/item:{key}" for key in keys]
+        assert [node.id for node in (await mail.nodes(ids)).nodes] == ids
+        assert [hit.node.id for key in keys for hit in (await mail.find(key)).hits] == ids
+        assert (await mail.nodes(["queue.mail/item:9999999999999999999"])).nodes == ()
+    finally:
+        await workspace.close()
+
+
 @proof
 async def test_a_folder_with_roles_passes(server: PostgresServer, folder: Path, tmp_path: Path) -> None:
     loaded = Loaded(folder)
