@@ -22,16 +22,14 @@ from queries.records.action import (
     OtherRows,
     Outcome,
     Outcomes,
-    Owner,
     Result,
-    RowChange,
     Undo,
     least_certain,
 )
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, blast_radius, gate, undo
-from queries.write.request import Fence, Kept, Order, Request, Seen
+from queries.write.request import Fence, Kept, Order, Request
 
 
 async def dry_run(
@@ -94,15 +92,6 @@ def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
     return tuple(found[table] for table in sorted(found))
 
 
-def _shown(dry_run: DryRun) -> gate.Shown:
-    """Return what the commit is compared with."""
-    changes: dict[str, list[RowChange]] = {}
-    for change in dry_run.changes:
-        changes.setdefault(change.id, []).append(change)
-    nodes = frozenset(r.id for r in dry_run.results if r.outcome is Outcome.CHANGED)
-    return gate.Shown(nodes=nodes, changes=changes, others=dry_run.others, operator=dry_run.operator)
-
-
 class Part(Record):
     """Outcomes of a part of a change.
 
@@ -132,19 +121,11 @@ async def commit_part(
     """
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
-    seen = Seen(
-        row_digests=dry_run.row_digests,
-        verdicts={r.id: r.owner.verdict for r in dry_run.results if isinstance(r.owner, Owner)},
-        at=dry_run.at,
-        shown=_shown(dry_run),
-        steady=dry_run.steady if dry_run.waited else None,
-    )
     plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     done: list[Attempt] = []
     for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator):
-        own = seen.of(request.versions)
-        done += await attempts(workspace, msgspec.structs.replace(request, seen=own, over=over, fence=fence))
+        done += await attempts(workspace, msgspec.structs.replace(request, seen=dry_run, over=over, fence=fence))
     return _part(workspace, skipped.values(), done)
 
 

@@ -319,6 +319,21 @@ class DryRun(Record):
     held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
 
     @property
+    def nodes(self) -> frozenset[str]:
+        """Nodes that it changed."""
+        return frozenset(result.id for result in self.results if result.outcome is Outcome.CHANGED)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Verdicts about the owners of the nodes, as far as there are witnesses."""
+        return {result.id: result.owner.verdict for result in self.results if isinstance(result.owner, Owner)}
+
+    @property
+    def awaited(self) -> Mapping[str, str | None] | None:
+        """State of the nodes that must be unchanged, if the operator waits for them."""
+        return self.steady if self.waited else None
+
+    @property
     def removed(self) -> tuple[OtherRows, ...]:
         """Tables of which rows are deleted that are not shown, and that do not come back."""
         return tuple(other for other in self.others if other.deleted)

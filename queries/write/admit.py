@@ -85,7 +85,7 @@ async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: 
         more, also = await _locks(request, nodes).answer(transaction)
         now, unchanged = now | more, unchanged | also
     await _skip_absent(transaction, request, nodes, [i for i in nodes.live if i not in now])
-    awaited = None if request.seen is None else request.seen.steady
+    awaited = None if request.seen is None else request.seen.awaited
     for node_id in [i for i in nodes.live if now[i] != nodes.versions[i]]:
         if node_id in unchanged or (awaited is not None and node_id not in nodes.guarded):
             # The row is locked, so this version is current until the change.

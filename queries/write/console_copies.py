@@ -86,15 +86,14 @@ class ConsoleCopies:
         """
         found, seen, nodes = self._request.reader.found, self._request.seen, self._script.nodes
         if seen is not None:
-            known = (copy.read() for copy in copies if copy.id in seen.shown.nodes)
-            gate.compare_rows(known, seen.shown, nodes.live, self._request.order.operator.name)
+            gate.compare_rows(copies, seen, nodes.live, self._request.order.operator.name)
         if server is None:
             return ()
         more = gate.uncopied(server, gate.copied(copies, found.schema))
         others = await gate.others(transaction, more, server, found.schema, found.relations)
         gate.hidden(others, policies, found.schema)
         if seen is not None:
-            gate.compare(others, seen.shown, nodes.live)
+            gate.compare(others, seen, nodes.live)
         return others
 
     async def _images(

@@ -24,7 +24,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read.asked import Asked
-from queries.records.action import OtherRows, RowChange
+from queries.records.action import DryRun, OtherRows, RowChange
 from queries.records.record import Record
 
 WORDS = ("inserted", "updated", "deleted")
@@ -65,19 +65,6 @@ class Written(Record):
         both = self.tables.keys() | before.tables.keys()
         found = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
         return {table: counts for table, counts in found.items() if counts != NONE}
-
-
-class Shown(Record):
-    """The dry run, as far as the commit is compared with it.
-
-    ``nodes``: those that it changed. ``changes``: their rows, by node. ``others``: rows of other tables.
-    ``operator``: who made it, because actions write the name. Another operator may commit it.
-    """
-
-    nodes: frozenset[str] = frozenset()
-    operator: str = ""
-    changes: Mapping[str, Sequence[RowChange]] = {}
-    others: tuple[OtherRows, ...] = ()
 
 
 class UnshownError(ConflictError):
@@ -200,14 +187,15 @@ def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> 
             )
 
 
-def compare(found: Sequence[OtherRows], shown: Shown, nodes: Collection[str]) -> None:
+def compare(found: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) -> None:
     """Compare rows of other tables with those of the dry run. Raises UnshownError.
 
     The numbers must be the same for the same nodes. Of fewer nodes there may be fewer. Of nodes that were not dry-run,
     only the tables are known.
     """
     seen = {other.table: other for other in shown.others}
-    known, same = shown.nodes.issuperset(nodes), shown.nodes == frozenset(nodes)
+    dry_run = shown.nodes
+    known, same = dry_run.issuperset(nodes), dry_run == frozenset(nodes)
     for table in sorted({*seen, *(other.table for other in found)} if same else {other.table for other in found}):
         now = next((other for other in found if other.table == table), OtherRows(table=table))
         was = seen.get(table, OtherRows(table=table))
@@ -218,27 +206,27 @@ def compare(found: Sequence[OtherRows], shown: Shown, nodes: Collection[str]) ->
             raise UnshownError(f"It would also have {now.words} of {table}{cause}; {what}.", {})
 
 
-def compare_rows(changes: Iterable[RowChange], shown: Shown, nodes: Collection[str], operator: str) -> None:
+def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[str], operator: str) -> None:
     """Compare the rows that ``operator`` changes with those of the dry run.
 
     Raises UnshownError. A row that nodes share may be listed under any of them. Inserted rows get new keys, so they are
-    counted.
+    counted. Another operator may have made the dry run, and actions write the name.
     """
-    known = shown.nodes.intersection(nodes)
-    done = [change for change in changes if change.id in known]
-    seen = [change for each in shown.changes.values() for change in each]
+    dry_run = shown.nodes
+    known = dry_run.intersection(nodes)
+    done = [change.read() for change in changes if change.id in known]
     names = "|".join(map(re.escape, sorted({operator, shown.operator} - {""}, key=len, reverse=True)))
     varying = re.compile(f"{names}|{_VARYING.pattern}") if names else _VARYING
     rows = {(c.table, c.key): c for c in done if c.before is not None}
-    before = {(c.table, c.key): c for c in seen if c.before is not None}
+    before = {(c.table, c.key): c for c in shown.changes if c.before is not None}
     whys: dict[str, str] = {}
     for place, change in sorted(rows.items()):
         was = before.get(place)
         why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was, varying)
         if why:
             whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
-    if known == shown.nodes and known.issuperset(nodes):
-        made, expected = (Counter(c.table for c in each if c.before is None) for each in (done, seen))
+    if known == dry_run and known.issuperset(nodes):
+        made, expected = (Counter(c.table for c in each if c.before is None) for each in (done, shown.changes))
         for place in sorted(before.keys() - rows.keys()):
             why = "it did not change a row that the dry run changed"
             whys.setdefault(before[place].id, f"the commit differs: {why} ({place[0]}). Repeat the dry run.")

@@ -127,7 +127,7 @@ def _parameters(request: Request) -> dict[str, Any]:
         "met_needs": sorted(reader.found.met_needs),
         "settings": msgspec.json.encode(reader.engine.settings).decode(),
         "copied": None,
-        "dry_run": None if seen is None or seen.at is None else str(seen.at),
+        "dry_run": None if seen is None else str(seen.at),
     }
 
 

@@ -1,8 +1,8 @@
-"""Request of one write transaction, and the result of its dry run."""
+"""Request of one write transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -10,9 +10,8 @@ import msgspec
 from queries.contract.spec import Action
 from queries.files.statement import Statement
 from queries.read.reader import Reader
-from queries.records.action import Verdict
+from queries.records.action import DryRun
 from queries.records.record import Record
-from queries.write import gate
 from queries.write.audit_log import Operator
 from queries.write.run_log import OpenRun
 
@@ -24,27 +23,6 @@ class Order(Record):
     reason: str
     arguments: Mapping[str, Any]
     operator: Operator
-
-
-class Seen(Record):
-    """Result of the dry run that the operator saw, which a commit compares.
-
-    ``row_digests``: of the rows, by node. ``verdicts``: about the owners, ``at`` that time by the server's clock.
-    ``shown``: what it did. ``steady`` is set if the operator waited for the nodes, whose versions have changed since: a
-    node is then accepted in its current version if its ``steady`` text is unchanged.
-    """
-
-    row_digests: Mapping[str, str] = {}
-    verdicts: Mapping[str, Verdict] = {}
-    at: float | None = None
-    shown: gate.Shown = gate.Shown()
-    steady: Mapping[str, str | None] | None = None
-
-    def of(self, ids: Container[str]) -> Seen:
-        """Return what it has about some of its nodes. What it did is about all of them."""
-        digests = {i: digest for i, digest in self.row_digests.items() if i in ids}
-        verdicts = {i: verdict for i, verdict in self.verdicts.items() if i in ids}
-        return msgspec.structs.replace(self, row_digests=digests, verdicts=verdicts)
 
 
 class Kept(Record):
@@ -72,15 +50,16 @@ class Fence(Record):
 class Request(Record):
     """Nodes to change in one transaction, and how.
 
-    ``versions``: the nodes, each as the operator saw it. ``titles``: of the nodes. ``seen``: None in a dry run.
-    ``over``: the connection. ``measures``: the dry run measures the blast radius.
+    ``versions``: the nodes, each as the operator saw it. ``titles``: of the nodes. ``seen``: the dry run that
+    the operator saw, also of other nodes, which a commit is compared with; None in a dry run. ``over``: the connection.
+    ``measures``: the dry run measures the blast radius.
     """
 
     reader: Reader
     order: Order
     versions: Mapping[str, str]
     titles: Mapping[str, str] = {}
-    seen: Seen | None = None
+    seen: DryRun | None = None
     kept: Kept = Kept()
     fence: Fence | None = None
     over: str = "write"
