@@ -132,9 +132,9 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
     if status != commit_status.ABORTED:
         run = "" if request.fence is None else request.fence.run.id
         done = Committed(
-            mark,
-            proof,
-            entry,
+            mark=mark,
+            proof=proof,
+            entry=entry,
             table=file is None,
             sent=sent,
             answered=time.monotonic(),

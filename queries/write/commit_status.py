@@ -82,8 +82,6 @@ async def wait_for_status(
             silent = time.monotonic() + gone
         except ASK_AGAIN_AFTER:
             found = None
-        except DatabaseError:
-            return CommitStatus(status=UNKNOWN)
         if found is not None:
             return found
         if time.monotonic() + pause > min(deadline, silent):
@@ -92,31 +90,21 @@ async def wait_for_status(
         pause = min(pause * 2, MOST)
 
 
-async def status_after_failover(
+async def status_now(
     database: Database,
     mark: TransactionMark,
-    proof: Provable,
+    proof: Provable | None,
     entry: AuditLogEntry,
     *,
     table: bool,
-    sure: bool,
+    sure: bool = False,
 ) -> str:
-    """Query once, after the server was replaced. ``sure``: COMMIT was acknowledged.
+    """Query once the status of a transaction that was sent before.
 
-    Raises DatabaseError.
+    ``unknown`` also while it is in progress. ``proof``: its row copies; if they are gone, only the audit log can
+    confirm it. ``sure``: COMMIT was acknowledged. Raises an error of ASK_AGAIN_AFTER.
     """
     found = await _query(database, mark, proof, entry, table=table, sure=sure)
-    return UNKNOWN if found is None else found.status
-
-
-async def recalled_status(
-    database: Database, mark: TransactionMark, entry: AuditLogEntry, *, table: bool, change: Provable | None = None
-) -> str:
-    """Return the status of a transaction that was sent before.
-
-    If its row copies are gone (``change`` None), only the audit log can confirm it. Raises DatabaseError.
-    """
-    found = await _query(database, mark, change, entry, table=table, sure=False)
     return UNKNOWN if found is None else found.status
 
 
@@ -129,7 +117,10 @@ async def _query(
     table: bool,
     sure: bool,
 ) -> CommitStatus | None:
-    """Query once. Return None while the transaction is in progress."""
+    """Query once. Return None while the transaction is in progress.
+
+    Raises an error of ASK_AGAIN_AFTER.
+    """
     try:
         async with database.reading_alone() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
@@ -140,9 +131,11 @@ async def _query(
                 return None
             if status in ("committed", "in progress") and reassigned:
                 status = await _confirmed(transaction, proof, entry, table=table)
+    except ASK_AGAIN_AFTER:
+        raise
     except DatabaseError as error:
         if error.code != _FUTURE:
-            raise
+            return CommitStatus(status=UNKNOWN)
         standby = database.server is not None and database.server.standby
         return None if standby else CommitStatus(status=ABORTED)  # a standby may lag; a primary never assigned the id
     return CommitStatus(status=str(status or UNKNOWN), synchronous=row["synchronous"])

@@ -30,28 +30,21 @@ UNCONFIRMED = (
 )
 
 
-class Committed:
+class Committed(msgspec.Struct, kw_only=True, eq=False):
     """A transaction whose COMMIT was sent.
 
     ``sent`` and ``answered`` are monotonic times. ``run``: the run that it is a part of, or "". ``settled`` False: the
     server could not report whether it was committed.
     """
 
-    def __init__(
-        self,
-        mark: TransactionMark,
-        proof: RowProof,
-        entry: AuditLogEntry,
-        *,
-        table: bool,
-        sent: float,
-        answered: float,
-        run: str,
-        settled: bool,
-    ) -> None:
-        self.mark, self.proof, self.entry, self.table = mark, proof, entry, table
-        self.sent, self.answered = sent, answered
-        self.run, self.settled = run, settled
+    mark: TransactionMark
+    proof: RowProof
+    entry: AuditLogEntry
+    table: bool
+    sent: float
+    answered: float
+    run: str
+    settled: bool
 
 
 class Journal:
@@ -116,7 +109,11 @@ class Journal:
             unclear: list[Committed] = []
             fates: list[tuple[Committed, str]] = []  # applied after all queries, because each may lose the server
             for one in sorted(checked, key=lambda c: c.sent, reverse=True):
-                fate = commit_status.COMMITTED if one.answered < exists else await self._fate(one)
+                fate = commit_status.COMMITTED
+                if one.answered >= exists:
+                    fate = await commit_status.status_now(
+                        self._database, one.mark, one.proof, one.entry, table=one.table, sure=one.settled
+                    )
                 if fate == commit_status.COMMITTED:
                     exists = max(exists, one.sent)
                     fates.append((one, fate))
@@ -138,16 +135,6 @@ class Journal:
                 self._apply(one, fate)
             for one in checked:
                 one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
-
-    async def _fate(self, one: Committed) -> str:
-        try:
-            return await commit_status.status_after_failover(
-                self._database, one.mark, one.proof, one.entry, table=one.table, sure=one.settled
-            )
-        except commit_status.ASK_AGAIN_AFTER:
-            raise
-        except DatabaseError:
-            return commit_status.UNKNOWN
 
     def _apply(self, one: Committed, fate: str) -> None:
         """Apply the status of a transaction, and correct its reported results."""

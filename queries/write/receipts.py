@@ -16,7 +16,6 @@ from pathlib import Path
 import msgspec
 
 from queries.db.database import Database, Server
-from queries.db.errors import DatabaseError
 from queries.files.state_file import open_private
 from queries.records.action import Durability
 from queries.records.audit import AuditLogEntry
@@ -109,7 +108,9 @@ class Receipts:
             settled = receipt
             replaced = receipt.mark.history != server.history
             if replaced and not receipt.fate and not server.standby:  # a standby may lag
-                status = await _status(database, receipt)
+                status = await commit_status.status_now(
+                    database, receipt.mark, None, receipt.entry, table=receipt.table
+                )
                 fate = {commit_status.ABORTED: LOST, commit_status.COMMITTED: commit_status.COMMITTED}.get(status, "")
                 if fate:
                     settled = msgspec.structs.replace(receipt, fate=fate)
@@ -118,12 +119,3 @@ class Receipts:
             if settled.fate == LOST or open_fate:
                 left.append(settled)
         return tuple(left)
-
-
-async def _status(database: Database, receipt: Receipt) -> str:
-    try:
-        return await commit_status.recalled_status(database, receipt.mark, receipt.entry, table=receipt.table)
-    except commit_status.ASK_AGAIN_AFTER:
-        raise
-    except DatabaseError:
-        return commit_status.UNKNOWN

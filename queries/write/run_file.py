@@ -193,9 +193,7 @@ class FileRun:
         if known is not None and sent.mark.history == self._database.server.history:
             return msgspec.structs.replace(entry, results=known.results)
         change = self._changes.get(xid)
-        status = await commit_status.recalled_status(
-            self._database, sent.mark, sent.entry, table=self._table, change=change
-        )
+        status = await commit_status.status_now(self._database, sent.mark, change, sent.entry, table=self._table)
         results: list[Result] = []
         if status == commit_status.COMMITTED:
             why = RECALLED.format(xid=xid) if change is None else ""
