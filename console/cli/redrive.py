@@ -156,7 +156,7 @@ async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) 
         ending = await launch.stop(workspace, run)
         return _report(target, redrive_plan.report(run, redrive_of(ending), None))
     nodes = count_nodes(len(run.plan.ids), run.plan.ids)
-    say(f"Redrive {run.log.id} of {run.who}: {run.plan.action} {run.plan.beginning.selection}, {nodes}.")
+    say(f"Redrive {run.log.id} of {run.begun.who}: {run.plan.action} {run.plan.beginning.selection}, {nodes}.")
     kind = run.plan.ids[0].partition("/")[2].partition(":")[0]
     action = reader.engine.action(run.plan.action, kind)
     if action is None:

@@ -70,9 +70,8 @@ async def resume(target: Target, name: str, consent: Consent) -> int:
 async def _resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
     plan, reader = run.plan, workspace.named(run.plan.label)
     variants = do.variants_of(reader, plan.action, plan.ids)
-    if run.role:
-        for action in variants:
-            await runs.check_author(workspace, run, action)
+    for action in variants:
+        await runs.check_author(workspace, run, action)
     found = await launch.look(workspace, run)
     left = found.pending
     if not left:
@@ -84,8 +83,8 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
         return do.exit_code(found.results)
     ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
     say(
-        f"{plan.action} in {plan.label}, begun by {run.who}: {len(left)} of {len(plan.members)} nodes remain; the last"
-        f" step was {ago} ago. {plan.reason}"
+        f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(left)} of {len(plan.members)} nodes remain;"
+        f" the last step was {ago} ago. {plan.reason}"
     )
     members = {member.id: member for member in plan.members}
     again = plan_versions(

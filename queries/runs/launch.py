@@ -9,7 +9,7 @@ from queries.actions.plan import plan_versions
 from queries.actions.storable import check_storable
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
-from queries.records.run import Member, RunDetail, RunSummary
+from queries.records.run import Member, RunDetail
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
 from queries.runs.cohorts import Redrive
@@ -20,6 +20,7 @@ from queries.runs.total import Total
 from queries.runs.world import ChangeWorld, Log, RedriveWorld
 from queries.workspace import Workspace
 from queries.write import audit_log
+from queries.write.run_log import Listed
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
@@ -123,24 +124,15 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
             policy.apply(event)
         if isinstance(event, Changed):
             total.add(event.outcomes)
-    ended = policy.ended
+    listed = Listed(
+        begun=run.begun,
+        changed=policy.changed,
+        last_at=max((entry.at for entry in entries), default=run.begun.at),
+        ended=None if policy.ended is None else msgspec.to_builtins(policy.ended),
+        place=run.log.place,
+    )
     return RunDetail(
-        run=RunSummary(
-            run=run.log.id,
-            kind=plan.beginning.kind,
-            engine=plan.label,
-            action=plan.action,
-            selection=plan.beginning.selection,
-            reason=plan.reason,
-            who=run.who,
-            at=run.at,
-            last_at=max((entry.at for entry in entries), default=run.at),
-            state="open" if ended is None else ended.reason,
-            nodes=len(plan.members),
-            changed=policy.changed,
-            answers={} if ended is None else ended.answers,
-            place=run.log.place,
-        ),
+        run=runs.summary(listed),
         results=tuple(total.results),
         pending=tuple(policy.pending()),
     )

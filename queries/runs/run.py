@@ -19,7 +19,7 @@ from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import MissingError, Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
 from queries.write.run_file import FileRun
-from queries.write.run_log import Begun, Entry, OpenRun, TableRun
+from queries.write.run_log import Begun, Entry, Listed, OpenRun, TableRun
 
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
 BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
@@ -80,14 +80,12 @@ class RunPlan(Record):
 class Run(Record):
     """A run that has begun, continued by this process.
 
-    ``role``: the role that began it, "" if this process did. ``fresh``: nothing was recorded after its beginning.
+    ``fresh``: nothing was recorded after its beginning.
     """
 
     plan: RunPlan
     log: OpenRun
-    who: str
-    at: float
-    role: str = ""
+    begun: Begun
     fresh: bool = False
 
 
@@ -117,16 +115,15 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     """
     entry = event_entry(workspace, plan, operator)
     event = msgspec.to_builtins(plan.beginning)
-    who = run_log.who(msgspec.structs.asdict(entry))
     if not workspace.no_runs:
         log: OpenRun
-        log, at = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
+        log, begun = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
     elif plan.is_redrive:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
         file = run_file.begin(workspace.runs, workspace.server, entry, event, plan.members)
-        log, at = _connected(workspace, file), file.head.at
-    return Run(plan=plan, log=log, who=who, at=at, fresh=True)
+        log, begun = _connected(workspace, file), file.begun
+    return Run(plan=plan, log=log, begun=begun, fresh=True)
 
 
 async def load(workspace: Workspace, name: str) -> Run:
@@ -169,7 +166,7 @@ def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
     plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=kept)
-    return Run(plan=plan, log=log, who=begun.who, at=begun.at, role=begun.role)
+    return Run(plan=plan, log=log, begun=msgspec.structs.replace(begun, label=reader.label))
 
 
 def _renamed(reader: Reader, member: Member) -> Member:
@@ -191,7 +188,7 @@ async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
     """
     reader = workspace.named(run.plan.label)
     async with workspace.database.reading() as transaction:
-        why = await undo_rights.run_doubts(transaction, reader, run.role, action.privileges)
+        why = await undo_rights.run_doubts(transaction, reader, run.begun.role, action.privileges)
     if why:
         raise DatabaseError(f"The run {run.log.id} is not continued: {why}.", "Nothing was changed.")
 
@@ -236,22 +233,19 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     """
     found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
     files = () if kind == REDRIVE else run_file.unfinished(workspace.runs, workspace.server)
-    summaries = [
-        *(_summary(each.begun, each.changed, each.last_at, each.ended) for each in found),
-        *(_summary(run.begun, run.changed, run.last_at, None, run.place) for run in files),
-    ]
+    summaries = map(summary, (*found, *(run.listed for run in files)))
     return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]))
 
 
-def _summary(
-    begun: Begun, changed: int, last_at: float, ended: dict[str, Any] | None, place: str = audit_log.TABLE
-) -> RunSummary:
+def summary(listed: Listed) -> RunSummary:
+    """Return what a list says of a run."""
+    begun, ended = listed.begun, listed.ended
     state, run = "open", Beginning(kind="", action="", nodes=0)
     answers: dict[Answer, int] = {}
     try:
         run = msgspec.convert(begun.run, Beginning)
         if ended is not None:
-            event = msgspec.convert({"at": last_at, **ended}, Ended)
+            event = msgspec.convert({"at": listed.last_at, **ended}, Ended)
             state, answers = event.reason, event.answers
     except msgspec.ValidationError:
         state = UNREADABLE
@@ -264,10 +258,10 @@ def _summary(
         reason=begun.reason,
         who=begun.who,
         at=begun.at,
-        last_at=last_at,
+        last_at=listed.last_at,
         state=state,
         nodes=run.nodes,
-        changed=changed,
+        changed=listed.changed,
         answers=answers,
-        place=place,
+        place=listed.place,
     )

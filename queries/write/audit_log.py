@@ -153,9 +153,7 @@ class Subject(Record):
         )
 
 
-async def append(
-    transaction: Transaction, entry: AuditLogEntry, images: Images | Mapping[str, Any] | None = None
-) -> str:
+async def append(transaction: Transaction, entry: AuditLogEntry, images: Images | msgspec.Raw | None = None) -> str:
     """Write an entry and the images of its rows in the action's own transaction.
 
     The entry that begins a run has the list of its nodes instead of images. Return the id of the entry, or ""

@@ -31,7 +31,7 @@ from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member
 from queries.write import commit_status, failover, run_log
-from queries.write.run_log import Begun, Entry, Provable
+from queries.write.run_log import Begun, Entry, Listed, Provable
 from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"
@@ -44,17 +44,9 @@ Note = Callable[[AuditLogEntry], None]  # corrects an entry of the local audit l
 class Head(Record):
     """The first line: the beginning, and the database."""
 
-    id: str
+    begun: Begun
     database: str
     system_identifier: str
-    at: float
-    who: str
-    role: str
-    label: str
-    schema: str
-    reason: str
-    run: dict[str, Any]
-    members: msgspec.Raw
 
 
 class Sent(Record):
@@ -77,19 +69,11 @@ class Settled(Record):
     results: tuple[Result, ...]
 
 
-class Event(Record):
-    """An event."""
-
-    at: float
-    event: dict[str, Any]
-    results: tuple[Result, ...]
-
-
 class _Line(Record, omit_defaults=True):
     head: Head | None = None
     sent: Sent | None = None
     settled: Settled | None = None
-    event: Event | None = None
+    event: Entry | None = None
 
 
 class _Signed(Record):
@@ -103,15 +87,15 @@ class FileRun:
     """A run in a file that is locked against other processes."""
 
     def __init__(self, path: Path, file: int, head: Head, lines: Iterable[_Line] = ()) -> None:
-        self.id, self.place = head.id, str(path)
-        self.head = head
+        self.id, self.place = head.begun.id, str(path)
+        self.head, self.begun = head, head.begun
         self.irregular = False
         self.ended = False
         self._path = path
         self._file: int | None = file
         self._sent: dict[str, Sent] = {}  # by transaction
         self._settled: dict[str, Settled] = {}
-        self._events: list[Event] = []
+        self._events: list[Entry] = []
         self._changes: dict[str, Provable] = {}  # transactions of this process
         self._database: Database | None = None
         self._table = True
@@ -128,21 +112,11 @@ class FileRun:
         return self
 
     @property
-    def begun(self) -> Begun:
-        """Beginning of the run."""
-        head = self.head
-        named = {name: getattr(head, name) for name in ("id", "at", "who", "label", "schema", "reason", "run", "role")}
-        return Begun(**named, members=b'{"members":' + bytes(head.members) + b"}")
-
-    @property
-    def last_at(self) -> float:
-        """Time when something was last recorded."""
-        return max([self.head.at, *(s.at for s in self._settled.values()), *(e.at for e in self._events)])
-
-    @property
-    def changed(self) -> int:
-        """Number of nodes that were changed, as far as it is recorded."""
-        return sum(r.outcome is Outcome.CHANGED for s in self._settled.values() for r in s.results)
+    def listed(self) -> Listed:
+        """The run in a list, as far as it is recorded."""
+        changed = sum(r.outcome is Outcome.CHANGED for s in self._settled.values() for r in s.results)
+        last_at = max([self.begun.at, *(s.at for s in self._settled.values()), *(e.at for e in self._events)])
+        return Listed(begun=self.begun, changed=changed, last_at=last_at, place=self.place)
 
     async def guard(self, transaction: Transaction) -> None:
         """Share the lock of the run. Raises OvertakenError."""
@@ -169,7 +143,7 @@ class FileRun:
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Record an event."""
-        self._append(_Line(event=Event(at=time.time(), event=dict(event), results=entry.results)))
+        self._append(_Line(event=Entry(at=time.time(), event=dict(event), results=entry.results)))
 
     async def entries(self, *, guarded: bool = True) -> list[Entry]:
         """Return its entries, once no transaction of it is running.
@@ -179,8 +153,7 @@ class FileRun:
         assert self._database is not None
         await run_log.wait_for_end(self._database, self.id)
         found = [await self._entry(xid, sent) for xid, sent in self._sent.items()]
-        events = [Entry(at=each.at, event=each.event, results=each.results) for each in self._events]
-        return sorted([*filter(None, found), *events], key=lambda entry: entry.at)
+        return sorted([*filter(None, found), *self._events], key=lambda entry: entry.at)
 
     async def _entry(self, xid: str, sent: Sent) -> Entry | None:
         """Return the entry of a transaction, or None if it was rolled back."""
@@ -243,26 +216,16 @@ def begin(
 
     Raises DatabaseError if the file cannot be written.
     """
-    head = Head(
-        id=f"{PREFIX}{secrets.token_hex(4)}",
-        database=server.database,
-        system_identifier=server.system_identifier,
-        at=time.time(),
-        who=run_log.who(msgspec.structs.asdict(entry)),
-        role=entry.role,
-        label=entry.engine,
-        schema=entry.schema,
-        reason=entry.reason,
-        run=dict(event),
-        members=msgspec.Raw(msgspec.json.encode(members)),
-    )
-    path = folder / f"{head.id}{SUFFIX}"
+    name = f"{PREFIX}{secrets.token_hex(4)}"
+    begun = run_log.begun_of(entry, name, time.time(), event, run_log.listed_members(members))
+    head = Head(begun=begun, database=server.database, system_identifier=server.system_identifier)
+    path = folder / f"{name}{SUFFIX}"
     new = path.with_suffix(f".{os.getpid()}")
     try:
         file = open_private(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            _write(file, _signed(head.id, _Line(head=head)) + b"\n")
+            _write(file, _signed(name, _Line(head=head)) + b"\n")
             os.fsync(file)
             new.replace(path)
         except BaseException:
@@ -360,7 +323,10 @@ def _parsed(path: Path, lines: Iterable[bytes]) -> Iterator[_Line]:
             continue  # incomplete or blank
         if signed.digest != _digest(path.stem, bytes(signed.line)):
             raise _changed(path)
-        yield msgspec.json.decode(signed.line, type=_Line)
+        try:
+            yield msgspec.json.decode(signed.line, type=_Line)
+        except msgspec.MsgspecError:
+            raise _changed(path) from None
 
 
 def _is_whole(text: bytes) -> bool:

@@ -32,35 +32,37 @@ BEGIN, END, RESUME, SKIPPED = "begin", "end", "resume", "skipped"  # kinds of ev
 LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
 ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
 OPEN = 100  # unfinished runs of a schema that are looked at
+_NO_MEMBERS = msgspec.Raw()
 
 
 class Begun(Record):
     """The first entry of a run.
 
-    ``members``: its nodes as recorded JSON. ``run``: the argument that describes it.
+    ``members``: its nodes as recorded JSON; empty in a list. ``run``: the argument that describes it.
     """
 
     id: str
     at: float
     who: str
+    role: str
     label: str
     schema: str
     reason: str
     run: dict[str, Any]
-    members: bytes = b""
-    role: str = ""
+    members: msgspec.Raw = _NO_MEMBERS
 
 
 class Listed(Record):
     """A run in a list.
 
-    ``ended``: the event that ended it. ``changed``: number of nodes.
+    ``ended``: the event that ended it. ``changed``: number of nodes. ``place``: of its log.
     """
 
     begun: Begun
     changed: int
     last_at: float
     ended: dict[str, Any] | None = None
+    place: str = audit_log.TABLE
 
 
 class Entry(Record):
@@ -213,13 +215,13 @@ def decoded(row: Mapping[str, Any]) -> Entry:
 
 async def begin(
     database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
-) -> tuple[TableRun, float]:
-    """Write the first entry of a run. Return the run and when it began.
+) -> tuple[TableRun, Begun]:
+    """Write the first entry of a run. Return the run and its beginning.
 
     Raises DatabaseError if another run about one of its ``groups`` has not ended.
     """
-    listed = {"members": msgspec.Raw(msgspec.json.encode(members))}
-    digest = hashlib.sha256(msgspec.json.encode(listed)).hexdigest()
+    listed = listed_members(members)
+    digest = hashlib.sha256(listed).hexdigest()
     named = {**event, "event": BEGIN, "process": process, "digest": digest}
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in (
@@ -236,7 +238,18 @@ async def begin(
         run = await audit_log.append(transaction, _named(entry, named), listed)
         at: float = (await transaction.rows(statement("now"), {}))[0]["now"]
         await transaction.control("COMMIT")
-    return TableRun(database, run, process), at
+    return TableRun(database, run, process), begun_of(entry, run, at, named, listed)
+
+
+def begun_of(entry: AuditLogEntry, run: str, at: float, event: Mapping[str, Any], members: msgspec.Raw) -> Begun:
+    """Return the beginning of a run that this process begins."""
+    row = {**msgspec.structs.asdict(entry), "id": run, "at": at}
+    return _begun(row, dict(event), members)
+
+
+def listed_members(members: Sequence[Member]) -> msgspec.Raw:
+    """Return the nodes of a run as they are recorded."""
+    return msgspec.Raw(msgspec.json.encode({"members": members}))
 
 
 async def read(database: Database, run: str) -> Begun | None:
@@ -247,11 +260,10 @@ async def read(database: Database, run: str) -> Begun | None:
         rows = await transaction.rows(statement("run_begin"), {"id": run})
     if not rows:
         return None
-    begun = _begun(rows[0])
-    members = (rows[0]["members"] or "").encode()
-    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != begun.run.get("digest"):
+    event, members = msgspec.json.decode(rows[0]["run"]), msgspec.Raw((rows[0]["members"] or "").encode())
+    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != event.get("digest"):
         raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
-    return msgspec.structs.replace(begun, members=members)
+    return _begun(rows[0], event, members)
 
 
 async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
@@ -273,7 +285,7 @@ async def _listed(
     rows = await transaction.rows(statement("run_list"), values)
     return [
         Listed(
-            begun=_begun(row),
+            begun=_begun(row, msgspec.json.decode(row["run"])),
             changed=row["changed"],
             last_at=row["last_at"],
             ended=None if row["ended"] is None else msgspec.json.decode(row["ended"]),
@@ -282,9 +294,9 @@ async def _listed(
     ]
 
 
-def _begun(row: Mapping[str, Any]) -> Begun:
-    fields = {name: row[name] for name in ("id", "at", "schema", "reason")}
-    return Begun(**fields, who=who(row), label=row["engine"], run=msgspec.json.decode(row["run"]), role=row["role"])
+def _begun(row: Mapping[str, Any], run: dict[str, Any], members: msgspec.Raw = _NO_MEMBERS) -> Begun:
+    fields = {name: row[name] for name in ("id", "at", "role", "schema", "reason")}
+    return Begun(**fields, who=who(row), label=row["engine"], run=run, members=members)
 
 
 def _named(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:

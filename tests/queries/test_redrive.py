@@ -161,7 +161,7 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
     await runs.check_author(jobs, run, action)
     role = server.unique("mallory")
     server.sql(f"CREATE ROLE {role}")
-    forged = msgspec.structs.replace(run, role=role)
+    forged = msgspec.structs.replace(run, begun=msgspec.structs.replace(run.begun, role=role))
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
         await runs.check_author(jobs, forged, action)
     schema = jobs.engines["agent_jobs"].found.schema

@@ -38,7 +38,7 @@ async def test_a_file_that_was_changed_is_refused_by_name(tmp_path: Path) -> Non
     intact = first.read_bytes()
     first.write_bytes(intact + b'\n{"line":{"resul')
     again = run_file.load(tmp_path, made[0].id, SERVER)
-    assert again.begun.members == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
+    assert bytes(again.begun.members) == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
     again.close()
     for changed in (
         intact.replace(b"e/job:2", b"e/job:3"),
