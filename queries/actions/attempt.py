@@ -61,8 +61,8 @@ class Commit(Record):
 class Attempt:
     """One transaction, its nodes, and what became of them.
 
-    ``commit``: None if nothing was committed. ``retry``: ids and versions that did not change because the server was
-    lost. ``at``: start of the transaction, by the server's clock.
+    ``commit``: None if nothing was committed. ``lost``: why the server was lost before it committed, or "".
+    ``at``: start of the transaction, by the server's clock.
     """
 
     def __init__(self, request: Request, *, on_server: bool = False) -> None:
@@ -76,7 +76,7 @@ class Attempt:
         self.effect = Effect()
         self.at = 0.0
         self.commit: Commit | None = None
-        self.retry: Mapping[str, str] = {}
+        self.lost = ""
 
     def results(self) -> tuple[Result, ...]:
         """Return a result for each node, ordered by id."""
@@ -196,7 +196,7 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
     """Note what became of a transaction whose COMMIT was sent."""
     request, nodes = attempt.request, attempt.nodes
     if status == commit_status.ABORTED:
-        attempt.retry = request.of(nodes.live).versions
+        attempt.lost = commit_status.ROLLED_BACK
         attempt.effect = msgspec.structs.replace(attempt.effect, copies=())
         nodes.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
     elif status == commit_status.UNKNOWN:

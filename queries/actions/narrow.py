@@ -69,7 +69,8 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         if request.seen is None and not (_narrows(error) or error.code.startswith(_FULL)):
             raise
         failed = unchanged(request, outcome_of(request, error), _why(error))
-        return [_again(failed) if isinstance(error, ReadOnlyError) else failed]
+        failed.lost = _why(error) if isinstance(error, ReadOnlyError) else ""
+        return [failed]
     return [attempt]
 
 
@@ -98,13 +99,9 @@ def _unsent(request: Request, error: DatabaseError) -> Attempt:
     """
     if request.seen is None and not error.code.startswith(_FULL):
         raise error
-    return _again(unchanged(request, Outcome.UNSENT, _why(error)))
-
-
-def _again(attempt: Attempt) -> Attempt:
-    """Return an attempt whose nodes may be tried again later."""
-    attempt.retry = attempt.request.versions
-    return attempt
+    unsent = unchanged(request, Outcome.UNSENT, _why(error))
+    unsent.lost = _why(error)
+    return unsent
 
 
 async def _rest(workspace: Workspace, request: Request, nodes: Iterable[str], until: float) -> list[Attempt]:

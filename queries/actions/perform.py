@@ -95,14 +95,13 @@ def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
 class Part(Record):
     """Outcomes of a part of a change.
 
-    ``left``: unchanged nodes to try again, with their versions: the server was lost before they changed. ``error_text``
-    is the reason, or why outcomes are unknown. ``unrecorded``: skipped nodes that no audit log entry names.
+    ``unrecorded``: skipped nodes that no audit log entry names. ``lost``: why the server was lost before nodes changed,
+    which can be tried again; or "".
     """
 
     outcomes: Outcomes
-    left: dict[str, str]
-    unrecorded: tuple[Result, ...] = ()
-    error_text: str = ""
+    unrecorded: tuple[Result, ...]
+    lost: str
 
 
 async def commit_part(
@@ -157,7 +156,6 @@ def _requests(
 def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attempt]) -> Part:
     """Return the outcomes of attempts and of nodes that were skipped before."""
     commits = [attempt.commit for attempt in done if attempt.commit is not None]
-    left = {i: version for attempt in done for i, version in attempt.retry.items()}
     unrecorded = (*skipped, *(r for attempt in done if attempt.commit is None for r in attempt.results()))
     recorded = (r for attempt in done if attempt.commit is not None for r in attempt.results())
     results = sorted((*unrecorded, *recorded), key=lambda r: r.id)
@@ -171,5 +169,5 @@ def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attemp
         durability=least_certain(commit.durability for commit in commits),
         logged=sum(len(attempt.nodes.live) for attempt in done if attempt.commit is not None and attempt.on_server),
     )
-    error_text = next((r.why for r in results if r.id in left or r.outcome is Outcome.UNKNOWN), "")
-    return Part(outcomes=outcomes, left=left, unrecorded=unrecorded, error_text=error_text)
+    lost = next((attempt.lost for attempt in done if attempt.lost), "")
+    return Part(outcomes=outcomes, unrecorded=unrecorded, lost=lost)

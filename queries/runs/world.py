@@ -73,8 +73,8 @@ class Log:
 
         Raises LostError if the server was lost before.
         """
-        if done.left:
-            raise LostError(done.error_text)
+        if done.lost:
+            raise LostError(done.lost)
         return all(result.outcome is not Outcome.UNKNOWN for result in done.outcomes.results)
 
     async def skipped(self, part: int, results: Sequence[Result]) -> None:
