@@ -409,6 +409,13 @@ class Workspace:
             raise UnknownIdError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")
         return found[0]
 
+    def recorded(self, label: str, schema: str) -> Reader | None:
+        """Return the reader of the engine that a record of the audit log is about.
+
+        None if there is none here.
+        """
+        return next((reader for reader in self.engines.values() if reader.is_of(label, schema)), None)
+
     def reader(self, node_id: str) -> Reader:
         """Return the reader of the engine of ``node_id``.
 

@@ -8,7 +8,6 @@ import msgspec
 
 from queries.actions.plan import Plan, plan_versions
 from queries.db.errors import DatabaseError
-from queries.read.reader import Reader
 from queries.records.audit import RUN, AuditLogEntry
 from queries.workspace import UnknownIdError, Workspace
 from queries.write import undo
@@ -28,13 +27,15 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     Raises DatabaseError, UnknownIdError.
     """
     entries = [entry for entry in entries if undo.result_of(entry.results)] or entries[:1]  # without events of a run
-    reader = _reader(workspace, entries[0])
+    reader = workspace.recorded(entries[0].engine, entries[0].schema)
+    if reader is None:
+        raise DatabaseError(f"The entry {entries[0].id} is about {entries[0].engine}, which cannot be changed here.")
     done: dict[str, tuple[str, str]] = {}  # by node: its entry and title
     for entry in entries:
         for node_id, title in undo.result_of(entry.results).items():
-            done.setdefault(f"{reader.label}/{reader.local(node_id)}", (entry.id, title))
+            done.setdefault(reader.present(node_id), (entry.id, title))
     what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
-    wanted = [f"{reader.label}/{reader.local(i)}" for i in ids] or list(done)
+    wanted = [reader.present(i) for i in ids] or list(done)
     unknown = [i for i in wanted if i not in done]
     if unknown:
         raise UnknownIdError(f"The {what} did not change {unknown[0]}.")
@@ -46,12 +47,3 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})
     undoes = f"{entries[0].action} of the {what}, by the role {', '.join(roles)}"
     return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named, undoes=undoes)
-
-
-def _reader(workspace: Workspace, entry: AuditLogEntry) -> Reader:
-    """Return the reader of the engine that the entry is about. Raises DatabaseError."""
-    name = entry.engine.partition("@")[0]
-    for reader in workspace.engines.values():
-        if reader.found.schema == entry.schema and reader.engine.name == name:
-            return reader
-    raise DatabaseError(f"The entry {entry.id} is about {entry.engine}, which cannot be changed here.")

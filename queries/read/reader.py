@@ -553,6 +553,14 @@ class Reader:
         label, _, local = node_id.partition("/")
         return local if label in self._labels else node_id
 
+    def present(self, node_id: str) -> str:
+        """Return an id of this engine with the present label."""
+        return self._full(self.local(node_id))
+
+    def is_of(self, label: str, schema: str) -> bool:
+        """Return True for the label and the schema that a record of this engine has."""
+        return (label.partition("@")[0], schema) == (self.engine.name, self.found.schema)
+
     # Statements and rows
 
     def _full(self, local: str) -> str:

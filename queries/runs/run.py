@@ -144,14 +144,7 @@ async def load(workspace: Workspace, name: str) -> Run:
 
 
 def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
-    reader = next(
-        (
-            each
-            for each in workspace.engines.values()
-            if each.found.schema == begun.schema and each.engine.name == begun.label.partition("@")[0]
-        ),
-        None,
-    )
+    reader = workspace.recorded(begun.label, begun.schema)
     if reader is None:
         raise DatabaseError(
             f"The run {begun.id} is about {begun.label} in the schema {begun.schema}, which cannot be changed here."
@@ -171,8 +164,8 @@ def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
 
 def _renamed(reader: Reader, member: Member) -> Member:
     if isinstance(member, WatchedMember):
-        member = msgspec.structs.replace(member, target=named(reader, member.target))
-    return msgspec.structs.replace(member, id=named(reader, member.id))
+        member = msgspec.structs.replace(member, target=reader.present(member.target))
+    return msgspec.structs.replace(member, id=reader.present(member.id))
 
 
 def _connected(workspace: Workspace, run: FileRun) -> FileRun:
@@ -193,11 +186,6 @@ async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
         raise DatabaseError(f"The run {run.log.id} is not continued: {why}.", "Nothing was changed.")
 
 
-def named(reader: Reader, node_id: str) -> str:
-    """Return an id with the present label of its engine."""
-    return f"{reader.label}/{reader.local(node_id)}"
-
-
 def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Event | None:
     """Return the event of an entry, at the time of the entry. None for a take-over.
 
@@ -214,7 +202,7 @@ def _event(reader: Reader, entry: Entry, place: str) -> Event | None:
     if kind == run_log.RESUME:
         return None
     if kind == run_log.SKIPPED:
-        results = tuple(msgspec.structs.replace(r, id=named(reader, r.id)) for r in entry.results)
+        results = tuple(msgspec.structs.replace(r, id=reader.present(r.id)) for r in entry.results)
         outcomes = Outcomes(
             results=results,
             xid=entry.xid,

@@ -36,7 +36,7 @@ def why_foreign(reader: Reader, stored: StoredImages) -> str:
     if not stored.intact:
         return ALTERED
     name = reader.engine.name
-    if (stored.engine.partition("@")[0], stored.schema) != (name, reader.found.schema):
+    if not reader.is_of(stored.engine, stored.schema):
         return ELSEWHERE.format(engine=stored.engine, schema=stored.schema)
     spec = reader.engine.spec
     columns: dict[str, set[str]] = {}
