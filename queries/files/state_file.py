@@ -53,6 +53,16 @@ def open_private(path: Path, flags: int) -> int:
     return file
 
 
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of ``data``, in one call if possible. Raises OSError.
+
+    Several processes may append to the same file.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
 def make_private(folder: Path) -> None:
     """Create a missing folder and its missing parents (0700). Raises OSError.
 

@@ -18,7 +18,6 @@ from queries.runs.cohorts import Settings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import MissingError, Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
-from queries.write.run_file import FileRun
 from queries.write.run_log import Begun, Entry, Listed, OpenRun, TableRun
 
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
@@ -122,14 +121,15 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
         file = run_file.begin(workspace.runs, workspace.server, entry, event, plan.members)
-        log, begun = _connected(workspace, file), file.begun
+        log, begun = file.connect(workspace.database, workspace.audit_log_file), file.begun
     return Run(plan=plan, log=log, begun=begun, fresh=True)
 
 
 async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
     if run_file.is_id(name):
-        log = _connected(workspace, run_file.load(workspace.runs, name, workspace.server))
+        file = run_file.load(workspace.runs, name, workspace.server)
+        log = file.connect(workspace.database, workspace.audit_log_file)
         try:
             return _loaded(workspace, log.begun, log)
         except BaseException:
@@ -166,12 +166,6 @@ def _renamed(reader: Reader, member: Member) -> Member:
     if isinstance(member, WatchedMember):
         member = msgspec.structs.replace(member, target=reader.present(member.target))
     return msgspec.structs.replace(member, id=reader.present(member.id))
-
-
-def _connected(workspace: Workspace, run: FileRun) -> FileRun:
-    file = workspace.audit_log_file
-    note = None if file is None else lambda entry: audit_log.note(file, entry)
-    return run.connect(workspace.database, table=file is None, note=note)
 
 
 async def check_author(workspace: Workspace, run: Run, action: Action) -> None:

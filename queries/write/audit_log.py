@@ -24,9 +24,9 @@ from queries.db.errors import DatabaseError
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
-from queries.files.state_file import open_private
+from queries.files.state_file import open_private, write_all
 from queries.files.statement import sql_text
-from queries.records.action import Outcome, Result, RowChange
+from queries.records.action import Outcome, Result, RowChange, titled
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.record import Record
 from queries.text.json_text import decoded
@@ -343,7 +343,7 @@ class File:
                     # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
                     incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
                     line = _sealed(msgspec.json.encode({**fields, "previous": _heads(file.fileno(), end)})) + b"\n"
-                    _write(file.fileno(), b"\n" + line if incomplete else line)
+                    write_all(file.fileno(), b"\n" + line if incomplete else line)
                 os.fsync(file.fileno())
         except OSError as error:
             raise DatabaseError(
@@ -489,19 +489,15 @@ def _link(line: bytes) -> Link | None:
     return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest)
 
 
-def _write(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``, in one call if possible.
+def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None:
+    """Append an entry with other results of some nodes to the local file.
 
-    Several processes append to the same file.
+    A disk error only costs the correction.
     """
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def note(file: File, entry: AuditLogEntry) -> None:
-    """Correct an entry of the local file. A disk error only costs the correction."""
+    later = {r.id: r for r in titled(results, entry.titles)}
+    corrected = msgspec.structs.replace(entry, results=tuple(later.get(r.id, r) for r in entry.results))
     with contextlib.suppress(DatabaseError):
-        file.append(entry, intended=False)
+        file.append(corrected, intended=False)
 
 
 def _unknown(result: Result) -> Result:

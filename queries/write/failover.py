@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import Sequence
 
 import msgspec
 
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
-from queries.records.action import Outcome, Result, titled
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, commit_status
 from queries.write.change import RowProof
@@ -156,15 +155,5 @@ class Journal:
         if one.run not in self._running:
             self.corrected += results
         if results:
-            self._note(one, results)
-
-    def _note(self, one: Committed, results: Sequence[Result]) -> None:
-        """Append the correction to the local audit file.
-
-        The audit log table lost the entry together with the transaction.
-        """
-        corrected = {r.id: r for r in titled(results, one.entry.titles)}
-        entry = msgspec.structs.replace(
-            one.entry, results=tuple(corrected.get(r.id, r) for r in one.entry.results), xid=one.mark.xid
-        )
-        audit_log.note(self._file, entry)
+            # The audit log table lost the entry together with the transaction.
+            audit_log.correct(self._file, one.entry, results)

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from queries.db.database import Database, Server
-from queries.files.state_file import open_private
+from queries.files.state_file import open_private, write_all
 from queries.records.action import Durability
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
@@ -75,8 +75,8 @@ class Receipts:
                     kept = [r for r in self._read() if r.at > time.time() - KEPT_S and not r.fate]
                     os.ftruncate(file, 0)
                     for each in kept[len(kept) // 2 :]:
-                        os.write(file, msgspec.json.encode(each) + b"\n")
-                os.write(file, line)
+                        write_all(file, msgspec.json.encode(each) + b"\n")
+                write_all(file, line)
             finally:
                 os.close(file)
 

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,20 +25,18 @@ import msgspec
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError
 from queries.db.transaction import Transaction
-from queries.files.state_file import open_private
-from queries.records.action import Outcome, Result, titled
+from queries.files.state_file import open_private, write_all
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member
-from queries.write import commit_status, failover, run_log
+from queries.write import audit_log, commit_status, failover, run_log
 from queries.write.run_log import Begun, Entry, Listed, Provable
 from queries.write.transaction_mark import TransactionMark
 
 SUFFIX = ".jsonl"
 PREFIX = "b"  # of the id of a run in a file, which is no id of an audit log entry
 RECALLED = "committed before the console ended (transaction {xid})"
-
-Note = Callable[[AuditLogEntry], None]  # corrects an entry of the local audit log
 
 
 class Head(Record):
@@ -98,17 +96,16 @@ class FileRun:
         self._events: list[Entry] = []
         self._changes: dict[str, Provable] = {}  # transactions of this process
         self._database: Database | None = None
-        self._table = True
-        self._note: Note | None = None
+        self._audit_log: audit_log.File | None = None
         for line in lines:
             self._take(line)
 
-    def connect(self, database: Database, *, table: bool, note: Note | None) -> FileRun:
+    def connect(self, database: Database, file: audit_log.File | None) -> FileRun:
         """Return it for this database.
 
-        ``table``: entries are written to the audit log table. ``note`` corrects those of the local file.
+        ``file``: the local audit log; None: entries are written to the table.
         """
-        self._database, self._table, self._note = database, table, note
+        self._database, self._audit_log = database, file
         return self
 
     @property
@@ -166,7 +163,9 @@ class FileRun:
         if known is not None and sent.mark.history == self._database.server.history:
             return msgspec.structs.replace(entry, results=known.results)
         change = self._changes.get(xid)
-        status = await commit_status.status_now(self._database, sent.mark, change, sent.entry, table=self._table)
+        status = await commit_status.status_now(
+            self._database, sent.mark, change, sent.entry, table=self._audit_log is None
+        )
         results: list[Result] = []
         if status == commit_status.COMMITTED:
             why = RECALLED.format(xid=xid) if change is None else ""
@@ -177,11 +176,11 @@ class FileRun:
             results = [
                 Result(id=i, outcome=Outcome.UNKNOWN, why=commit_status.UNSETTLED.format(xid=xid)) for i in sent.ids
             ]
-        if self._note is not None and status != commit_status.UNKNOWN:
+        if self._audit_log is not None and status != commit_status.UNKNOWN:
             gone = (Outcome.UNSENT, commit_status.ROLLED_BACK) if known is None else (Outcome.LOST, failover.LOST)
             rolled_back = [Result(id=i, outcome=gone[0], why=gone[1]) for i in sent.ids]
-            self._note(msgspec.structs.replace(sent.entry, results=titled(results or rolled_back, sent.entry.titles)))
-        if status != commit_status.UNKNOWN and known is None:  # after the note: what is settled is asked no more
+            audit_log.correct(self._audit_log, sent.entry, results or rolled_back)
+        if status != commit_status.UNKNOWN and known is None:  # after the correction: what is settled is asked no more
             self.settled(sent.mark, tuple(results))
         return msgspec.structs.replace(entry, results=tuple(results)) if results else None
 
@@ -206,7 +205,7 @@ class FileRun:
         self._take(line)
         if self._file is not None:
             with contextlib.suppress(OSError):
-                os.write(self._file, b"\n" + _signed(self.id, line) + b"\n")
+                write_all(self._file, b"\n" + _signed(self.id, line) + b"\n")
 
 
 def begin(
@@ -225,7 +224,7 @@ def begin(
         file = open_private(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            _write(file, _signed(name, _Line(head=head)) + b"\n")
+            write_all(file, _signed(name, _Line(head=head)) + b"\n")
             os.fsync(file)
             new.replace(path)
         except BaseException:
@@ -353,9 +352,3 @@ def _digest(run: str, line: bytes) -> str:
 def _signed(run: str, line: _Line) -> bytes:
     text = msgspec.json.encode(line)
     return msgspec.json.encode(_Signed(line=msgspec.Raw(text), digest=_digest(run, text)))
-
-
-def _write(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]
