@@ -6,7 +6,6 @@ import base64
 import contextlib
 import errno
 import fcntl
-import hashlib
 import os
 import re
 import socket
@@ -24,6 +23,7 @@ from queries.db.errors import DatabaseError
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
+from queries.files.sealed_line import digest_of, sealed
 from queries.files.state_file import open_private, write_all
 from queries.files.statement import sql_text
 from queries.records.action import Outcome, Result, RowChange, titled
@@ -40,7 +40,6 @@ TAIL = 1 << 12  # bytes at its end that have the head of its last line
 OF_RUN = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
-_DIGEST = b',"digest":"'  # the last field of a line of the local file
 # The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
 _HEAD = re.compile(
     rb'"intended":(true|false),"id":"([0-9a-f-]{1,40})","previous":\[[^]\\]{0,200}\],"digest":"([0-9a-f]{64})"\}\n\Z'
@@ -342,7 +341,7 @@ class File:
                     end = file.seek(0, os.SEEK_END)
                     # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
                     incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
-                    line = _sealed(msgspec.json.encode({**fields, "previous": _heads(file.fileno(), end)})) + b"\n"
+                    line = sealed(msgspec.json.encode({**fields, "previous": _heads(file.fileno(), end)})) + b"\n"
                     write_all(file.fileno(), b"\n" + line if incomplete else line)
                 os.fsync(file.fileno())
         except OSError as error:
@@ -471,22 +470,14 @@ def _alone(descriptor: int) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _sealed(line: bytes) -> bytes:
-    """Return the JSON object with its hash as the last field."""
-    return line[:-1] + _DIGEST + hashlib.sha256(line).hexdigest().encode() + b'"}'
-
-
 def _link(line: bytes) -> Link | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
-    content, found, rest = line.rpartition(_DIGEST)
     try:
         fields = msgspec.convert(decoded(line), _Line)
     except (msgspec.MsgspecError, ValueError):
         return None
-    sealed = found and len(rest) == 66
-    digest = hashlib.sha256(content + b"}" if sealed else line).hexdigest()
     name = fields.id + INTENT if fields.intended else fields.id
-    return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest)
+    return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
 
 
 def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None:

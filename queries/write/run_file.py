@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import re
 import secrets
@@ -25,6 +24,7 @@ import msgspec
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError
 from queries.db.transaction import Transaction
+from queries.files.sealed_line import digest_of, sealed
 from queries.files.state_file import open_private, write_all
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
@@ -72,13 +72,7 @@ class _Line(Record, omit_defaults=True):
     sent: Sent | None = None
     settled: Settled | None = None
     event: Entry | None = None
-
-
-class _Signed(Record):
-    """A line of the file. ``digest``: of the run's id and the line's text."""
-
-    line: msgspec.Raw
-    digest: str
+    digest: str = ""
 
 
 class FileRun:
@@ -205,7 +199,7 @@ class FileRun:
         self._take(line)
         if self._file is not None:
             with contextlib.suppress(OSError):
-                write_all(self._file, b"\n" + _signed(self.id, line) + b"\n")
+                write_all(self._file, b"\n" + sealed(msgspec.json.encode(line), self.id) + b"\n")
 
 
 def begin(
@@ -224,7 +218,7 @@ def begin(
         file = open_private(new, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
-            write_all(file, _signed(name, _Line(head=head)) + b"\n")
+            write_all(file, sealed(msgspec.json.encode(_Line(head=head)), name) + b"\n")
             os.fsync(file)
             new.replace(path)
         except BaseException:
@@ -315,17 +309,14 @@ def _opened(path: Path) -> FileRun | None:
 def _parsed(path: Path, lines: Iterable[bytes]) -> Iterator[_Line]:
     for text in lines:
         try:
-            signed = msgspec.json.decode(text, type=_Signed)
+            line = msgspec.json.decode(text, type=_Line)
         except msgspec.MsgspecError:
             if _is_whole(text):
                 raise _changed(path) from None
             continue  # incomplete or blank
-        if signed.digest != _digest(path.stem, bytes(signed.line)):
+        if line.digest != digest_of(text.rstrip(b"\n"), path.stem):
             raise _changed(path)
-        try:
-            yield msgspec.json.decode(signed.line, type=_Line)
-        except msgspec.MsgspecError:
-            raise _changed(path) from None
+        yield line
 
 
 def _is_whole(text: bytes) -> bool:
@@ -343,12 +334,3 @@ def _changed(path: Path) -> DatabaseError:
     return DatabaseError(
         f"The file {path} was changed, or an earlier version wrote it, so it is not used.", "Nothing was changed."
     )
-
-
-def _digest(run: str, line: bytes) -> str:
-    return hashlib.sha256(run.encode() + b"\n" + line).hexdigest()
-
-
-def _signed(run: str, line: _Line) -> bytes:
-    text = msgspec.json.encode(line)
-    return msgspec.json.encode(_Signed(line=msgspec.Raw(text), digest=_digest(run, text)))
