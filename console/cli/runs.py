@@ -14,7 +14,7 @@ from console.text.pages.action import result_page
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
 from queries.actions import perform
-from queries.actions.plan import count_nodes, plan_versions
+from queries.actions.plan import count_nodes
 from queries.records.action import Outcomes
 from queries.records.run import RunDetail, Runs
 from queries.runs import launch
@@ -86,14 +86,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
         f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(left)} of {len(plan.members)} nodes remain;"
         f" the last step was {ago} ago. {plan.reason}"
     )
-    members = {member.id: member for member in plan.members}
-    again = plan_versions(
-        workspace,
-        plan.label,
-        plan.action,
-        {i: members[i].version for i in left},
-        {i: members[i].title for i in left if members[i].title},
-    )
+    again = runs.part_of(workspace, plan, left)
     dry_run = await perform.dry_run(workspace, again, plan.reason, plan.beginning.arguments)
     if consent.preview:
         output_for(target).page(dry_run, lambda cells: do.page(dry_run, variants, (), cells))

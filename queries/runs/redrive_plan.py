@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from queries.actions import perform
-from queries.actions.plan import Plan, current_reader, plan_versions
+from queries.actions.plan import current_reader
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
@@ -17,7 +17,7 @@ from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
 from queries.records.run import CohortReport, RedrivePreview, RedriveReport, WatchedMember
 from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
-from queries.runs.run import REDRIVE, Beginning, Run, RunPlan
+from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.workspace import Workspace
 
@@ -148,19 +148,10 @@ def attempt_of(node: Node) -> str:
     return node.version if all(value is None for value in known) else "|".join(map(str, known))
 
 
-def first_part(workspace: Workspace, plan: RunPlan, ids: Iterable[str]) -> Plan:
-    """Return the plan of the action for some of the nodes."""
-    members = {member.id: member for member in plan.members}
-    chosen = [members[i] for i in ids]
-    return plan_versions(
-        workspace, plan.label, plan.action, {m.id: m.version for m in chosen}, {m.id: m.title for m in chosen}
-    )
-
-
 async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> RedrivePreview:
     """Dry-run the first cohort. Raises DatabaseError."""
     cohorts = sizes(len(plan.members), plan.cohorts.cohorts)
-    first = first_part(workspace, plan, plan.ids[: cohorts[0]])
+    first = part_of(workspace, plan, plan.ids[: cohorts[0]])
     dry_run = await perform.dry_run(workspace, first, plan.reason, plan.beginning.arguments, measures=measures)
     return RedrivePreview(
         engine=plan.label,

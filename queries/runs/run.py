@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 
+from queries.actions.plan import Plan, plan_versions
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
@@ -74,6 +76,19 @@ class RunPlan(Record):
     def ids(self) -> list[str]:
         """Ids of the nodes, in order."""
         return [member.id for member in self.members]
+
+
+def part_of(workspace: Workspace, plan: RunPlan, ids: Iterable[str]) -> Plan:
+    """Return the plan of the action for some of the nodes. Raises DatabaseError."""
+    members = {member.id: member for member in plan.members}
+    chosen = [members[i] for i in ids]
+    return plan_versions(
+        workspace,
+        plan.label,
+        plan.action,
+        {member.id: member.version for member in chosen},
+        {member.id: member.title for member in chosen if member.title},
+    )
 
 
 class Run(Record):

@@ -16,7 +16,7 @@ from queries.read.reader import Reader
 from queries.records.action import Answer, DryRun, Outcome, Result
 from queries.runs import run as runs
 from queries.runs.cohorts import judge
-from queries.runs.redrive_plan import first_part, read_signs
+from queries.runs.redrive_plan import read_signs
 from queries.runs.run import Run
 from queries.runs.runner import Decisions
 from queries.runs.steps import Change, Changed, Event
@@ -261,7 +261,7 @@ class RedriveWorld:
         Raises DatabaseError if the action is not possible at all, OvertakenError if another console continues.
         """
         plan = self._run.plan
-        part = first_part(self._workspace, plan, step.ids)
+        part = runs.part_of(self._workspace, plan, step.ids)
         available = self._reader.availability(part.action, bulk=True)
         if not available.ok:
             raise DatabaseError(f"{plan.action} is not possible now: {available.why}.")
