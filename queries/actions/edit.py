@@ -5,6 +5,7 @@ The text is compared with those of successful nodes of the same kind. Without an
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,7 +64,7 @@ def edited(document: Document, text: str) -> tuple[str, Edit]:
         raise TextError("The text is unchanged.")
     if len(stored.encode(errors="surrogatepass")) > documents.DOCUMENT_BYTES:
         raise TextError(f"The text has more than {documents.DOCUMENT_BYTES} bytes.", again=True)
-    values = [parse(success).value for success in document.successes if _is_json(success)]
+    values = list(_values(document.successes))
     was = None if before is None else before.value
     learned = Learned(values or ([] if before is None else [was]), of_successes=bool(values))
     marks = learned.marks(parsed.value, was)
@@ -110,12 +111,11 @@ async def checked(reader: Reader, node: Node, plan: Plan) -> Plan:
     return msgspec.structs.replace(plan, edit=msgspec.structs.replace(plan.edit, notes=(note, *plan.edit.notes)))
 
 
-def _is_json(text: str) -> bool:
-    try:
-        parse(text)
-    except NotJson:
-        return False
-    return True
+def _values(texts: Iterable[str]) -> Iterator[Any]:
+    """Yield the values of the texts that are JSON."""
+    for text in texts:
+        with contextlib.suppress(NotJson):
+            yield parse(text).value
 
 
 def _notes(document: Document, repeated: Sequence[str], marks: int) -> Iterator[str]:
