@@ -11,7 +11,7 @@ from queries.workspace import Workspace
 from queries.write import server_copies, undo
 
 CHUNK_NODES = 500
-LARGE = 2  # times as many nodes if their rows stay on the server, which takes half of the time for each
+LARGE = 2  # times as many nodes if their rows stay on the server, which takes less time for each
 
 
 def part_nodes(workspace: Workspace, plan: Plan) -> int:
