@@ -5,41 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
-from console.model.fields.field import Context, Grouping
+from console.model.fields.field import Bundle, Context, Grouping
 from console.model.filter import Fields, Filter
 from console.model.forest import Forest
 from console.model.order import Order
-from queries.records.record import Record
 
 T = TypeVar("T")
-
-
-class Bundle(Record, Generic[T]):
-    """Record of a row, or the records of a group in one row.
-
-    Args:
-        id: id of the row, independent of the rows around it.
-        records: the records of the row that match the filter.
-        group: what the records have in common, as the grouping returned it; None for a row below a group or without.
-        heading: True for a row above groups, which are always shown.
-        above: id of the group below which a record is shown; "" for other rows.
-    """
-
-    id: str
-    records: tuple[T, ...]
-    group: object = None
-    above: str = ""
-    heading: bool = False
-
-    @property
-    def record(self) -> T | None:
-        """The only record of the row; None if there are several."""
-        return self.records[0] if len(self.records) == 1 else None
-
-    @property
-    def foldable(self) -> bool:
-        """True if there is something to show below the row."""
-        return self.group is not None and len(self.records) > 1 and not self.heading
 
 
 def heading(id: str, group: object, below: Sequence[Bundle[T]]) -> Bundle[T]:
@@ -185,16 +156,16 @@ class RowList(Generic[T]):
         Without marks return those of the row.
         """
         row, marks = self.forest.current, self.forest.marks
-        own = self._own(row) if row is not None else []
+        own = self.own(row) if row is not None else []
         if not marks:
             return own
         here = {self.key(record) for record in own}
         marked = [record for record in self._records if self.key(record) in marks]
         return sorted(marked, key=lambda record: self.key(record) not in here)
 
-    def _own(self, row: Bundle[T]) -> list[T]:
+    def own(self, row: Bundle[T]) -> list[T]:
         """Return the records that an action on a row is about."""
         return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
     def _keys(self, row: Bundle[T]) -> Collection[str]:
-        return {self.key(record) for record in self._own(row)}
+        return {self.key(record) for record in self.own(row)}

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.model.fields.field import NOTHING, Field, Form, Grouping
+from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.order import Order
-from console.model.row_list import Bundle, RowList, heading
+from console.model.row_list import RowList, heading
 
 
 @dataclass(frozen=True)

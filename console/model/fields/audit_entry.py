@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, groupings, moment
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, moment
 from console.text import spans
 from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
@@ -21,12 +21,12 @@ def _targets(entry: AuditLogEntry) -> list[str]:
     return [*(result.id for result in entry.results), *entry.titles.values()]
 
 
-def _when(row: Shown[AuditLogEntry], context: Context) -> Spans:
+def _when(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     at = max(entry.at for entry in row.records)
     return [(f"{row.group} " if row.foldable else moment(at, context), "$faint")]
 
 
-def _outcome(row: Shown[AuditLogEntry], context: Context) -> Spans:
+def _outcome(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     return [(f"{len(row.records)} entries", "bold")] if row.record is None else outcome(row.record)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from console.model.fields import audit_entry, node
-from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, common, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, common, groupings, moment, within
 from console.text.pages.changes import status, subject
 from console.text.spans import Spans
 from queries.records.change import Change
@@ -19,17 +19,17 @@ def _who(change: Change) -> str:
     return audit_entry.who(change.entry) if change.entry else "the engines"
 
 
-def _when(row: Shown[Change], context: Context) -> Spans:
+def _when(row: Bundle[Change], context: Context) -> Spans:
     at = moment(max(change.at for change in row.records), context)
     return [(f"{len(row.records)} changes" if row.foldable else at, "$faint")]
 
 
-def _change(row: Shown[Change], context: Context) -> Spans:
+def _change(row: Bundle[Change], context: Context) -> Spans:
     what = common(change.what for change in row.records) or ""
     return [(what, "bold $accent" if all(change.entry for change in row.records) else "")]
 
 
-def _status(row: Shown[Change], context: Context) -> Spans:
+def _status(row: Bundle[Change], context: Context) -> Spans:
     """Return the status of a change; of several, the oldest and the newest one."""
     if row.record is not None:
         return status(row.record)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from console.model.fields import node
-from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, moment, within
 from console.text import formatting
 from console.text.severity import band, sign
 from console.text.spans import Spans
@@ -28,12 +28,12 @@ class Item(Record):
         return self.dead_letter.node.id
 
 
-def severity_of(row: Shown[Item]) -> int:
+def severity_of(row: Bundle[Item]) -> int:
     """Return the severity of the worst dead letter of a row."""
     return max(item.dead_letter.severity for item in row.records)
 
 
-def error_of(row: Shown[Item]) -> str:
+def error_of(row: Bundle[Item]) -> str:
     """Return the error of a row, or what else its dead letters are grouped by."""
     if isinstance(row.group, Group):
         return row.group.fingerprint
@@ -48,7 +48,7 @@ def number(group: Group) -> str:
     return f"{group.n}{'+' if group.capped else ''}"
 
 
-def _error(row: Shown[Item], context: Context) -> Spans:
+def _error(row: Bundle[Item], context: Context) -> Spans:
     if row.group is None and row.record is not None:
         dead_letter = row.record.dead_letter
         _, _, key = split_id(dead_letter.node.id)
@@ -59,7 +59,7 @@ def _error(row: Shown[Item], context: Context) -> Spans:
     return [(f"{sign(worst, context.ascii)} {error_of(row)}", f"bold {band(worst).ink}")]
 
 
-def _count(row: Shown[Item], context: Context) -> Spans:
+def _count(row: Bundle[Item], context: Context) -> Spans:
     if row.group is None:
         return []
     if isinstance(row.group, Group) and len(row.records) >= row.group.n:
@@ -67,16 +67,16 @@ def _count(row: Shown[Item], context: Context) -> Spans:
     return [(str(len(row.records)), "bold")]
 
 
-def _times(row: Shown[Item]) -> list[float]:
+def _times(row: Bundle[Item]) -> list[float]:
     """Return when the dead letters of a row died, as far as that is known."""
     return [since for i in row.records if (since := i.dead_letter.since) is not None and math.isfinite(since)]
 
 
-def _first(row: Shown[Item], context: Context) -> Spans:
+def _first(row: Bundle[Item], context: Context) -> Spans:
     return _time(min(_times(row), default=None), context) if row.group is not None or _times(row) else []
 
 
-def _last(row: Shown[Item], context: Context) -> Spans:
+def _last(row: Bundle[Item], context: Context) -> Spans:
     return _time(max(_times(row), default=None), context) if row.group is not None else []
 
 
@@ -84,7 +84,7 @@ def _time(at: float | None, context: Context) -> Spans:
     return [(formatting.NONE if at is None else moment(at, context), "")]
 
 
-def _state(row: Shown[Item], context: Context) -> Spans:
+def _state(row: Bundle[Item], context: Context) -> Spans:
     if row.record is not None:
         return _transition(row.record.dead_letter.was, row.record.dead_letter.is_now)
     if not isinstance(row.group, Group) or not row.group.fates:

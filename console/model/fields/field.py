@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from console.text import formatting
 from console.text.formatting import Align
@@ -16,7 +16,6 @@ from queries.records.node import Node
 from queries.records.record import Record
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
 
 Cell = tuple[str, str]
@@ -62,19 +61,32 @@ class Context(Record):
 NOTHING = Context()
 
 
-class Shown(Protocol[T_co]):
-    """Row of a list: one record, or those of a group."""
+class Bundle(Record, Generic[T]):
+    """Record of a row, or the records of a group in one row.
+
+    Args:
+        id: id of the row, independent of the rows around it.
+        records: the records of the row that match the filter.
+        group: what the records have in common, as the grouping returned it; None for a row below a group or without.
+        heading: True for a row above groups, which are always shown.
+        above: id of the group below which a record is shown; "" for other rows.
+    """
+
+    id: str
+    records: tuple[T, ...]
+    group: object = None
+    above: str = ""
+    heading: bool = False
 
     @property
-    def records(self) -> Sequence[T_co]: ...
+    def record(self) -> T | None:
+        """The only record of the row; None if there are several."""
+        return self.records[0] if len(self.records) == 1 else None
+
     @property
-    def record(self) -> T_co | None: ...
-    @property
-    def group(self) -> object: ...
-    @property
-    def above(self) -> str: ...
-    @property
-    def foldable(self) -> bool: ...
+    def foldable(self) -> bool:
+        """True if there is something to show below the row."""
+        return self.group is not None and len(self.records) > 1 and not self.heading
 
 
 @dataclass(frozen=True)
@@ -136,12 +148,12 @@ class Field(Generic[T]):
     absolute: str = ""
     style: str = ""
     spans: Callable[[T, Context], Spans] | None = None
-    row: Callable[[Shown[T], Context], Spans] | None = None
+    row: Callable[[Bundle[T], Context], Spans] | None = None
     cell: Callable[[T, Context], Cell] | None = None
     parts: frozenset[str] = frozenset()
     foreign: bool = False
     order: Callable[[T, Context], Any] | None = None
-    row_order: Callable[[Shown[T], Context], Any] | None = None
+    row_order: Callable[[Bundle[T], Context], Any] | None = None
     known: Callable[[T, Context], bool] | None = None
 
     def __post_init__(self) -> None:
@@ -184,7 +196,7 @@ class Field(Generic[T]):
             return [(moment(value, context) if self.form is Form.AGE else text, self.style)]
         return [(" ".join(self.texts(record, context)), self.style)]
 
-    def shown_in(self, row: Shown[T], context: Context) -> Spans:
+    def shown_in(self, row: Bundle[T], context: Context) -> Spans:
         """Return the text of the row's cell in a list."""
         if self.row is not None:
             return self.row(row, context)
@@ -194,7 +206,7 @@ class Field(Generic[T]):
         """Return what records are sorted by."""
         return self.value(record, context) if self.order is None else self.order(record, context)
 
-    def row_sorted_by(self, row: Shown[T], context: Context) -> Any:
+    def row_sorted_by(self, row: Bundle[T], context: Context) -> Any:
         """Return what the rows of a list are sorted by."""
         if self.row_order is not None:
             return self.row_order(row, context)

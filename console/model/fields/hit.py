@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from console.model.fields import node
-from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, groupings, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, within
 from console.text.spans import Spans
 from queries.records.node import Hit, Match
 
@@ -15,13 +15,13 @@ def _kind(hit: Hit) -> str:
     return f"{hit.node.engine} {hit.node.kind}"
 
 
-def _phase(row: Shown[Hit], context: Context) -> Spans:
+def _phase(row: Bundle[Hit], context: Context) -> Spans:
     if row.record is None:
         return [(str(len(row.records)), "bold")]
     return node.NAMED["phase"].shown(row.record.node, context)
 
 
-def _title(row: Shown[Hit], context: Context) -> Spans:
+def _title(row: Bundle[Hit], context: Context) -> Spans:
     return [(str(row.group), "bold")] if row.foldable else [(row.records[0].node.title, "")]
 
 

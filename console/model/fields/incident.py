@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from console.model.fields import node
-from console.model.fields.field import Context, Field, Form, Grouping, Shown, by, common, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, common, groupings, moment, within
 from console.text import formatting
 from console.text.pages.incidents import SHOWN, size
 from console.text.severity import band, named, sign
@@ -49,7 +49,7 @@ def items(incidents: Iterable[Incident]) -> list[Item]:
     ]
 
 
-def severity_of(row: Shown[Item]) -> int:
+def severity_of(row: Bundle[Item]) -> int:
     """Return the severity of a row.
 
     Of a finding below its incident that is its own, else that of the incident.
@@ -59,17 +59,17 @@ def severity_of(row: Shown[Item]) -> int:
     return max(item.finding.severity if row.above else item.incident.severity for item in row.records)
 
 
-def engine_of(row: Shown[Item]) -> str | None:
+def engine_of(row: Bundle[Item]) -> str | None:
     """Return the label that the findings of a row have in common."""
     return row.group.engine if isinstance(row.group, Incident) else common(i.finding.engine for i in row.records)
 
 
-def action_of(row: Shown[Item]) -> str | None:
+def action_of(row: Bundle[Item]) -> str | None:
     """Return the suggested action that the findings of a row have in common."""
     return row.group.action if isinstance(row.group, Incident) else common(i.finding.action for i in row.records)
 
 
-def sentence_of(row: Shown[Item]) -> str:
+def sentence_of(row: Bundle[Item]) -> str:
     """Return why a row is stuck."""
     if isinstance(row.group, Incident):
         return row.group.sentence
@@ -78,13 +78,13 @@ def sentence_of(row: Shown[Item]) -> str:
     return ", ".join(dict.fromkeys(item.incident.title for item in row.records))
 
 
-def _title(row: Shown[Item]) -> str:
+def _title(row: Bundle[Item]) -> str:
     if isinstance(row.group, Incident):
         return row.group.title
     return str(row.group) if row.group is not None else row.records[0].finding.title
 
 
-def _since(row: Shown[Item]) -> float | None:
+def _since(row: Bundle[Item]) -> float | None:
     if isinstance(row.group, Incident):
         return row.group.since
     return min((since for i in row.records if (since := i.finding.since) is not None), default=None)
@@ -94,14 +94,14 @@ def _node_of(item: Item, context: Context) -> Node | None:
     return context.node(item.finding.node_id)
 
 
-def _incident(row: Shown[Item], context: Context) -> Spans:
+def _incident(row: Bundle[Item], context: Context) -> Spans:
     worst = severity_of(row)
     text, ink = f"{sign(worst, context.ascii)} {_title(row)}", band(worst).ink
     about = row.group.about if isinstance(row.group, Incident) else ""
     return [(text, ink if row.above else f"bold {ink}"), (f"  {about}" if about else "", "")]
 
 
-def _nodes(row: Shown[Item], context: Context) -> Spans:
+def _nodes(row: Bundle[Item], context: Context) -> Spans:
     one = row.record
     if one is None and isinstance(row.group, Incident) and len(row.group.node_ids) == 1:
         one = row.records[0]  # with its symptoms
@@ -114,7 +114,7 @@ def _nodes(row: Shown[Item], context: Context) -> Spans:
     return [(f"{kind} {key}", "$faint")]
 
 
-def _number(row: Shown[Item], context: Context) -> Spans:
+def _number(row: Bundle[Item], context: Context) -> Spans:
     incident = row.group
     if not isinstance(incident, Incident):
         return [(count_nodes(len({item.finding.node_id for item in row.records}), ()), "bold")]
@@ -129,7 +129,7 @@ def _number(row: Shown[Item], context: Context) -> Spans:
     ]
 
 
-def _phase(row: Shown[Item], context: Context) -> Spans:
+def _phase(row: Bundle[Item], context: Context) -> Spans:
     if row.record is None:
         return []
     found = _node_of(row.record, context)
@@ -138,17 +138,17 @@ def _phase(row: Shown[Item], context: Context) -> Spans:
     return [("gone" if row.record.finding.node_id in context.gone else "", "$faint")]
 
 
-def _phase_name(row: Shown[Item], context: Context) -> str:
+def _phase_name(row: Bundle[Item], context: Context) -> str:
     found = None if row.record is None else _node_of(row.record, context)
     return "" if found is None else found.phase
 
 
-def _engine(row: Shown[Item], context: Context) -> Spans:
+def _engine(row: Bundle[Item], context: Context) -> Spans:
     cells = LABEL_CELLS_WIDE if context.cells >= WIDE else LABEL_CELLS
     return [(formatting.engine_label(safe_text(engine_of(row) or ""), cells, context.ascii), "$faint")]
 
 
-def _action(row: Shown[Item], context: Context) -> Spans:
+def _action(row: Bundle[Item], context: Context) -> Spans:
     if row.record is not None and row.record.explained:
         return []  # its cause is to be removed instead
     name = action_of(row)
@@ -157,7 +157,7 @@ def _action(row: Shown[Item], context: Context) -> Spans:
     return [(context.key(name), "bold $accent"), (f" {name}", "")]
 
 
-def _since_cell(row: Shown[Item], context: Context) -> Spans:
+def _since_cell(row: Bundle[Item], context: Context) -> Spans:
     since = _since(row)
     return [(formatting.NONE if since is None else moment(since, context), "")]
 

@@ -56,9 +56,6 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
     def more(self) -> bool:
         return self._cursor is not None
 
-    def node_id(self, record: AuditLogEntry) -> str | None:
-        return None
-
     def records(self) -> Sequence[AuditLogEntry]:
         return sorted(self._entries.values(), key=lambda entry: -entry.at)
 

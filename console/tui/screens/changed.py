@@ -70,15 +70,8 @@ class ChangedScreen(ListScreen[Change]):
     def more(self) -> bool:
         return self._board.cursor is not None
 
-    def node_id(self, record: Change) -> str | None:
-        return record.node.id if record.node else None
-
-    def node(self, id_: str) -> Node | None:
-        return next((c.node for c in self.list.records if c.node and c.node.id == id_), None)
-
-    def label(self) -> str | None:
-        node = self.cursor()
-        return node.engine if node else None
+    def node(self, record: Change) -> Node | None:
+        return record.node
 
     def records(self) -> Sequence[Change]:
         return self._board.changes

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
 from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
-from console.model.fields.field import Field
+from console.model.fields.field import Bundle, Field
 from console.model.filter import Fields
-from console.model.row_list import Bundle, RowList, heading
+from console.model.row_list import RowList, heading
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -69,13 +69,8 @@ class DeadScreen(ListScreen[Item]):
     def more(self) -> bool:
         return not all(part.whole for part in self._board.parts.values())
 
-    def node_id(self, record: Item) -> str | None:
-        return record.key
-
-    def node(self, id_: str) -> Node | None:
-        part = self._board.parts.get(id_.partition("/")[0])
-        dead_letter = part.dead_letters.get(id_) if part else None
-        return dead_letter.node if dead_letter else None
+    def node(self, record: Item) -> Node | None:
+        return record.dead_letter.node
 
     def records(self) -> Sequence[Item]:
         return self._board.items()
@@ -91,10 +86,6 @@ class DeadScreen(ListScreen[Item]):
             if below or not chosen.filter:
                 found += [heading(label, Section(engine=label), below), *below]
         return found
-
-    def cursor(self) -> Node | None:
-        row = self.row
-        return row.records[0].dead_letter.node if row and row.records else None
 
     def offers(self, key: Key) -> bool:
         part = self._board.parts.get(self.label() or "")

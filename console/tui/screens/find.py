@@ -54,10 +54,6 @@ class FindScreen(ListScreen[Hit]):
         text, mode, app = self.finder.text, self._mode, self.app
         return Place(mode, f"find {text}", lambda: app.push_screen(FindScreen(text, mode)))
 
-    def label(self) -> str | None:
-        row = self.row
-        return row.records[0].node.engine if row and row.records else None
-
     def crumbs(self) -> Sequence[str]:
         return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
 
@@ -69,11 +65,8 @@ class FindScreen(ListScreen[Hit]):
     def more(self) -> bool:
         return self.finder.capped
 
-    def node_id(self, record: Hit) -> str | None:
-        return record.node.id
-
-    def node(self, id_: str) -> Node | None:
-        return next((hit.node for hit in self.finder.hits if hit.node.id == id_), None)
+    def node(self, record: Hit) -> Node | None:
+        return record.node
 
     def records(self) -> Sequence[Hit]:
         return self.finder.hits

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
 
-from console.model.fields.field import Context, Field
+from console.model.fields.field import Bundle, Context, Field
 from console.model.order import Order
 from console.text.spans import Spans
 from console.tui.keymap import Key
@@ -22,7 +22,7 @@ from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
-    from console.model.row_list import Bundle, RowList
+    from console.model.row_list import RowList
 
 T = TypeVar("T")
 
@@ -56,12 +56,8 @@ class ListScreen(ListPage, Generic[T]):
         """Open the page of a record."""
         raise NotImplementedError
 
-    def node_id(self, record: T) -> str | None:
-        """Return the id of the node that a record is about."""
-        raise NotImplementedError
-
-    def node(self, id_: str) -> Node | None:
-        """Return a node as last read."""
+    def node(self, record: T) -> Node | None:
+        """Return the node that a record is about, as last read; None without one."""
         return None
 
     def lines(self, row: Bundle[T], width: int) -> list[Spans]:
@@ -181,8 +177,16 @@ class ListScreen(ListPage, Generic[T]):
         return by + self.arrangement()
 
     def targets(self) -> list[Node]:
-        ids = dict.fromkeys(self.node_id(record) for record in self.list.chosen())
-        return [node for id_ in ids if id_ and (node := self.node(id_))]
+        nodes = filter(None, map(self.node, self.list.chosen()))
+        return list({node.id: node for node in nodes}.values())
+
+    def cursor(self) -> Node | None:
+        records = () if self.row is None else self.list.own(self.row)
+        return next(filter(None, map(self.node, records)), None)
+
+    def label(self) -> str | None:
+        node = self.cursor()
+        return node.engine if node else None
 
     # filter, order, groups
 

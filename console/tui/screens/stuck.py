@@ -9,7 +9,7 @@ import msgspec
 from textual import on
 from textual.content import Content
 
-from console.model.fields.field import Context, Field
+from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.incident import (
     FIELDS,
     GROUPINGS,
@@ -22,7 +22,7 @@ from console.model.fields.incident import (
 )
 from console.model.filter import Fields
 from console.model.incident_list import Trend
-from console.model.row_list import Bundle, RowList
+from console.model.row_list import RowList
 from console.text import formatting
 from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
@@ -136,11 +136,8 @@ class StuckScreen(ListScreen[Item]):
     def more(self) -> bool:
         return bool(self.session.more)
 
-    def node_id(self, record: Item) -> str | None:
-        return record.node_id
-
-    def node(self, id_: str) -> Node | None:
-        return self._known.get(id_)
+    def node(self, record: Item) -> Node | None:
+        return self._known.get(record.finding.node_id)
 
     def records(self) -> Sequence[Item]:
         growing = {key for key, more in self._growth.items() if more > 0}
