@@ -11,8 +11,7 @@ from console.cli.audit import parse_since
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
 from console.cli.tree import parsed
-from console.model.change_list import CHANGES_COUNTED
-from console.model.fields.change import FIELDS
+from console.model.fields.change import CHANGES_COUNTED, FIELDS
 from console.model.fields.field import Context
 from console.model.filter import Fields
 from console.target import Target

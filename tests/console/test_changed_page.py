@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from console.model.change_list import ChangeBoard
+from console.model.fields.change import key
+from console.model.newest import Newest
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.changed import ChangedScreen
 from console.tui.screens.detail import DetailScreen
 from queries.contract import detect
-from queries.records.change import Change, Changes
+from queries.records.change import Change
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened
@@ -85,16 +86,14 @@ async def test_without_changes_it_says_what_is_recorded(
 
 
 def test_a_refresh_leaves_no_gap() -> None:
-    def answer(*times: int, since: float = 0.0, capped: bool = False) -> Changes:
-        found = tuple(Change(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times)
-        cursor = f"after {times[-1]}" if capped else None
-        return Changes(changes=found, at=100.0, since=since, sources=(), capped=capped, cursor=cursor)
+    def page(*times: int) -> list[Change]:
+        return [Change(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times]
 
-    board = ChangeBoard()
-    board.refresh(answer(20, 19, capped=True))
-    board.add(answer(18, 5))
-    assert ([c.at for c in board.changes], board.cursor) == ([20, 19, 18, 5], None)
-    board.refresh(answer(21, 20, since=10.0, capped=True))
-    assert ([c.at for c in board.changes], board.cursor) == ([21, 20, 19, 18], None)
-    board.refresh(answer(31, 30, since=15.0, capped=True))
-    assert ([c.at for c in board.changes], board.cursor) == ([31, 30], "after 30")
+    log = Newest(key)
+    log.refresh(page(20, 19), "after 19")
+    log.add(page(18, 5), None)
+    assert ([c.at for c in log.records], log.cursor) == ([20, 19, 18, 5], None)
+    log.refresh(page(21, 20), "after 20", since=10.0)
+    assert ([c.at for c in log.records], log.cursor) == ([21, 20, 19, 18], None)
+    log.refresh(page(31, 30), "after 30", since=15.0)
+    assert ([c.at for c in log.records], log.cursor) == ([31, 30], "after 30")

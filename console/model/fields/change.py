@@ -10,6 +10,13 @@ from console.text.pages.changes import status, subject
 from console.text.spans import Spans
 from queries.records.change import Change
 
+CHANGES_COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest
+
+
+def key(change: Change) -> str:
+    """Return the id of a change."""
+    return f"{change.at!r} {change.what} {change.id} {change.new} {change.entry.id if change.entry else ''}"
+
 
 def _kind(change: Change) -> str:
     return change.id.partition("/")[2].partition(":")[0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from console.model.fields.audit_entry import FIELDS, GROUPINGS
 from console.model.filter import Fields
+from console.model.newest import Newest
 from console.model.row_list import RowList
 from console.text.pages.action import audit_log_place
 from console.tui import keymap
@@ -34,9 +35,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, AuditLogEntry] = {}
-        self._cursor: str | None = None
-        self._read = False
+        self._log: Newest[AuditLogEntry] = Newest(self.list.key)
 
     def make_list(self) -> RowList[AuditLogEntry]:
         return RowList(lambda entry: entry.id, Fields(FIELDS), GROUPINGS)
@@ -54,25 +53,21 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         return "  ".join([*self.count(), where])
 
     def more(self) -> bool:
-        return self._cursor is not None
+        return self._log.cursor is not None
 
     def records(self) -> Sequence[AuditLogEntry]:
-        return sorted(self._entries.values(), key=lambda entry: -entry.at)
+        return self._log.records
 
     async def load(self) -> None:
         workspace = self.session.workspace
-        if workspace is None:
-            return
-        entries, cursor = await workspace.audit_entries(wanted=WITHOUT_ROWS)
-        if not self._read:
-            self._cursor, self._read = cursor, True
-        self._entries = {**{entry.id: entry for entry in entries}, **self._entries}
+        if workspace is not None:
+            self._log.refresh(*await workspace.audit_entries(wanted=WITHOUT_ROWS))
 
     def notice(self) -> tuple[str, str]:
         workspace = self.session.workspace
-        if self._entries:
+        if self._log.records:
             return "No entry matches the filter.", "Escape clears it. The end of the list loads older entries."
-        if not self._read:
+        if not self._log.read:
             return "Reading …", self.session.error_text
         if workspace is not None and workspace.audit_log_closed:
             return "No privilege to read the audit log.", workspace.audit_log_closed
@@ -80,10 +75,12 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         return "No changes made with unstick yet.", f"{about}\n{self._place()}"
 
     async def read_more(self) -> None:
-        if self._cursor is not None and self.session.workspace is not None:
-            entries, self._cursor = await self.session.workspace.audit_entries(self._cursor, wanted=WITHOUT_ROWS)
-            self._entries |= {entry.id: entry for entry in entries}
-            self.renew()
+        cursor, workspace = self._log.cursor, self.session.workspace
+        if cursor is not None and workspace is not None:
+            answer = await workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
+            if cursor == self._log.cursor:
+                self._log.add(*answer)
+                self.renew()
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, whole=False))

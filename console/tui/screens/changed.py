@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from textual.content import Content
 
-from console.model.change_list import CHANGES_COUNTED, CHANGES_LOADED, SECONDS, ChangeBoard, key
-from console.model.fields.change import FIELDS, GROUPINGS
+from console.model.fields.change import CHANGES_COUNTED, FIELDS, GROUPINGS, key
 from console.model.filter import Fields
+from console.model.newest import Newest
 from console.model.row_list import RowList
 from console.text.pages import changes as pages
 from console.text.spans import text
@@ -18,9 +18,12 @@ from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.text_bar import TextBar
-from queries.records.change import Change
+from queries.records.change import Change, Changes
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
+
+SECONDS = 600.0  # age of the oldest change that is shown
+CHANGES_LOADED = 200  # changes that the end of the list loads
 
 
 class Note(TextBar):
@@ -51,7 +54,8 @@ class ChangedScreen(ListScreen[Change]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._board = ChangeBoard()
+        self._log = Newest(key)
+        self._answer: Changes | None = None  # the last one
         self._routine = False  # with changes that say only that work goes on
 
     def make_list(self) -> RowList[Change]:
@@ -63,37 +67,38 @@ class ChangedScreen(ListScreen[Change]):
         yield Note(id="unsearched")
 
     def note(self) -> str:
-        answer = self._board.answer
+        answer = self._answer
         capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
         return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
 
     def more(self) -> bool:
-        return self._board.cursor is not None
+        return self._log.cursor is not None
 
     def node(self, record: Change) -> Node | None:
         return record.node
 
     def records(self) -> Sequence[Change]:
-        return self._board.changes
+        return self._log.records
 
     async def load(self) -> None:
         if self.session.workspace is not None:
             routine = self._routine
             answer = await self.session.workspace.changed(SECONDS, routine=routine)
             if routine == self._routine:
-                self._board.refresh(answer)
+                self._answer = answer
+                self._log.refresh(answer.changes, answer.cursor, answer.since)
                 self.session.read(answer.at)
                 await self._count()
 
     async def _count(self) -> None:
         """Read a part of the window that is not counted yet."""
-        if self._board.uncounted:
+        if self.more() and len(self._log.records) < CHANGES_COUNTED:
             await self.read_more(CHANGES_COUNTED // 4)
 
     def show_body(self) -> None:
-        answer = self._board.answer
+        answer = self._answer
         self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
-        counted = [text(each) for each in pages.counts(self._board.changes, capped=self.more())]
+        counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.key_shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
@@ -101,7 +106,7 @@ class ChangedScreen(ListScreen[Change]):
         super().show_body()
 
     def notice(self) -> tuple[str, str]:
-        answer = self._board.answer
+        answer = self._answer
         if answer is None:
             return "Reading …", self.session.error_text
         if self.list.records:
@@ -110,17 +115,17 @@ class ChangedScreen(ListScreen[Change]):
         return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
 
     async def read_more(self, page: int = CHANGES_LOADED) -> None:
-        cursor = self._board.cursor
+        cursor = self._log.cursor
         if cursor is not None and self.session.workspace is not None:
             answer = await self.session.workspace.changed(cursor=cursor, page=page, routine=self._routine)
-            if cursor == self._board.cursor:
-                self._board.add(answer)
+            if cursor == self._log.cursor:
+                self._log.add(answer.changes, answer.cursor)
                 self.renew()
 
     def action_more(self) -> None:
         """Show changes that say only that work goes on, or leave them out again."""
         self._routine = not self._routine
-        self._board = ChangeBoard()
+        self._log, self._answer = Newest(key), None
         self.say("With polls, heartbeats, locks and due times." if self._routine else "Without them.", "faint")
         self.show_body()
         self.session.run_now()
