@@ -62,8 +62,13 @@ async def snapshot(
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
     parts.append(server)
-    result = Snapshot(at=max(part.findings.at for part in parts), parts=tuple(parts), incidents=())
-    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped, result.at))
+    return grouped(workspace, parts, max(part.findings.at for part in parts))
+
+
+def grouped(workspace: Workspace, parts: Iterable[Part], at: float) -> Snapshot:
+    """Return the snapshot that these parts are at the server time ``at``."""
+    result = Snapshot(at=at, parts=tuple(parts), incidents=())
+    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped, at))
 
 
 async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:

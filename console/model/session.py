@@ -24,9 +24,9 @@ from queries.read.reader import Reader
 from queries.records.action import DryRun
 from queries.records.finding import Finding, Incident, SkippedFinding
 from queries.records.node import Count, Node
-from queries.records.snapshot import Part
+from queries.records.snapshot import Part, Snapshot
 from queries.runs import unfinished
-from queries.snapshot import snapshot, with_samples
+from queries.snapshot import grouped, snapshot, with_samples
 from queries.text import shell
 from queries.workspace import Workspace
 
@@ -104,7 +104,6 @@ class Session:
         self.error_text = ""  # why there is no connection, or the last read error
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
-        self.skipped_findings: tuple[SkippedFinding, ...] = ()
         self.findings_loaded = False  # True once findings were read
         self.findings_first = False  # True if the first page shows findings
         self.pending: tuple[str, ...] = ()  # what the first read of findings is still missing
@@ -124,10 +123,9 @@ class Session:
         for clock in self._clocks:
             clock.beside = [other for other in self._clocks if other is not clock]
         self._wake = asyncio.Event()
-        self._found: dict[str, tuple[Finding, ...]] = {}
-        self._parts: dict[str, Part] = {}  # of the newest snapshot, by label
+        self._parts: dict[str, Part] = {}  # as last read, by label
+        self._shown = Snapshot(at=0.0, parts=(), incidents=())
         self._findings: tuple[Finding, ...] = ()
-        self.incidents: tuple[Incident, ...] = ()
         self.history = incident_list.History()
         self.load = incident_list.Load()
         self._flow = flow.Flow()
@@ -222,14 +220,24 @@ class Session:
     @property
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
-        capped = {part.label for part in self._parts.values() if part.findings.capped}
+        capped = {label for label, codes in self.capped.items() if codes}
         hidden = {label for label, reader in self.engines.items() if reader.found.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
 
     @property
     def capped(self) -> dict[str, tuple[str, ...]]:
         """Findings of which more exist than were read, by label."""
-        return {part.label: part.findings.capped for part in self._parts.values()}
+        return {part.label: part.findings.capped for part in self._shown.parts}
+
+    @property
+    def skipped_findings(self) -> tuple[SkippedFinding, ...]:
+        """The checks that were not made."""
+        return self._shown.skipped_findings
+
+    @property
+    def incidents(self) -> tuple[Incident, ...]:
+        """The incidents of all engines and of the server, worst first."""
+        return self._shown.incidents
 
     def findings(self) -> Sequence[Finding]:
         """Return the findings of all engines: worst first, then oldest."""
@@ -239,47 +247,41 @@ class Session:
         """Return the findings of one node, worst first."""
         return list(self._by_node.get(node_id, ()))
 
-    def stuck(self, label: str) -> int:
-        """Return the number of nodes of one engine that have findings."""
-        return len({f.node_id for f in self._found.get(label, ())}) if label in self.engines else 0
-
-    def worst(self, label: str) -> int:
-        """Return the severity of an engine's worst finding; 0 without findings."""
-        return max((f.severity for f in self._found.get(label, ())), default=0)
-
-    def severities(self, label: str) -> list[int]:
+    def severities(self, label: str) -> tuple[int, ...]:
         """Return the worst severity of each of an engine's nodes that have findings."""
         worst: dict[str, int] = {}
-        for finding in self._found.get(label, ()):
+        for finding in self._found(label):
             worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
-        return list(worst.values())
+        return tuple(worst.values())
 
     def oldest(self, label: str) -> float | None:
         """Return the seconds since an engine's oldest finding began."""
-        since = [f.since for f in self._found.get(label, ()) if f.since is not None]
+        since = [f.since for f in self._found(label) if f.since is not None]
         return self.at - min(since) if since else None
+
+    def _found(self, label: str) -> tuple[Finding, ...]:
+        return next((part.findings.found for part in self._shown.parts if part.label == label), ())
 
     def rates(self, label: str) -> flow.Rates | None:
         """Return the work per minute of an engine; None if not known yet."""
         reader = self.engines.get(label)
         return self._flow.rates(label, reader.engine.spec.flow) if reader else None
 
-    def _put_findings(self, parts: Iterable[Part]) -> None:
-        """Replace the findings of these parts, in one step.
+    def _show(self, now: Snapshot) -> None:
+        """Replace the findings and the incidents in one step, and note how each develops.
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        found = {**self._found, **{part.label: part.findings.found for part in parts}}
-        if found == self._found:
-            return
-        self._found = found
-        everything = (f for part in found.values() for f in part)
-        self._findings = tuple(sorted(everything, key=rank))
-        by_node: dict[str, list[Finding]] = {}
-        for finding in self._findings:
-            by_node.setdefault(finding.node_id, []).append(finding)
-        self._by_node = by_node
-        self._codes = {node_id: tuple(f.code for f in found) for node_id, found in by_node.items()}
+        before, self._shown = self._shown.found, now
+        if now.found != before:
+            self._findings = tuple(sorted(now.found, key=rank))
+            self._by_node = {}
+            for finding in self._findings:
+                self._by_node.setdefault(finding.node_id, []).append(finding)
+            self._codes = {node_id: tuple(f.code for f in found) for node_id, found in self._by_node.items()}
+        if not self.pending:  # a part of them shows no trend
+            self.history.add(self.at, now.incidents)
+            self.load.add(self.at, {label: len(self.severities(label)) for label in self.engines})
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the guard of ``action`` by node: the node's version or a finding's guard.
@@ -458,8 +460,7 @@ class Session:
             await self.workspace.database.together(*samples)
         self._pace_samples()
         if self.findings_loaded:
-            self._put_findings(self._parts.values())
-            self._group()
+            self._show_parts()
 
     def _pace_samples(self) -> None:
         """Sample at each interval, or more often if that may soon show a finding."""
@@ -477,7 +478,7 @@ class Session:
             with errors.each():
                 await self.workspace.detect_again()
             readers = list(self.engines.values())
-            early = asyncio.get_running_loop().call_later(COMPLETE, self._show_part) if self.pending else None
+            early = asyncio.get_running_loop().call_later(COMPLETE, self._show_early) if self.pending else None
             try:
                 now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, seen=self._part_read)
             finally:
@@ -488,10 +489,8 @@ class Session:
                 errors.add("" if part.label == LABEL else part.label, part.error)
             if readers and not self._parts[LABEL].error:
                 self._sample_flow(self.workspace)
-            self.skipped_findings = now.skipped_findings
             self.pending = ()
-            self._put_findings(now.parts)
-            self._put_incidents(now.incidents)
+            self._show(now)
         self.findings_loaded, self._findings_at = True, self._now()
 
     def _part_read(self, part: Part) -> None:
@@ -501,10 +500,9 @@ class Session:
             self.read(part.findings.at)
         self.pending = tuple(each for each in self.pending if each != part.label)
 
-    def _show_part(self) -> None:
+    def _show_early(self) -> None:
         """Show the findings of the engines that have answered: others take long."""
-        self._put_findings(self._parts.values())
-        self._group()
+        self._show_parts()
         self.begun.set()
         self.changed()
 
@@ -518,21 +516,11 @@ class Session:
                 sample = flow.Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=open_)
             self._flow.add(label, sample)
 
-    def _group(self) -> None:
-        """Group the findings that were read so far into incidents."""
-        if self.workspace is None:
-            return
-        here = [f for f in self._findings if f.engine in self.engines or f.engine == LABEL]
-        capped = {(part.label, code) for part in self._parts.values() for code in part.findings.capped}
-        self._put_incidents(self.workspace.incidents(here, capped, self.at))
-
-    def _put_incidents(self, incidents: tuple[Incident, ...]) -> None:
-        """Replace the incidents, and note how each one develops."""
-        self.incidents = incidents
-        if self.pending:
-            return  # a part of them shows no trend
-        self.history.add(self.at, self.incidents)
-        self.load.add(self.at, {label: self.stuck(label) for label in self.engines})
+    def _show_parts(self) -> None:
+        """Show what was read so far."""
+        if self.workspace is not None:
+            parts = [part for label, part in self._parts.items() if label in (*self.engines, LABEL)]
+            self._show(grouped(self.workspace, parts, self.at))
 
     def read(self, at: float) -> None:
         """Record the server time of the latest read."""

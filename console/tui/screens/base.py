@@ -330,10 +330,8 @@ class PageScreen(ClosedGuard[None], Screen[None]):
                 EngineLine(
                     label=_name(label, reader.engine),
                     counts=self.session.counts.get(label),
-                    stuck=self.session.stuck(label) if self.session.findings_loaded else None,
+                    stuck=self.session.severities(label) if self.session.findings_loaded else None,
                     more_stuck=label in more,
-                    worst=self.session.worst(label),
-                    levels=severity.sums(self.session.severities(label)),
                     oldest=self.session.oldest(label),
                     history=self.session.load.samples(label),
                     span=self.session.load.seconds(label),

@@ -8,7 +8,7 @@ from textual.content import Content
 
 from console.model.flow import Rates
 from console.text import formatting
-from console.text.severity import BANDS, band
+from console.text.severity import BANDS, band, sums
 from console.tui.widgets.text_bar import TextBar, aligned, clickable, fitting, spread, widths
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
@@ -41,10 +41,8 @@ class EngineLine(Record):
 
     label: str
     counts: tuple[Count, ...] | None  # None: not read yet
-    stuck: int | None  # number of nodes with findings; None: not read yet
+    stuck: tuple[int, ...] | None  # severity of each node with findings; None: not read yet
     more_stuck: bool = False  # there may be more of them
-    worst: int = 0  # severity of the worst finding
-    levels: tuple[int, ...] = ()  # numbers of stuck nodes by severity, the worst level first
     oldest: float | None = None  # seconds since the oldest finding began
     history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
     span: float = 0.0  # seconds of the history
@@ -143,11 +141,11 @@ class EnginesBar(TextBar):
             return {}
         if not line.stuck and not line.stale and not line.more_stuck:
             return {"stuck": Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")}
-        number = f"{line.stuck}{'+' * line.more_stuck} stuck"
-        levels = zip(line.levels, BANDS, strict=False) if width >= WIDE else ()
+        number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
+        levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE else ()
         return {
             of.word: Content.styled(f"{of.plain if self._ascii else of.sign}{n}", of.ink) for n, of in levels if n
-        } | {"stuck": Content.styled(number, f"bold {band(line.worst).ink}")}
+        } | {"stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")}
 
     def _instead(self, line: EngineLine) -> Content | None:
         """Return the text of a line without counts."""
