@@ -40,8 +40,6 @@ class Change(Record, Generic[T]):
     """Result of one operation on a forest."""
 
     cells: dict[str, frozenset[str]] = {}  # changed fields, by id
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
     vanished: T | None = None  # the record that was under the cursor and has no row any more
 
 
@@ -368,7 +366,7 @@ class Forest(Generic[T]):
         entry = self._entries.get(id_)
         if entry is not None and not entry.expanded and entry.children:
             self._visible.begin()
-            self._replace(entry, [], [])
+            self._replace(entry, [])
             entry.children = entry.unsorted = entry.tail = entry.head = None
             self._finish()
 
@@ -387,7 +385,7 @@ class Forest(Generic[T]):
             parents = (self._entries[id_].parent for id_ in cells)
             for parent in dict.fromkeys(parents):
                 if parent is not None:
-                    self._replace(parent, parent.as_read(), [])
+                    self._replace(parent, parent.as_read())
         return self._finish(cells)
 
     def remove(self, ids: Collection[str]) -> Change[T]:
@@ -396,9 +394,8 @@ class Forest(Generic[T]):
         A cursor among them moves to the next row, else the previous.
         """
         self._visible.begin()
-        removed: list[str] = []
-        self._drop((self._entries[id_] for id_ in ids if id_ in self._entries), removed)
-        return self._finish(removed=removed)
+        self._drop(self._entries[id_] for id_ in ids if id_ in self._entries)
+        return self._finish()
 
     def set_filter(self, predicate: Callable[[T], bool] | None) -> Change[T]:
         """Show only matching records and their ancestors; None shows all.
@@ -428,7 +425,7 @@ class Forest(Generic[T]):
         parent = self._find(parent_id or "")
         self._visible.begin()
         if parent is not None and parent.children:
-            self._replace(parent, sorted(parent.as_read(), key=lambda entry: key(_record_of(entry))), [])
+            self._replace(parent, sorted(parent.as_read(), key=lambda entry: key(_record_of(entry))))
         self._finish()
 
     def set_order(self, order: Order[T] | None) -> Change[T]:
@@ -461,14 +458,13 @@ class Forest(Generic[T]):
         if parent is None or parent.edge is not None:
             return self._finish()
         cells: dict[str, frozenset[str]] = {}
-        removed: list[str] = []
         marks, unread = set(self.marks), parent.children is None
-        read = self._entries_for(parent, records, cells, removed)
+        read = self._entries_for(parent, records, cells)
         new = {entry: entry.id for entry in read if entry.id not in self._entries}
         self._entries.update((entry.id, entry) for entry in new)
         at, first = self._visible.cursor, next(iter(parent.children or ()), None)
         on_tail, on_head = parent.tail is not None and parent.tail is at, parent.head is not None and parent.head is at
-        self._replace(parent, arrange(parent.as_read(), read, set(new)), removed)
+        self._replace(parent, arrange(parent.as_read(), read, set(new)))
         self.marks |= marks & set(new.values())
         if on_tail:
             shown = (entry for entry in parent.children or () if entry in new and entry.chunk is not None)
@@ -477,10 +473,10 @@ class Forest(Generic[T]):
             self._visible.cursor = first
         if complete is not None or unread:
             self._set_tail(parent, None if complete else EdgeRow.MORE, "")
-        return self._finish(cells, new.values(), removed)
+        return self._finish(cells)
 
     def _entries_for(
-        self, parent: TreeEntry[T], records: Iterable[T], cells: dict[str, frozenset[str]], removed: list[str]
+        self, parent: TreeEntry[T], records: Iterable[T], cells: dict[str, frozenset[str]]
     ) -> list[TreeEntry[T]]:
         """Return the entries of the records read: updated or new, each once.
 
@@ -493,7 +489,7 @@ class Forest(Generic[T]):
             if ancestor in known:
                 known.remove(ancestor)
                 del latest[ancestor.id]
-        self._drop((entry for entry in known if entry.parent is not parent), removed)
+        self._drop(entry for entry in known if entry.parent is not parent)
         found: list[TreeEntry[T]] = []
         for record in latest.values():
             entry = self._entries.get(record.id)
@@ -521,14 +517,14 @@ class Forest(Generic[T]):
             if entry.shown != shown:
                 self._toggle_shown(entry)
 
-    def _drop(self, entries: Iterable[TreeEntry[T]], removed: list[str]) -> None:
+    def _drop(self, entries: Iterable[TreeEntry[T]]) -> None:
         groups: dict[TreeEntry[T], set[TreeEntry[T]]] = {}
         for entry in entries:
             if entry.parent is not None:
                 groups.setdefault(entry.parent, set()).add(entry)
         for parent, gone in groups.items():
             if parent is self._root or parent.id in self._entries:
-                self._replace(parent, [child for child in parent.as_read() if child not in gone], removed)
+                self._replace(parent, [child for child in parent.as_read() if child not in gone])
 
     def _arrange(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]]) -> None:
         """Set the children of a parent, and the order in which they are shown."""
@@ -537,7 +533,7 @@ class Forest(Generic[T]):
         parent.children = as_read if order is None else order.sorted(as_read, _record_of)
         parent.unsorted = None if order is None else as_read
 
-    def _replace(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]], removed: list[str]) -> None:
+    def _replace(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]]) -> None:
         """Replace the children, splicing only the rows that differ."""
         old = parent.children or []
         self._arrange(parent, as_read)
@@ -550,7 +546,7 @@ class Forest(Generic[T]):
         kept = set(into)
         for entry in out:
             if entry not in kept:
-                self._forget(entry, removed)
+                self._forget(entry)
         shown = parent.shown
         parent.shown_children += sum(entry.shown for entry in into) - sum(entry.shown for entry in out)
         if parent.shown != shown and parent is not self._root:
@@ -582,23 +578,15 @@ class Forest(Generic[T]):
             if end is not None:
                 self._visible.show(end, [parent.tail])
 
-    def _forget(self, entry: TreeEntry[T], removed: list[str]) -> None:
+    def _forget(self, entry: TreeEntry[T]) -> None:
         for below in entry.loaded():
-            removed.append(below.id)
             del self._entries[below.id]
             self.matched -= below.matched
             if not self._evicting:
                 self.marks.discard(below.id)
 
-    def _finish(
-        self,
-        cells: dict[str, frozenset[str]] | None = None,
-        added: Collection[str] = (),
-        removed: Collection[str] = (),
-    ) -> Change[T]:
-        vanished = self._visible.settle(self._entries)
-        gone = tuple(id_ for id_ in removed if id_ not in self._entries)
-        return Change(cells=cells or {}, added=tuple(added), removed=gone, vanished=vanished)
+    def _finish(self, cells: dict[str, frozenset[str]] | None = None) -> Change[T]:
+        return Change(cells=cells or {}, vanished=self._visible.settle(self._entries))
 
 
 def _record_of(entry: TreeEntry[T]) -> T:

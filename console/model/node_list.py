@@ -23,6 +23,7 @@ from queries.records.node import Node, Page, Phase, ScanRequired
 FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
 SIBLINGS = 8  # nodes that are read beside them
+NOT_READ = "not read; Enter tries again"  # note in the row of a page that could not be read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
 
@@ -71,18 +72,16 @@ class NodeList:
 
     async def more(self, parent_id: str | None) -> Change[Node] | None:
         """Read the next page below a parent (of the roots, for None)."""
-        if parent_id is not None and self.forest.children(parent_id) is None:
-            return await self.below(parent_id)
         window = self._windows.get(parent_id)
-        if window is None:
-            return await (self.first() if parent_id is None else self._siblings(parent_id))
-        if window.after is None:
-            return None if parent_id is not None else await self.first()
+        if parent_id is not None and (window is None or self.forest.children(parent_id) is None):
+            return await self.below(parent_id)
+        if window is None or window.after is None:
+            return await self.first() if parent_id is None else None
         page = await self._page(parent_id, window.after)
         if page is None:
-            return self.forest.set_tail(parent_id, EdgeRow.MORE, "not read; enter tries again")
-        if self._scan_required(parent_id, page) and page.scan_required is not None:
-            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+            return self.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
+        if costly := self._costly(parent_id, page):
+            return costly
         change = self.forest.append_children(parent_id, self._ranked(page.nodes), page.cursor is None)
         window.append([node.id for node in page.nodes], page.cursor)
         gone = window.evict_before(self._paged(parent_id), self._max_pages)
@@ -104,7 +103,7 @@ class NodeList:
         while True:  # rows inserted since then may take more than one page up to the loaded ones
             page = await self._page(parent_id, start)
             if page is None or page.scan_required is not None:
-                return self.forest.set_head(parent_id, EdgeRow.BEFORE, "not read; enter tries again")
+                return self.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
             nodes += page.nodes
             start = page.cursor
             if start is None or start == window.first or loaded.intersection(node.id for node in page.nodes):
@@ -136,7 +135,7 @@ class NodeList:
         return MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
 
     async def below(self, parent_id: str, *, allow_scan: bool = False) -> Change[Node] | None:
-        """Read the first page of a node's children.
+        """Read the first page of a node's children. Those that were read without it stay.
 
         ``allow_scan`` reads them even if this needs a scan.
         """
@@ -144,20 +143,6 @@ class NodeList:
             self._scan_allowed.add(parent_id)
         page = await self._children(parent_id, None, allow_scan=allow_scan)
         return None if page is None else self._start_window(parent_id, page)
-
-    async def _siblings(self, parent_id: str) -> Change[Node] | None:
-        """Read the first page of a node's children if only one child is loaded.
-
-        See ``reveal``.
-        """
-        page = await self._children(parent_id, None)
-        if page is None:
-            return None
-        if self._scan_required(parent_id, page) and page.scan_required is not None:
-            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
-        self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
-        self.forest.set_tail(parent_id, EdgeRow.MORE if page.cursor is not None else None)
-        return self.forest.merge_children(parent_id, self._ranked(page.nodes))
 
     async def bring(self, unhealthy: Sequence[str]) -> None:
         """Put first what needs attention and what is unfinished, wherever its page is.
@@ -206,9 +191,8 @@ class NodeList:
                 if page.cursor is not None:
                     self.forest.set_tail(parent_id, EdgeRow.MORE, "Enter loads more")
             self._pin(parent_id, children.values())
-            if page is not None and page.scan_required is not None:
-                self._scan_required(parent_id, page)
-                self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+            if page is not None:
+                self._costly(parent_id, page)
             self._arrange(parent_id)
             self.forest.expand(parent_id)
 
@@ -422,23 +406,31 @@ class NodeList:
         return None if reader is None else await reader.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
 
     def _start_window(self, parent_id: str | None, page: Page) -> Change[Node]:
-        """Replace the children by a first page."""
-        if self._scan_required(parent_id, page) and page.scan_required is not None:
-            return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
+        """Take a first page. It replaces the pages that were loaded."""
+        if costly := self._costly(parent_id, page):
+            return costly
+        paged = parent_id is None or parent_id in self._windows
         self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
-        with self._evicting():
-            change = self.forest.set_children(parent_id, self._ranked(page.nodes), page.cursor is None)
+        if paged:
+            with self._evicting():
+                change = self.forest.set_children(parent_id, self._ranked(page.nodes), page.cursor is None)
+        else:
+            change = self.forest.merge_children(parent_id, self._ranked(page.nodes))
+            self.forest.set_tail(parent_id, EdgeRow.MORE if page.cursor is not None else None)
         self._shrink()
         return change
 
-    def _scan_required(self, parent_id: str | None, page: Page) -> bool:
-        """Return True if the page was not read because this needs a scan."""
+    def _costly(self, parent_id: str | None, page: Page) -> Change[Node] | None:
+        """Say so after the children if the page was not read because this needs a scan.
+
+        Return None if it was read.
+        """
         self.at = page.at
         if page.scan_required is None:
             self.scan_required.pop(parent_id, None)
-            return False
+            return None
         self.scan_required[parent_id] = page.scan_required
-        return True
+        return self.forest.set_tail(parent_id, EdgeRow.COSTLY, page.scan_required.why)
 
     def _shrink(self) -> None:
         """Unload the children of folded nodes if too many nodes are loaded."""
@@ -460,7 +452,5 @@ class NodeList:
 def _summed(changes: Sequence[Change[Node]]) -> Change[Node]:
     return Change(
         cells={id_: names for change in changes for id_, names in change.cells.items()},
-        added=tuple(id_ for change in changes for id_ in change.added),
-        removed=tuple(id_ for change in changes for id_ in change.removed),
         vanished=next((change.vanished for change in changes if change.vanished is not None), None),
     )

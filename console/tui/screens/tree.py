@@ -11,7 +11,7 @@ from textual import on
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS
 from console.model.forest import Change, EdgeRow
-from console.model.node_list import FAR, ListKind, NodeList
+from console.model.node_list import FAR, NOT_READ, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 TIME_DEPENDENT = {field.name for field in FIELDS if field.form is Form.AGE} | {"finding"}
 FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
 CHILDREN_SHOWN = 30  # in the preview
-NOT_READ = "not read; Enter tries again"
 
 
 class TreeScreen(ListPage):
