@@ -132,21 +132,6 @@ class Fields(Generic[T]):
         """Return the field of this name."""
         return self._fields.get(name) or self._more(name)
 
-    def is_word(self, field: str) -> bool:
-        """Return True if the field has words, not numbers or times."""
-        found = self.named(field)
-        return found is not None and found.form in WORDS
-
-    def is_time(self, field: str) -> bool:
-        """Return True if the field has durations."""
-        found = self.named(field)
-        return found is not None and found.form in DURATIONS
-
-    def words(self, field: str) -> Collection[str]:
-        """Return the only texts that a field can have, if they are few."""
-        found = self.named(field)
-        return () if found is None else found.words
-
     def matches(self, filter: Filter, item: T, context: Context) -> bool:
         """Return True if an item matches at the server time ``context.now``."""
         return all(
@@ -232,7 +217,9 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
     head = _FIELD.match(last)
     if head is not None:
         typed = last[head.end() :].rpartition(",")[2].removeprefix("=").casefold()
-        words = fields.words(head[1].lower()) or values(head[1].lower())
+        name = head[1].lower()
+        field = fields.named(name)
+        words = (field.words if field is not None else ()) or values(name)
         found = [word for word in words if _PLAIN.fullmatch(word)]
     else:
         typed = last.casefold()
@@ -274,12 +261,13 @@ def _term(text: str, at: int, fields: Fields[Any]) -> tuple[Term, int]:
             raise FilterError("a word is missing" + " after the !" * negated, start)
         return Term(field="", values=(Value(text=word),), negated=negated), at
     name = head[1].lower()
-    if fields.named(name) is None:
+    field = fields.named(name)
+    if field is None:
         raise FilterError(_unknown(name, fields), at)
     at = head.end()
     values = []
     while True:
-        value, at = _value(name, text, at, fields)
+        value, at = _value(field, text, at)
         values.append(value)
         if not text.startswith(",", at):
             return Term(field=name, values=tuple(values), negated=negated), at
@@ -292,38 +280,39 @@ def _unknown(name: str, fields: Fields[Any]) -> str:
     return f'no field {name}: - {hint} (to search for the text, quote it: "{name}:...")'
 
 
-def _value(field: str, text: str, at: int, fields: Fields[Any]) -> tuple[Value, int]:
+def _value(field: Field[Any], text: str, at: int) -> tuple[Value, int]:
+    name, timed = field.name, field.form in DURATIONS
     op = _OP.match(text, at)
     sign = op[0] if op is not None else ""
     found, end = _value_text(text, at + len(sign), _ITEM)
     if not found:
-        raise FilterError(f"{field}: needs a value, e.g. {_example(field, fields)}", at)
-    if fields.is_word(field):
+        raise FilterError(f"{name}: needs a value, e.g. {_example(field)}", at)
+    if field.form in WORDS:
         if sign not in ("", "="):
-            raise FilterError(f"{field}: is a word and cannot be compared with {sign}", at)
-        _check_word(field, fields.words(field), found, sign, at)
+            raise FilterError(f"{name}: is a word and cannot be compared with {sign}", at)
+        _check_word(field, found, sign, at)
         return Value(text=found, op=sign), end
-    if fields.is_time(field) and sign in ("", "="):
-        raise FilterError(f"{field}: is compared with > or <, e.g. {_example(field, fields)}", at)
-    number = _seconds(found) if fields.is_time(field) else _number(found)
+    if timed and sign in ("", "="):
+        raise FilterError(f"{name}: is compared with > or <, e.g. {_example(field)}", at)
+    number = _seconds(found) if timed else _number(found)
     if number is None:
-        raise FilterError(f"{field}: cannot read {found!r}, e.g. {_example(field, fields)}", at + len(sign))
+        raise FilterError(f"{name}: cannot read {found!r}, e.g. {_example(field)}", at + len(sign))
     return Value(text=found, op=sign, number=number), end
 
 
-def _check_word(field: str, words: Collection[str], found: str, sign: str, at: int) -> None:
-    wanted = found.casefold()
+def _check_word(field: Field[Any], found: str, sign: str, at: int) -> None:
+    wanted, words = found.casefold(), field.words
     if not words or any(word == wanted if sign else word.startswith(wanted) for word in words):
         return
     near = suggest(wanted, words, cutoff=0.5)
     hint = f"did you mean {near}?" if near else f"there are {', '.join(words)}"
-    raise FilterError(f"no {field} {found!r} - {hint}", at)
+    raise FilterError(f"no {field.name} {found!r} - {hint}", at)
 
 
-def _example(field: str, fields: Fields[Any]) -> str:
-    if fields.is_word(field):
-        return f"{field}:{next(iter(fields.words(field)), ANY)}"
-    return f"{field}:>{'2h' if fields.is_time(field) else 3}"
+def _example(field: Field[Any]) -> str:
+    if field.form in WORDS:
+        return f"{field.name}:{next(iter(field.words), ANY)}"
+    return f"{field.name}:>{'2h' if field.form in DURATIONS else 3}"
 
 
 def _value_text(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:

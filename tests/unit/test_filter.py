@@ -8,6 +8,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
+from console.model.fields.field import DURATIONS, WORDS
+from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Filter, FilterError, Term, Value, matches, parse
 from queries.records.node import Node, Phase
 
@@ -121,16 +123,17 @@ def test_printing_is_what_one_would_type() -> None:
     assert str(parse(text)) == text
 
 
+FORMS = {field.name: field.form for field in FIELDS}
 TEXT = st.text(min_size=1, max_size=12) | st.text(alphabet='ab "\\!:,<>= \n', min_size=1, max_size=8)
 
 
 def term(field: str) -> st.SearchStrategy[Term]:
-    if NODES.is_time(field):
+    if FORMS[field] in DURATIONS:
         number = st.integers(0, 10**6)
         value = st.builds(
             lambda n, op: Value(text=f"{n}m", op=op, number=n * 60.0), number, st.sampled_from(["<", ">", "<=", ">="])
         )
-    elif not NODES.is_word(field):
+    elif FORMS[field] not in WORDS:
         ops = st.sampled_from(["", "=", "<", ">", "<=", ">="])
         value = st.builds(lambda n, op: Value(text=str(n), op=op, number=n), st.integers(-(10**9), 10**9), ops)
     elif field == "phase":
