@@ -18,7 +18,6 @@ from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.preview import Preview
-from queries.db.errors import DatabaseError
 from queries.records.node import Hit, Node
 
 
@@ -81,12 +80,8 @@ class FindScreen(ListScreen[Hit]):
             self.session.read(await self.finder.refresh(self.session.engines) or self.session.at)
 
     async def _search(self) -> None:
-        try:
-            await self.finder.run(self.session.engines, self._came)
-        except DatabaseError as error:
+        if not await self.succeeds(self.finder.run(self.session.engines, self._came)):
             self._begun = False  # again after the reconnection
-            self.session.failed(error)
-            self.say(str(error), "bad")
             return
         self._came()
         node = self.finder.certain

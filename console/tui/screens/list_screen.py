@@ -17,7 +17,6 @@ from console.tui.widgets.columns import timed
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
-from queries.db.errors import DatabaseError
 from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -129,10 +128,7 @@ class ListScreen(ListPage, Generic[T]):
 
     async def _fetch(self) -> None:
         try:
-            await self.read_more()
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
+            await self.succeeds(self.read_more())
         finally:
             self._fetching = False
 

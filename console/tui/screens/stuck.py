@@ -39,7 +39,6 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
-from queries.db.errors import DatabaseError
 from queries.read.incidents import by_schemas, ordered
 from queries.records.action import Proof
 from queries.records.finding import Incident
@@ -383,17 +382,11 @@ class StuckScreen(ListScreen[Item]):
 
         Enter then works before the next refresh.
         """
-        reader = self.session.reader(node_id)
-        try:
-            nodes = (await reader.nodes([node_id])).nodes if reader else ()
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
+        if not await self.succeeds(self._read([node_id])):
             return
-        row = self.row
+        row, node = self.row, self._known.get(node_id)
         if row is None or row.record is None or row.record.finding.node_id != node_id or not self.is_current:
             return
-        self.say("" if nodes else "It no longer exists.", "warn")
-        self._known.update({node.id: node for node in nodes})
-        if nodes:
-            self.app.push_screen(DetailScreen(nodes[0], self.MODE))
+        self.say("" if node else "It no longer exists.", "warn")
+        if node:
+            self.app.push_screen(DetailScreen(node, self.MODE))

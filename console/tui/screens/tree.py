@@ -393,16 +393,13 @@ class TreeScreen(ListPage):
         self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
     ) -> None:
         try:
-            await read
-        except DatabaseError as error:
-            if before:
-                node_list.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
-            else:
-                node_list.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
-            self.session.failed(error)
-            self.say(str(error), "bad")
+            done = await self.succeeds(read)
         finally:
             self._fetching.discard((node_list, parent_id))
+        if not done and before:
+            node_list.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
+        elif not done:
+            node_list.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
         if node_list is self.node_list:
             self.table.sync()
             self.renew_place()
@@ -521,7 +518,7 @@ class TreeScreen(ListPage):
         self._switched()
         node_list = self._choose()
         if node_list is not self._nothing:
-            self.run_worker(self._reveal(node_list, node), group="read", exit_on_error=True)
+            self.run_worker(self.succeeds(self._reveal(node_list, node)), group="read", exit_on_error=True)
 
     def _continue(self, levels: int) -> bool:
         if levels > FAR:
@@ -529,16 +526,11 @@ class TreeScreen(ListPage):
         return self._seeking
 
     async def _reveal(self, node_list: NodeList, node: Node) -> None:
-        try:
-            if node.parent_id is None and node.job_id is not None:  # in no tree, such as a dead letter: show its job
-                page = await self.session.engines[node.engine].nodes([node.job_id])
-                node = next(iter(page.nodes), node)
-            self._seeking = True
-            found = await node_list.reveal(node, self._continue)
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
-            return
+        if node.parent_id is None and node.job_id is not None:  # in no tree, such as a dead letter: show its job
+            page = await self.session.engines[node.engine].nodes([node.job_id])
+            node = next(iter(page.nodes), node)
+        self._seeking = True
+        found = await node_list.reveal(node, self._continue)
         if not self._seeking:
             return
         if node_list is self.node_list:
