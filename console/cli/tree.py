@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import click
@@ -14,7 +14,7 @@ from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.fields.field import Context
 from console.model.fields.node import FIELDS
-from console.model.filter import NODES, Fields, Filter, FilterError, matches, parse
+from console.model.filter import NODES, Fields, Filter, FilterError, parse
 from console.model.selection import (
     LOOKED,
     finding_terms,
@@ -198,8 +198,9 @@ async def _matching(
             whys.append(why)
         texts, why = await stored_documents(reader, narrowed, [row.node for row in batch])
         found.unread += [f"{why[:1].upper()}{why[1:]}."] if why else []
-        for row in _narrow(batch, narrowed, found.at, texts):
-            matched += matches(narrowed, row.node, found.at, {}, texts)
+        context = Context(now=found.at, documents=texts)
+        for row in _narrow(batch, narrowed, context):
+            matched += NODES.matches(narrowed, row.node, context)
             if matched <= limit:
                 kept.append(row)
         batch = []
@@ -285,14 +286,14 @@ async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], st
     return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
 
 
-def _narrow(rows: list[Row], narrowed: Filter, at: float, texts: Mapping[str, Sequence[Any]]) -> list[Row]:
+def _narrow(rows: list[Row], narrowed: Filter, context: Context) -> list[Row]:
     """Return the matching rows and their ancestors."""
     if not narrowed.terms:
         return rows
     kept: list[Row] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
-        if row.depth < above or matches(narrowed, row.node, at, {}, texts):
+        if row.depth < above or NODES.matches(narrowed, row.node, context):
             kept.append(row)
             above = row.depth
         elif row.depth == 0:

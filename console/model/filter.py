@@ -19,14 +19,12 @@ Terms are joined by "and". A number or time that the engine does not record matc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
 from console.model.fields.node import FIELDS as NODE_FIELDS
-from console.model.fields.node import Codes
 from console.model.fields.payload import PREFIX, payload_field
-from queries.records.node import Node
 from queries.records.record import Record
 from queries.text import duration
 from queries.text.suggest import suggest
@@ -107,7 +105,6 @@ ANY, NONE = "any", "none"
 
 
 NO_SAVED: Final[Mapping[str, str]] = {}
-NO_DOCUMENTS: Final[Mapping[str, Collection[Any]]] = {}
 
 
 def _no_field(_: str) -> None:
@@ -226,17 +223,6 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
         found = [*(f"{name}:" for name in fields.names), *(f"@{name}" for name in saved)]
     fit = next((word for word in found if word.casefold().startswith(typed) and word.casefold() != typed), "")
     return text + fit[len(typed) :] if typed and fit else ""
-
-
-def matches(
-    filter: Filter,
-    node: Node,
-    now: float,
-    findings_by_id: Codes,
-    documents: Mapping[str, Collection[Any]] = NO_DOCUMENTS,
-) -> bool:
-    """Return True if a node matches at the server time ``now``."""
-    return NODES.matches(filter, node, Context(now=now, codes=findings_by_id, documents=documents))
 
 
 def uses_payloads(filter: Filter) -> bool:

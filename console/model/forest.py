@@ -124,11 +124,6 @@ class Forest(Generic[T]):
         entry = self._find(row_id)
         return None if entry is None or entry.parent is None else entry.parent.id or None
 
-    def ancestors(self, row_id: str) -> list[str]:
-        """Return the ids of a row's ancestors, from its parent upwards."""
-        entry = self._find(row_id)
-        return [] if entry is None else [ancestor.id for ancestor in entry.ancestors()]
-
     def children(self, parent_id: str | None) -> tuple[str, ...] | None:
         """Return the ids of the loaded children as read; None if unread.
 

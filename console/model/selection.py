@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from console.model.conditions import COMPARED, compares_more, conditions
+from console.model.fields.field import Context
 from console.model.fields.payload import documents_of, is_whole
-from console.model.filter import ANY, Filter, Term, Value, allows, matches, uses_payloads
+from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
 from console.model.walk import Walk, dead_letters, unfinished
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
@@ -61,8 +62,10 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
         at = max(at, page.at)
         texts, why = await stored_documents(reader, wanted, page.nodes)
         missing += [why] if why else []
+        context = Context(now=at, documents=texts)
         for node in page.nodes:
-            if node.id not in found and (not kinds or node.kind in kinds) and matches(wanted, node, at, {}, texts):
+            wished = node.id not in found and (not kinds or node.kind in kinds)
+            if wished and NODES.matches(wanted, node, context):
                 if most is not None and len(found) >= most:
                     return Selection(nodes=tuple(found.values()), at=at, cut=True)
                 found[node.id] = node

@@ -9,7 +9,8 @@ import pytest
 
 from console.model import selection
 from console.model.conditions import compares_more, conditions
-from console.model.filter import matches, parse
+from console.model.fields.field import Context
+from console.model.filter import NODES, parse
 from console.model.selection import select
 from queries.contract.outside import outside_engines
 from queries.read.reader import Reader
@@ -62,7 +63,8 @@ async def test_each_filter_selects_what_the_console_would(
     for text in FILTERS:
         wanted = parse(text)
         found = await select(reader, wanted)
-        expected = {node.id for node in every.nodes if matches(wanted, node, every.at, {})}
+        context = Context(now=every.at)
+        expected = {node.id for node in every.nodes if NODES.matches(wanted, node, context)}
         assert ({node.id for node in found.nodes}, found.missing) == (expected, ()), text
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from console.model.filter import FilterError, matches, parse
+from console.model.fields.field import Context
+from console.model.filter import NODES, FilterError, parse
 from console.model.selection import TEXT_BYTES, select
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
@@ -37,7 +38,8 @@ STORED = {"tenant": "Acme", "order": {"id": 42, "lines": [{"sku": "a1"}, {"sku":
     ],
 )
 def test_a_key_of_a_stored_text_is_compared(text: str, matching: bool) -> None:
-    assert matches(parse(text), MAIL, NOW, {}, {MAIL.id: [STORED]}) is matching
+    context = Context(now=NOW, documents={MAIL.id: [STORED]})
+    assert NODES.matches(parse(text), MAIL, context) is matching
     assert str(parse(str(parse(text)))) == str(parse(text))
 
 

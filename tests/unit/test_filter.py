@@ -8,12 +8,13 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from console.model.fields.field import DURATIONS, WORDS
+from console.model.fields.field import DURATIONS, WORDS, Context
 from console.model.fields.node import FIELDS
-from console.model.filter import NODES, Filter, FilterError, Term, Value, matches, parse
+from console.model.filter import NODES, Filter, FilterError, Term, Value, parse
 from queries.records.node import Node, Phase
 
 NOW = 1_000_000.0
+AT = Context(now=NOW)
 MAIL = Node(
     engine="eternaltwin",
     id="eternaltwin/task:3f0e",
@@ -77,12 +78,13 @@ BARE = Node(engine="estuary", id="estuary/job:1", kind="job", title="Plain", pha
 )
 def test_matching(text: str, mail: bool, bare: bool) -> None:
     typed = parse(text)
-    assert (matches(typed, MAIL, NOW, {}), matches(typed, BARE, NOW, {})) == (mail, bare)
+    assert (NODES.matches(typed, MAIL, AT), NODES.matches(typed, BARE, AT)) == (mail, bare)
 
 
 def test_findings_of_the_console_itself_count() -> None:
-    assert matches(parse("finding:spin"), BARE, NOW, {BARE.id: ["spinning"]})
-    assert not matches(parse("finding:none"), BARE, NOW, {BARE.id: ("spinning",)})
+    context = Context(now=NOW, codes={BARE.id: ["spinning"]})
+    assert NODES.matches(parse("finding:spin"), BARE, context)
+    assert not NODES.matches(parse("finding:none"), BARE, context)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +168,7 @@ def test_any_text_is_a_filter_or_an_explained_mistake(text: str) -> None:
         mistake = error
     else:
         assert parse(str(typed)) == typed
-        assert matches(typed, MAIL, math.inf, {}) in (True, False)
+        assert NODES.matches(typed, MAIL, Context(now=math.inf)) in (True, False)
         return
     assert mistake.message
     assert 0 <= mistake.position <= len(text)
