@@ -201,7 +201,7 @@ async def test_ages_change_only_when_the_time_is_set() -> None:
         assert app.text()[1].endswith(" 5s")
         app.table.sync(now=NOW + 10)
         assert app.text()[1].endswith(" 15s")
-        assert app.table.now == NOW + 10
+        assert app.table.look.context.now == NOW + 10
 
 
 async def test_guides_show_the_tree() -> None:

@@ -11,13 +11,12 @@ from console.model.history import Place
 from console.model.row_list import RowList
 from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
-from console.text.spans import Spans
+from console.text.spans import Make, Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.preview import Preview
 from queries.records.node import Hit, Node
 
 
@@ -110,8 +109,8 @@ class FindScreen(ListScreen[Hit]):
             return "Nothing was found.", "f searches for another text, esc goes back."
         return "Searching …", self.session.error_text
 
-    def show_preview(self) -> None:
-        self.query_one(Preview).put(self._notes)
+    def preview(self) -> Make:
+        return self._notes
 
     def _notes(self, width: int) -> list[Spans]:
         found, workspace = self.finder, self.session.workspace

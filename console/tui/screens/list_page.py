@@ -16,11 +16,13 @@ from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
+from console.text.spans import Make
 from console.tui import keymap
 from console.tui.screens.base import PageScreen
 from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
+from console.tui.widgets.preview import Preview
 from queries.db.errors import DatabaseError
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -95,6 +97,10 @@ class ListPage(PageScreen):
 
         return word_of(self.filter) if self.filter else ""
 
+    def preview(self) -> Make | None:
+        """Return the function that makes the lines about the row under the cursor."""
+        raise NotImplementedError
+
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
         return False
@@ -141,6 +147,17 @@ class ListPage(PageScreen):
             notice.hide()
         else:
             notice.show(*self.notice())
+
+    def show_preview(self) -> None:
+        """Show the lines about the row under the cursor."""
+        for preview in self.query(Preview):
+            preview.put(self.preview())
+
+    @on(ListTable.Cursor)
+    @on(ListTable.Renewed)
+    def _under_cursor(self) -> None:
+        self.show_preview()
+        self.renew_place()
 
     @on(ListTable.Open)
     def _open(self, message: ListTable.Open) -> None:

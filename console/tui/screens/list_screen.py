@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.order import Order
-from console.text.spans import Spans
+from console.text.spans import Make, Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.column_look import ColumnLook
@@ -108,17 +109,9 @@ class ListScreen(ListPage, Generic[T]):
         self.show_rows()
         self.show_preview()
 
-    def show_preview(self) -> None:
-        """Show the lines about the row under the cursor."""
+    def preview(self) -> Make | None:
         row = self.row
-        for preview in self.query(Preview):
-            preview.put(None if row is None else lambda width: self.lines(row, width))
-
-    @on(ListTable.Cursor)
-    @on(ListTable.Renewed)
-    def _under_cursor(self) -> None:
-        self.show_preview()
-        self.renew_place()
+        return None if row is None else partial(self.lines, row)
 
     @on(ListTable.NearEnd)
     def _near_end(self) -> None:

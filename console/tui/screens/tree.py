@@ -16,7 +16,7 @@ from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
 from console.text.pages import detail as pages
-from console.text.spans import Spans
+from console.text.spans import Make, Spans
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.keymap import Key
@@ -228,7 +228,7 @@ class TreeScreen(ListPage):
         self._show(self._choose())
         self._sync_codes()
         self.show_rows()
-        self._show_preview()
+        self.show_preview()
 
     def show_rows(self) -> None:
         super().show_rows()
@@ -274,14 +274,10 @@ class TreeScreen(ListPage):
     def _cursor(self) -> None:
         self._seeking = self._to_end = False
         self.say("")
-        self._show_preview()
-        self.renew_place()
 
-    @on(ListTable.Renewed)
-    def _show_preview(self) -> None:
-        """Show the lines about the node under the cursor."""
+    def preview(self) -> Make | None:
         node = self.cursor()
-        self.query_one(Preview).put(None if node is None else partial(self._lines, node))
+        return None if node is None else partial(self._lines, node)
 
     def _lines(self, node: Node, width: int) -> list[Spans]:
         helps = self.helps()

@@ -189,11 +189,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """The records of the rows near the cursor."""
         return self.forest.shown(self.cursor_row - AROUND, self.cursor_row + AROUND)
 
-    @property
-    def now(self) -> float:
-        """The server time from which ages are computed."""
-        return self.look.context.now
-
     def show(self, forest: Forest[T]) -> None:
         """Paint another forest, or other columns of the look."""
         self.forest = forest
