@@ -337,23 +337,14 @@ class Forest(Generic[T]):
 
     def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
         """Set the edge row after a parent's loaded children; None removes it."""
-        parent = self._find(parent_id or "")
         self._visible.begin()
-        if parent is not None:
-            self._set_tail(parent, edge, note)
+        self._set_edge(self._find(parent_id or ""), edge, note)
         return self._finish()
 
     def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
         """Set the edge row before a parent's loaded children; None removes it."""
-        parent = self._find(parent_id or "")
         self._visible.begin()
-        if parent is not None and parent.head is not None:
-            self._visible.hide([parent.head])
-            parent.head = None
-        if parent is not None and edge is not None:
-            parent.head = edge_entry(parent, edge, note)
-            if self._visible.is_open(parent):
-                self._visible.show(0 if parent is self._root else self._rows.index(parent) + 1, [parent.head])
+        self._set_edge(self._find(parent_id or ""), edge, note, first=True)
         return self._finish()
 
     def forget_children(self, id_: str) -> None:
@@ -467,7 +458,7 @@ class Forest(Generic[T]):
         elif on_head and first is not None and first.chunk is not None:
             self._visible.cursor = first
         if complete is not None or unread:
-            self._set_tail(parent, None if complete else EdgeRow.MORE, "")
+            self._set_edge(parent, None if complete else EdgeRow.MORE, "")
         return self._finish(cells)
 
     def _entries_for(
@@ -560,18 +551,25 @@ class Forest(Generic[T]):
         elif self._visible.is_open(parent):
             self._visible.show(self._visible.slot(parent, position_of(parent.children or [], top)), [top])
 
-    def _set_tail(self, parent: TreeEntry[T], edge: EdgeRow | None, note: str) -> None:
-        if parent.tail is not None and edge is not None:
-            parent.tail.edge, parent.tail.note = edge, note
+    def _set_edge(self, parent: TreeEntry[T] | None, edge: EdgeRow | None, note: str, *, first: bool = False) -> None:
+        if parent is None:
             return
-        if parent.tail is not None:
-            self._visible.hide([parent.tail])
-            parent.tail = None
-        elif edge is not None:
-            end = self._visible.end(parent) if self._visible.is_open(parent) else None
-            parent.tail = edge_entry(parent, edge, note)
-            if end is not None:
-                self._visible.show(end, [parent.tail])
+        old = parent.head if first else parent.tail
+        if old is not None and edge is not None:
+            old.edge, old.note = edge, note
+            return
+        if old is not None:
+            self._visible.hide([old])
+        at = None
+        if edge is not None and self._visible.is_open(parent):
+            at = self._visible.slot(parent, 0) if first else self._visible.end(parent)
+        row = None if edge is None else edge_entry(parent, edge, note)
+        if first:
+            parent.head = row
+        else:
+            parent.tail = row
+        if row is not None and at is not None:
+            self._visible.show(at, [row])
 
     def _forget(self, entry: TreeEntry[T]) -> None:
         for below in entry.loaded():
