@@ -57,7 +57,7 @@ class KeyType(NamedTuple):
 
 
 KEY_TYPES = {
-    # Of 19 digits those below 9 * 10^18, which int8 can hold: ids that are made of a time have so many.
+    # Of 19 digits those below 9 * 10^18, which int8 can hold: ids that are made of a time are as long.
     **dict.fromkeys(("int8", "int4", "int2"), KeyType("-?([0-9]{1,18}|[1-8][0-9]{18})", "number", "int8")),
     "uuid": KeyType("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "uuid", "uuid"),
     "macaddr8": KeyType("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}", "number", "macaddr8"),
