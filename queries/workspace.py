@@ -330,7 +330,7 @@ class Workspace:
         An incident of a whole engine that does no work also says what the sessions do that may be its workers.
         """
         specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
-        specs[LABEL] = {spec.code: spec for spec in server_spec().findings}
+        specs[LABEL] = server_spec().codes
         grouped = grouping.incidents(findings, specs, capped, at)
         return tuple(map(self._with_sessions, grouped))
 

@@ -31,6 +31,7 @@ from queries.runs.cohorts import Redrive, Settings, parse_settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Change, Ended, Reason, Step
+from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
 STOPPED, ASKS = 7, 8  # exit codes
@@ -141,7 +142,7 @@ async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple
         selection = f"filter {asked.filter}"
     if not found:
         raise EmptyError("The selection is empty: no dead letter was selected.", "Nothing was changed.")
-    found.sort(key=lambda each: (each.since is None, each.since or 0.0, each.node.id))
+    found.sort(key=lambda each: (unknown_last(each.since), each.node.id))
     return workspace.named(label).label, selection, found[: asked.limit]
 
 

@@ -14,6 +14,7 @@ from queries.read import dead_letters
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import ScanRequired
+from queries.text.instant import unknown_last
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 CAP = 2000  # dead letters of an engine that are read automatically
@@ -140,7 +141,7 @@ class DeadLetterBoard:
         group = next(iter(self.parts[label].groups), None)
         if group is None:
             return 1, 0.0
-        return -group.severity, group.first if group.first is not None else float("inf")
+        return -group.severity, unknown_last(group.first)
 
     # what the operator does
 

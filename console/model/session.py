@@ -19,7 +19,7 @@ from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
-from queries.read.incidents import rank
+from queries.read.findings import rank
 from queries.read.reader import Reader
 from queries.records.action import DryRun
 from queries.records.finding import Finding, Incident, SkippedFinding

@@ -34,6 +34,11 @@ class ServerSpec(Record, forbid_unknown_fields=True):
         """Thresholds in seconds, or as numbers."""
         return {name: duration.parse(value) for name, value in self.thresholds.items()}
 
+    @property
+    def codes(self) -> dict[str, FindingSpec]:
+        """The findings by code."""
+        return {spec.code: spec for spec in self.findings}
+
 
 @cache
 def server_spec() -> ServerSpec:

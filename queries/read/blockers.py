@@ -19,13 +19,13 @@ from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import Statement, with_parts
-from queries.read import sentence
-from queries.read.incidents import rank
+from queries.read.findings import finding_of, rank
 from queries.read.reader import Reader
 from queries.records.action import Proof
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
 from queries.records.record import Record
+from queries.text.instant import unknown_last
 
 CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
 SYMPTOMS = {"late", "locked", "dead_owner"}
@@ -156,10 +156,14 @@ async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -
     if not rows:
         return {}
     read = await _sessions(transaction, rows, asked, (), WAITING)
+    return {node_id: _named(read, holders) for node_id, holders in _by_node(read).items()}
+
+
+def _by_node(read: Blockers) -> dict[str, list[RowHolder]]:
     by_node: dict[str, list[RowHolder]] = {}
     for holder in read.holders:
         by_node.setdefault(holder.node_id, []).append(holder)
-    return {node_id: _named(read, holders) for node_id, holders in by_node.items()}
+    return by_node
 
 
 def _named(read: Blockers, holders: Sequence[RowHolder]) -> str:
@@ -179,7 +183,7 @@ def _symptomatic(readers: Readers, found: Iterable[Finding]) -> list[str]:
     """Return the oldest nodes that are late or locked."""
     words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
     late = [f for f in found if words.get((f.engine, f.code)) in SYMPTOMS]
-    late.sort(key=lambda f: (f.since is None, f.since or 0.0, f.node_id))
+    late.sort(key=lambda f: (unknown_last(f.since), f.node_id))
     return list(dict.fromkeys(f.node_id for f in late))[:NODES]
 
 
@@ -290,7 +294,7 @@ def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
     if ids and (read.holders or read.waiters):
         ends = {*(h.session_id for h in read.holders), *read.waiters}
     roots = {root.id: root for end in ends for root in read.roots(end)}
-    return sorted(roots, key=lambda i: (roots[i].since is None, roots[i].since or 0.0, i))
+    return sorted(roots, key=lambda i: (unknown_last(roots[i].since), i))
 
 
 # Findings
@@ -298,12 +302,8 @@ def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
 
 def _findings(read: Blockers, role: str) -> Iterable[Finding]:
     """Yield one finding for each locked node."""
-    spec = next(f for f in server_spec().findings if f.code == CODE)
-    least = server_spec().settings[CODE]
-    by_node: dict[str, list[RowHolder]] = {}
-    for holder in read.holders:
-        by_node.setdefault(holder.node_id, []).append(holder)
-    for node_id, holders in by_node.items():
+    spec, least = server_spec().codes[CODE], server_spec().settings[CODE]
+    for node_id, holders in _by_node(read).items():
         named = [s for h in holders if (s := read.session(h.session_id)) is not None]
         old = [s for s in named if s.since is None or read.at - s.since >= least]
         if old:
@@ -315,7 +315,7 @@ def _finding(
 ) -> Finding:
     holders = list({s.id: s for s in holders}.values())
     roots = list({r.id: r for s in holders for r in read.roots(s.id)}.values())
-    first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+    first = min(roots, key=lambda s: unknown_last(s.since))
     names = ", ".join(sorted(s.name for s in holders))
     root = ", ".join(sorted(s.name for s in roots))
     evidence = {
@@ -333,19 +333,8 @@ def _finding(
         "role": first.role,
         "application": first.application,
     }
-    (label, _, _) = node_id.partition("/")
-    return Finding(
-        engine=LABEL,
-        node_id=node_id,
-        code=spec.code,
-        title=spec.title,
-        sentence=sentence.fill(spec.sentence, evidence),
-        severity=spec.severity,
-        proof=spec.proof if sure else Proof.ASSUMED,
-        since=first.since,
-        evidence=evidence,
-        affects=(label,),
-    )
+    proof, affects = spec.proof if sure else Proof.ASSUMED, [node_id.partition("/")[0]]
+    return finding_of(spec, node_id, first.since, evidence, proof=proof, affects=affects)
 
 
 def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working) -> list[Finding]:
@@ -353,7 +342,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
 
     Without a connected worker the lock is no reason for a standstill.
     """
-    spec = next(f for f in server_spec().findings if f.code == MOST)
+    spec = server_spec().codes[MOST]
     groups: dict[tuple[str, Any, Any], list[Finding]] = {}
     for finding in locked:
         evidence = finding.evidence
@@ -364,20 +353,8 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
         if len(some) * 2 < late[label] or not working(label, first.evidence["role"], first.evidence["application"]):
             continue
         evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
-        found.append(
-            Finding(
-                engine=LABEL,
-                node_id=f"{LABEL}/engine:{label}",
-                code=spec.code,
-                title=spec.title,
-                sentence=sentence.fill(spec.sentence, evidence),
-                severity=spec.severity,
-                proof=spec.proof,
-                since=first.since,
-                evidence=evidence,
-                affects=first.affects,
-            )
-        )
+        node_id = f"{LABEL}/engine:{label}"
+        found.append(finding_of(spec, node_id, first.since, evidence, affects=first.affects))
     return found
 
 
@@ -386,13 +363,13 @@ def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Fin
 
     A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
     """
-    specs = {f.code: f for f in server_spec().findings}
+    specs = server_spec().codes
     least = server_spec().settings[WAITS]
     suspected = min(least, server_spec().settings[CODE])
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
         roots = read.roots(session.id)
-        first = min(roots, key=lambda s: (s.since is None, s.since or 0.0))
+        first = min(roots, key=lambda s: unknown_last(s.since))
         held = read.at - first.since if first.since is not None else 0.0
         if not (session.engines and session.waits_for_row) or max(waits, held) < suspected:
             continue
@@ -409,19 +386,8 @@ def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Fin
             "backend_start": first.backend_start,
             "state": _state(first, role),
         }
-        yield Finding(
-            engine=LABEL,
-            node_id=session.id,
-            code=spec.code,
-            title=spec.title,
-            sentence=sentence.fill(spec.sentence, evidence),
-            severity=spec.severity,
-            proof=spec.proof,
-            since=session.waits_since,
-            evidence=evidence,
-            affects=session.engines,
-            suspected=waits < least,
-        )
+        since, short = session.waits_since, waits < least
+        yield finding_of(spec, session.id, since, evidence, affects=session.engines, suspected=short)
 
 
 def _state(session: LockSession, role: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from queries.records.dead_letter import DeadLetter, DeadLetters, Fate, Group
 from queries.records.node import Node, Page
+from queries.text.instant import unknown_last
 
 LONGEST = 300  # characters of an error that are compared
 
@@ -52,11 +53,7 @@ def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
 
 def order(dead_letter: DeadLetter) -> tuple[int, float, str]:
     """Return the sort key: worst first, then oldest."""
-    return (
-        -dead_letter.severity,
-        dead_letter.since if dead_letter.since is not None else float("inf"),
-        dead_letter.node.id,
-    )
+    return -dead_letter.severity, unknown_last(dead_letter.since), dead_letter.node.id
 
 
 def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict[Group, list[DeadLetter]]:

@@ -11,10 +11,12 @@ from queries.contract.server_spec import LABEL
 from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
 from queries.read.dead_letters import fold
+from queries.read.findings import rank
 from queries.read.sentence import plural
 from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
+from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
 
@@ -95,9 +97,8 @@ def ordered(
     """
 
     def place(incident: Incident) -> tuple[int, bool, int, float, str]:
-        since = inf if incident.since is None else incident.since
         news = incident.key in growing or is_new(incident, at)
-        return -incident.severity, not news, -incident.n, since, incident.key
+        return -incident.severity, not news, -incident.n, unknown_last(incident.since), incident.key
 
     return tuple(sorted(found, key=place))
 
@@ -160,11 +161,6 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
         explained=tuple(explained),
         labels=tuple(each.engine for each in found),
     )
-
-
-def rank(finding: Finding) -> tuple[int, float, str]:
-    """Return the sort key of findings: worst first, then oldest."""
-    return -finding.severity, finding.since if finding.since is not None else inf, finding.node_id
 
 
 def cause_of(spec: FindingSpec, finding: Finding) -> Cause:

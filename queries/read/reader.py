@@ -30,6 +30,7 @@ from queries.read import changes, dead_letters, detail_section, guard_token, sen
 from queries.read.asked import Asked
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
+from queries.read.findings import finding_of, rank
 from queries.read.incidents import REFUSED, Cause, cause_of
 from queries.read.samples import History, Renewals, Watcher, timeline
 from queries.records.change import ChangeSource
@@ -306,9 +307,8 @@ class Reader:
         unread = self._unread(skipped_findings)
         if self.found.policies:
             skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
-        found.sort(key=lambda f: (-f.severity, f.since if f.since is not None else float("inf"), f.node_id))
         return Findings(
-            found=tuple(found),
+            found=tuple(sorted(found, key=rank)),
             at=at,
             skipped_findings=tuple(skipped_findings),
             capped=tuple(capped),
@@ -896,25 +896,16 @@ class Reader:
         Its ``row`` may set ``severity``, and ``suggest`` to false for no suggested action.
         """
         row = {} if row is None else row
+        at = None if since is None else float(since)
+        found = finding_of(spec, node_id, at, evidence, engine=self.label, severity=row.get("severity"))
         suggested = spec.action if spec.action and row.get("suggest", True) else None
         action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
-        given = {a.name: OPEN for a in action.arguments if a.required and not a.default} if action else {}
-        return Finding(
-            engine=self.label,
-            node_id=node_id,
-            code=spec.code,
-            title=spec.title,
-            sentence=sentence.fill(spec.sentence, evidence),
-            severity=row.get("severity", spec.severity),
-            proof=spec.proof,
-            since=None if since is None else float(since),
-            action=action.name if action else None,
-            arguments=given | {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
-            if action
-            else {},
-            guard=guard_token.token(spec.constant, evidence) if action else "",
-            evidence=evidence,
-        )
+        if action is None:
+            return found
+        given = {a.name: OPEN for a in action.arguments if a.required and not a.default}
+        given |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
+        guard = guard_token.token(spec.constant, evidence)
+        return msgspec.structs.replace(found, action=action.name, arguments=given, guard=guard)
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
         """Read sections of a node's page. One that cannot be read says why."""

@@ -16,12 +16,12 @@ import msgspec
 from queries.contract.detect import DetectedEngine
 from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
-from queries.contract.spec import FindingSpec, Worker
+from queries.contract.spec import Worker
 from queries.db.database import APPLICATION, Database
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement
-from queries.read import incidents, sentence
+from queries.read.findings import finding_of, rank
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.record import Record
 from queries.text.json_text import decoded
@@ -133,7 +133,7 @@ class ServerFindings:
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
         self._replaced: tuple[float, str] | None = None
-        self._codes = {spec.code: spec for spec in self._spec.findings}
+        self._codes = self._spec.codes
 
     async def findings(self) -> Findings:
         """Read the findings of all parts; a part that fails is in ``skipped_findings``.
@@ -177,7 +177,7 @@ class ServerFindings:
         if not any(finding.code == "promoted" for finding in found):
             found += self._changed(at)
         return Findings(
-            found=tuple(sorted(found, key=incidents.rank)),
+            found=tuple(sorted(found, key=rank)),
             at=at,
             skipped_findings=tuple(each for part in parts for each in part.skipped),
         )
@@ -233,10 +233,9 @@ class ServerFindings:
     def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return a finding for each engine that could not be read, with the reason."""
         spec = self._codes["not_read"]
-        rows = ({"id": f"engine:{label}", "since": None, "affects": [label], "suspected": False} for label in unread)
         return tuple(
-            self._finding(spec, row, {"label": label, "why": why})
-            for row, (label, why) in zip(rows, unread.items(), strict=True)
+            finding_of(spec, f"{LABEL}/engine:{label}", None, {"label": label, "why": why}, affects=[label])
+            for label, why in unread.items()
         )
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
@@ -255,23 +254,10 @@ class ServerFindings:
             elif row["id"] is None:
                 skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
             else:
-                found.append(self._finding(self._codes[row["code"]], row, evidence))
+                spec, node_id, affects = self._codes[row["code"]], f"{LABEL}/{row['id']}", sorted(row["affects"])
+                suspected: bool = row["suspected"]
+                found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
         return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions), row_waits=row_waits)
-
-    def _finding(self, spec: FindingSpec, row: Mapping[str, Any], evidence: dict[str, Any]) -> Finding:
-        return Finding(
-            engine=LABEL,
-            node_id=f"{LABEL}/{row['id']}",
-            code=spec.code,
-            title=spec.title,
-            sentence=sentence.fill(spec.sentence, evidence),
-            severity=spec.severity,
-            proof=spec.proof,
-            since=row["since"],
-            evidence=evidence,
-            affects=tuple(sorted(row["affects"])),
-            suspected=row["suspected"],
-        )
 
     def _compare(self, at: float) -> None:
         """Note that the console's server was promoted, or that another one answers."""
@@ -291,9 +277,8 @@ class ServerFindings:
         if self._replaced is None or at - self._replaced[0] > self.settings["promoted"]:
             return []
         since, what = self._replaced
-        labels = [engine.label for engine in self.engines]
-        row = {"id": "server:promotion", "since": since, "affects": labels, "suspected": False}
-        return [self._finding(self._codes["promoted"], row, {"what": what})]
+        spec, affects = self._codes["promoted"], sorted(engine.label for engine in self.engines)
+        return [finding_of(spec, f"{LABEL}/server:promotion", since, {"what": what}, affects=affects)]
 
     def counts_once(self, standing: Iterable[str]) -> bool:
         """Return True if a second read could tell more: counters were read once.
@@ -328,7 +313,6 @@ class ServerFindings:
             return
         code = next((c for c in ("transactions_fail", "rollbacks") if share >= self.settings[f"{c}_share"]), None)
         if code is not None:
-            row = {"id": "server:rollbacks", "since": None, "affects": labels, "suspected": True}
             ended = now.deadlocks - first.deadlocks
             evidence = {
                 "n": n,
@@ -337,7 +321,8 @@ class ServerFindings:
                 "deadlocks": f", {ended} of them by deadlocks" if ended else "",
                 "by": "deadlocks" if ended * 2 >= n else "errors",
             }
-            yield self._finding(self._codes[code], row, evidence)
+            node_id, affects = f"{LABEL}/server:rollbacks", sorted(labels)
+            yield finding_of(self._codes[code], node_id, None, evidence, affects=affects, suspected=True)
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
         load = self.database.load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from queries.records.record import Record
+from queries.text.instant import unknown_last
 
 
 class LockSession(Record):
@@ -98,4 +99,4 @@ class Blockers(Record):
     def waiting_for(self, session_id: str) -> tuple[LockSession, ...]:
         """Return the sessions that wait for a session, the longest wait first."""
         waiting = (s for s in self.sessions if session_id in s.blocked_by)
-        return tuple(sorted(waiting, key=lambda s: (s.waits_since is None, s.waits_since or 0.0, s.id)))
+        return tuple(sorted(waiting, key=lambda s: (unknown_last(s.waits_since), s.id)))

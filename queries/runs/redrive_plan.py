@@ -19,6 +19,7 @@ from queries.records.run import CohortReport, RedrivePreview, RedriveReport, Wat
 from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
 from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
+from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
 NODES_AT_ONCE = 500  # nodes that are read at a time
@@ -79,7 +80,7 @@ async def plan_redrive(
     if workspace.no_runs:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     chosen = {each.node.id: each for each in dead_letters}
-    oldest = sorted(chosen.values(), key=lambda each: (each.since is None, each.since or 0.0, each.node.id))
+    oldest = sorted(chosen.values(), key=lambda each: (unknown_last(each.since), each.node.id))
     action = action_of(reader, oldest)
     targets = {each.node.id: _target(reader, each) for each in oldest}
     signs = await read_signs(reader, list(targets.values()))

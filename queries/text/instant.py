@@ -1,7 +1,8 @@
-"""Times as the server writes them, in the form of the screen."""
+"""Times: as the server writes them, in the form of the screen, and their order."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -15,3 +16,8 @@ def of_timestamp(text: str) -> str:
     """
     found = _IN_UTC.fullmatch(text)
     return f"{found[1]}T{found[2]}Z" if found else text
+
+
+def unknown_last(at: float | None) -> float:
+    """Return a time to sort by. An unknown one is the last."""
+    return math.inf if at is None else at

@@ -16,7 +16,15 @@ ENGINES = "agent_jobs estuary eternaltwin tasker uni2work"
 AREAS = {
     "write": (15, ["queries/write/*.py"]),
     "actions": (15, ["queries/actions/*.py", "queries/runs/*.py"]),
-    "incidents": (6, ["queries/read/incidents.py", "queries/read/sentence.py", "queries/read/dead_letters.py"]),
+    "incidents": (
+        6,
+        [
+            "queries/read/incidents.py",
+            "queries/read/findings.py",
+            "queries/read/sentence.py",
+            "queries/read/dead_letters.py",
+        ],
+    ),
     "contract": (12, ["queries/contract/*.py"]),
     "sql": (
         12,

@@ -413,7 +413,7 @@ async def test_late_nodes_are_explained_by_the_root(
     (through,) = (f for f in found if f.node_id == eternaltwin_db.id(tasks[2]))
     assert f"and waits for pid {root.get_server_pid()} (report, role postgres)" in through.sentence
     specs = {
-        LABEL: {f.code: f for f in server_spec().findings},
+        LABEL: server_spec().codes,
         "eternaltwin": {f.code: f for f in reader(workspace).engine.spec.findings},
     }
     first, second = incidents([*symptoms, *found], specs)
