@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import FINDINGS, Reader
 from queries.records.finding import Findings, SkippedFinding
 from queries.records.node import Count
@@ -76,12 +76,8 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
 
     Raises an error of NO_CONNECTION only.
     """
-    try:
-        return await reader.counts(), ""
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return None, error.line
+    counts = await attempted(reader.counts())
+    return (None, counts.line) if isinstance(counts, DatabaseError) else (counts, "")
 
 
 async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
@@ -95,15 +91,11 @@ async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kep
 
 async def _found(reader: Reader, page: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
-    try:
-        findings = await reader.findings(page=page, offer=False)
-        skipped = (*findings.skipped_findings, *unsampled)
-        part = Part(label=reader.label, findings=msgspec.structs.replace(findings, skipped_findings=skipped))
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        part = _failed(reader.label, error, kept, *unsampled)
-    return part
+    findings = await attempted(reader.findings(page=page, offer=False))
+    if isinstance(findings, DatabaseError):
+        return _failed(reader.label, findings, kept, *unsampled)
+    skipped = (*findings.skipped_findings, *unsampled)
+    return Part(label=reader.label, findings=msgspec.structs.replace(findings, skipped_findings=skipped))
 
 
 def with_samples(reader: Reader, part: Part) -> Part:
@@ -121,16 +113,8 @@ def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
 
 
 async def _outside(workspace: Workspace) -> Findings | DatabaseError:
-    """Read the causes outside of the tables.
-
-    Raises an error of NO_CONNECTION only.
-    """
-    try:
-        return await workspace.server_findings.findings()
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return error
+    """Read the causes outside of the tables."""
+    return await attempted(workspace.server_findings.findings())
 
 
 async def _of_server(
@@ -141,14 +125,11 @@ async def _of_server(
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:
         return Part(label=LABEL, findings=Findings(found=(), at=0.0, skipped_findings=workspace.not_checked))
-    try:
-        if isinstance(outside, DatabaseError):
-            raise outside
-        return Part(label=LABEL, findings=await workspace.server_problems(found, unread, outside))
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as failure:
-        return _failed(LABEL, failure, kept, *workspace.not_checked)
+    if not isinstance(outside, DatabaseError):
+        outside = await attempted(workspace.server_problems(found, unread, outside))
+    if isinstance(outside, DatabaseError):
+        return _failed(LABEL, outside, kept, *workspace.not_checked)
+    return Part(label=LABEL, findings=outside)
 
 
 def _failed(label: str, error: DatabaseError, kept: Mapping[str, Part], *skipped: SkippedFinding) -> Part:

@@ -27,7 +27,7 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
-from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, LostError
+from queries.db.errors import DatabaseError, LockedError, LostError, attempted
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
@@ -558,27 +558,18 @@ class Workspace:
         found: dict[str, Sequence[changes.Placed]] = {}
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
-            try:
-                found[label], source = await reader.changed(
-                    before.since, before.places.get(label, {}), page + 1, routine=routine
-                )
-                return source
-            except NO_CONNECTION:
-                raise
-            except DatabaseError as error:
-                return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=error.line)
+            places = before.places.get(label, {})
+            answer = await attempted(reader.changed(before.since, places, page + 1, routine=routine))
+            if isinstance(answer, DatabaseError):
+                return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
+            found[label], source = answer
+            return source
 
         async def of_audit_log() -> ChangeSource:
-            try:
-                after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-                wanted = audit_log.Filter(since=before.since, changes=False)
-                entries, _ = await self.audit_entries(after, page + 1, None, wanted)
-                found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
-                why = self.audit_log_closed
-            except NO_CONNECTION:
-                raise
-            except DatabaseError as error:
-                why = error.line
+            after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
+            wanted = audit_log.Filter(since=before.since, changes=False)
+            entries, why = await self._entries(after, page + 1, wanted=wanted)
+            found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
         sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
@@ -602,13 +593,14 @@ class Workspace:
 
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
-        try:
-            entries, _ = await self.audit_entries(page=most, node_id=node_id)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            return (), error.line
-        return entries, self.audit_log_closed
+        return await self._entries(None, most, node_id)
+
+    async def _entries(
+        self, cursor: str | None, page: int, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
+    ) -> tuple[tuple[AuditLogEntry, ...], str]:
+        """Return a page of `audit_entries`, and why entries cannot be read, or ""."""
+        answer = await attempted(self.audit_entries(cursor, page, node_id, wanted))
+        return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
 
     def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
         """Keep a receipt of a commit if a failover may lose it."""

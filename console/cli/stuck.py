@@ -15,7 +15,7 @@ from console.text.not_checked import by_reason
 from console.text.pages.lines import BLANK, plain
 from console.text.pages.news import news, unchanged
 from console.text.spans import Spans, crop
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.finding import Stuck
@@ -95,13 +95,8 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds:
 
 async def _sampled(reader: Reader) -> tuple[str, str] | None:
     """Take a sample. Return the engine with the error if that fails."""
-    try:
-        await reader.sample()
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return reader.label, error.line
-    return None
+    error = await attempted(reader.sample())
+    return None if error is None else (reader.label, error.line)
 
 
 def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from console.model.fields.dead_letter import Item
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, Group
@@ -158,9 +158,6 @@ def fate(was: str | None, is_now: str | None) -> str:
 
 
 async def _collect_error(part: EngineDeadLetters, reading: Awaitable[None]) -> None:
-    try:
-        await reading
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
+    error = await attempted(reading)
+    if error is not None:
         part.error_text, part.due = error.line, False

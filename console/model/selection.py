@@ -18,7 +18,7 @@ from console.model.fields.field import Context
 from console.model.fields.payload import documents_of, is_whole
 from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
 from console.model.walk import Walk, dead_letters, unfinished
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page, marked
@@ -135,12 +135,9 @@ async def stored_documents(
     found: dict[str, Sequence[Any]] = {}
     cut, why, left = 0, "", list(nodes) if uses_payloads(wanted) else []
     for start in range(0, len(left), TEXTS_AT_ONCE):
-        try:
-            read = await reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            return found, f"stored texts were not read: {error.line}"
+        read = await attempted(reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
+        if isinstance(read, DatabaseError):
+            return found, f"stored texts were not read: {read.line}"
         found |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
         cut += sum(not all(map(is_whole, payloads)) for payloads in read.values())
     if cut:

@@ -7,9 +7,12 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
+from typing import TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 
 class DatabaseError(Exception):
@@ -62,6 +65,19 @@ class LostError(DatabaseError):
 
 
 NO_CONNECTION = (LostError, UnreachableError, RefusedError)  # a next statement would have to connect again
+
+
+async def attempted(read: Awaitable[T]) -> T | DatabaseError:
+    """Return what a read returns, or the error that costs only this read.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    try:
+        return await read
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        return error
 
 
 class OutdatedError(DatabaseError):

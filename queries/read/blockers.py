@@ -14,17 +14,16 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
 from queries.contract.variant import Rows
 from queries.db.database import Database
-from queries.db.errors import NO_CONNECTION, DatabaseError, readable
+from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
-from queries.files.statement import Statement, with_parts
+from queries.files.statement import with_parts
 from queries.read.findings import finding_of, rank
 from queries.read.reader import Reader
 from queries.records.action import Proof
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
-from queries.records.record import Record
 from queries.text.instant import unknown_last
 
 CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
@@ -38,14 +37,7 @@ ENDED = "No transaction in progress locks a row of this node."
 Readers = Mapping[str, Reader]
 Working = Callable[[str, str, str], bool]  # engine, role and application of the session that locks rows
 Workers = Mapping[str, Collection[tuple[str, str]]]  # roles and applications of sessions that may be workers, by engine
-
-
-class Asked(Record):
-    """Rows of one engine's nodes to look at."""
-
-    reader: Reader
-    ids: tuple[str, ...]  # local
-    statement: Statement
+Asked = tuple[Reader, Query]  # about the rows of one engine's nodes
 
 
 async def blockers(database: Database, readers: Readers, ids: Collection[str] = ()) -> Blockers:
@@ -57,13 +49,12 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
     rows: Rows = ()
     unread = ""
     if asked:
-        try:
-            async with database.reading() as transaction:
-                rows = await transaction.rows(*_composed(asked))
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            unread = error.line
+        async with database.reading() as transaction:
+            (answer,) = await transaction.each([_composed(asked)])
+        if isinstance(answer, DatabaseError):
+            unread = answer.line
+        else:
+            rows = answer
     every = () if ids and not unread else readers.values()
     async with database.reading() as transaction:
         read = await _sessions(transaction, rows, asked, every, ALL_WAITING)
@@ -112,22 +103,23 @@ async def row_locked(
 
 async def _locks(database: Database, asked: Sequence[Asked], skipped: list[SkippedFinding]) -> list[Blockers]:
     """Read the sessions that lock rows. What cannot be read is added to ``skipped``."""
+
+    async def lockers(some: Sequence[Asked]) -> list[Blockers]:
+        async with database.reading() as transaction:
+            (rows,) = await transaction.batch([_composed(some)])
+            return [await _sessions(transaction, rows, some, (), WAITING)] if rows else []
+
     found = []
     left: list[Sequence[Asked]] = [asked]
     while left:
         some = left.pop(0)
-        try:
-            async with database.reading() as transaction:
-                if rows := await transaction.rows(*_composed(some)):
-                    found.append(await _sessions(transaction, rows, some, (), WAITING))
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            if len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
-                left.extend([each] for each in some)
-            else:
-                label = some[0].reader.label
-                skipped.append(SkippedFinding(engine=label, code=CODE, why=error.line, failed=True))
+        read = await attempted(lockers(some))
+        if not isinstance(read, DatabaseError):
+            found += read
+        elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
+            left.extend([each] for each in some)
+        else:
+            skipped.append(SkippedFinding(engine=some[0][0].label, code=CODE, why=read.line, failed=True))
     return found
 
 
@@ -136,14 +128,12 @@ async def _waits(database: Database, readers: Readers, skipped: list[SkippedFind
 
     If they cannot be read, that is added to ``skipped``.
     """
-    try:
-        async with database.reading() as transaction:
-            return [await _sessions(transaction, (), (), readers.values(), WAITING)]
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=error.line, failed=True))
+    async with database.reading() as transaction:
+        read = await attempted(_sessions(transaction, (), (), readers.values(), WAITING))
+    if isinstance(read, DatabaseError):
+        skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=read.line, failed=True))
         return []
+    return [read]
 
 
 async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -> dict[str, str]:
@@ -152,7 +142,7 @@ async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -
     ``transaction`` has begun; a failure aborts it.
     """
     asked = _asked({reader.label: reader}, ids)
-    rows = await transaction.rows(*_composed(asked)) if asked else []
+    (rows,) = await transaction.batch([_composed(asked)]) if asked else ([],)
     if not rows:
         return {}
     read = await _sessions(transaction, rows, asked, (), WAITING)
@@ -201,24 +191,23 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[Asked]:
         reader = readers[label]
         chosen = reader.variant.select("rows")
         if chosen is not None:
-            asked.append(Asked(reader=reader, ids=tuple(reader.local(i) for i in some), statement=chosen))
+            asked.append((reader, Query(chosen, reader.variant.parameters(ids=[reader.local(i) for i in some]))))
     return asked
 
 
-def _composed(asked: Sequence[Asked]) -> tuple[Statement, dict[str, Any]]:
-    """Return one statement about the rows of several engines, and its values."""
+def _composed(asked: Sequence[Asked]) -> Query:
+    """Return one statement about the rows of several engines."""
     parts, parameters, values = [], list[str](), dict[str, Any]()
-    for number, each in enumerate(asked):
-        names = [f"{name} {number}" for name in each.statement.parameters]
+    for number, (_, query) in enumerate(asked):
+        given = {f"{name} {number}": query.values[name] for name in query.statement.parameters}
         first = len(parameters)
-        text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", each.statement.text)  # type: ignore[misc]
+        text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", query.statement.text)  # type: ignore[misc]
         parts.append(f"(SELECT {number} AS engine, r.* FROM (\n{text}\n) AS r)")
-        parameters += names
-        given = each.reader.variant.parameters(ids=each.ids)
-        values |= {f"{name} {number}": given[name] for name in each.statement.parameters}
+        parameters += given
+        values |= given
     whole = statement("row_locks")
     text = with_parts(whole.text, {"rows": "\nUNION ALL\n".join(parts)})
-    return msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values
+    return Query(msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values)
 
 
 async def _sessions(
@@ -271,7 +260,7 @@ def _holders(rows: Rows, asked: Sequence[Asked], sessions: Mapping[str, LockSess
         sure = len(found) == 1 or kinds == {"shared"}
         for session_id, how in found.items():
             yield RowHolder(
-                node_id=f"{asked[number].reader.label}/{local}",
+                node_id=f"{asked[number][0].label}/{local}",
                 table=table,
                 session_id=session_id,
                 mode="" if how in ("locks", "released") else how,

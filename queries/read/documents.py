@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from queries.contract.spec import Action
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
+from queries.db.query import Query
 from queries.read.reader import Reader
 from queries.records.record import Record
 
@@ -72,15 +73,10 @@ async def _successes(reader: Reader, action: Action, node_id: str) -> tuple[tupl
     """
     parts = reader.engine.actions[action.script].get("successes", ())
     values = reader.variant.parameters(ids=[reader.local(node_id)], bytes=SUCCESS_LIMIT, page=SUCCESSES)
-    found: list[str] = []
-    try:
-        async with reader.database.reading() as transaction:
-            for part in parts:
-                for row in await transaction.rows(part, values):
-                    text = row["document"]
-                    found.append(text if isinstance(text, str) else bytes(text).decode(errors="replace"))
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return (), f"the successes could not be read: {error.line}"
+    async with reader.database.reading() as transaction:
+        answers = await attempted(transaction.batch([Query(part, values) for part in parts]))
+    if isinstance(answers, DatabaseError):
+        return (), f"the successes could not be read: {answers.line}"
+    texts = (row["document"] for rows in answers for row in rows)
+    found = (text if isinstance(text, str) else bytes(text).decode(errors="replace") for text in texts)
     return tuple(found), action.compared

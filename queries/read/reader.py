@@ -21,7 +21,7 @@ from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, json_pa
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant, Rows
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
-from queries.db.errors import NO_CONNECTION, DatabaseError, UnreadableError, readable
+from queries.db.errors import DatabaseError, UnreadableError, attempted, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
@@ -490,12 +490,10 @@ class Reader:
         """
         if node.kind not in self.engine.spec.parents:
             return None
-        try:
-            return await self.children(node.id, page=CHILDREN)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=error.line, pages=0, ddl=""))
+        children = await attempted(self.children(node.id, page=CHILDREN))
+        if isinstance(children, DatabaseError):
+            return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, pages=0, ddl=""))
+        return children
 
     # Actions
 

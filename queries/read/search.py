@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import FOUND, RANKS, Reader
 from queries.records.node import Hit, Hits, Match, Node
 from queries.records.record import Record
@@ -139,21 +139,17 @@ def _of(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> list[str]:
 
 async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, texts: bool, large: bool) -> Hits:
     found = Hits(engine=reader.label)
-    try:
-        for each in _of(reader, wanted, readers):
-            found = _joined(found, await _by_id(reader, each, exact=wanted.exact))
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return msgspec.structs.replace(found, unreadable=error.line)
+    for each in _of(reader, wanted, readers):
+        named = await attempted(_by_id(reader, each, exact=wanted.exact))
+        if isinstance(named, DatabaseError):
+            return msgspec.structs.replace(found, unreadable=named.line)
+        found = _joined(found, named)
     if not (texts and wanted.text):
         return found
-    try:
-        return _joined(found, await reader.search(wanted.text, large=large))
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return msgspec.structs.replace(found, unsearched=error.line)
+    holding = await attempted(reader.search(wanted.text, large=large))
+    if isinstance(holding, DatabaseError):
+        return msgspec.structs.replace(found, unsearched=holding.line)
+    return _joined(found, holding)
 
 
 async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
