@@ -10,13 +10,14 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import msgspec
 
 from queries.db.redaction import redact
 from queries.files import user_dirs
 from queries.files.state_file import insecure, open_file
+from queries.files.written import FormError, Written
 from queries.text import duration
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -43,9 +44,58 @@ class ConfigError(Exception):
     """
 
 
+def _context_names(written: Written) -> Written:
+    """Check the names of contexts."""
+    for name in written.table():
+        if not re.fullmatch(_CONTEXT_NAME, name):
+            raise FormError("must be a name without spaces and without @", name)
+    return written
+
+
+def _color(written: Written) -> Written:
+    color = written.value
+    if color and isinstance(color, str) and color not in COLORS and not re.fullmatch(_HEX_COLOR, color):
+        hint = did_you_mean(color, COLORS) or f"; use {', '.join(COLORS)} or #rrggbb"
+        raise FormError(f"{quoted(color)} is not a color{hint}")
+    return written
+
+
+def _page(written: Written) -> Written:
+    if isinstance(written.value, str) and written.value not in START_PAGES:
+        raise FormError(f"{quoted(written.value)} is not a page{did_you_mean(written.value, START_PAGES)}")
+    return written
+
+
+def _notification(written: Written) -> Written:
+    if isinstance(written.value, str) and written.value not in ("", *NOTIFY):
+        raise FormError(f"must be {' or '.join(map(quoted, NOTIFY))}")
+    return written
+
+
+def _interval(written: Written) -> Written:
+    seconds = _seconds(written.value)
+    if not INTERVALS[0] <= seconds <= INTERVALS[1]:
+        raise FormError('must be between "200ms" and "1h"')
+    return Written(seconds, written.at)
+
+
+def _threshold(written: Written) -> Written:
+    """Return a threshold, or a table of those of one kind, in seconds."""
+    if not isinstance(written.value, dict):
+        return Written(_seconds(written.value), written.at)
+    return Written({name: _seconds(value, name) for name, value in written.value.items()}, written.at)
+
+
+def _seconds(written: object, setting: str = "") -> float:
+    try:
+        return duration.parse(written)
+    except ValueError as error:
+        raise FormError(str(error), setting) from None
+
+
 class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dsn: str = ""
-    color: str = ""
+    color: Annotated[str, _color] = ""
     production: bool = False
     read_only: bool = False
     override_read_only: bool = False
@@ -84,34 +134,28 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    contexts: dict[str, _ContextSettings] = {}
     engines: dict[str, EngineSettings] = {}
-    thresholds: dict[str, dict[str, Any]] = {}
-    options: dict[str, dict[str, str | dict[str, str]]] = {}
-    keys: dict[str, str] = {}
-    filters: dict[str, str] = {}
-    theme: str = ""
-    start: str = "stuck"
+    # engine -> name -> value, or kind -> name -> value
+    thresholds: dict[str, dict[str, Annotated[float | dict[str, float], _threshold]]] = {}
+    options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
+    keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
+    filters: dict[str, str] = {}  # saved filters by name
+    theme: str = ""  # "": the console's own
+    start: Annotated[str, _page] = "stuck"  # page that is shown first
     ascii: bool = False
-    interval: Any = 2
-    notify: str = ""
+    interval: Annotated[float, _interval] = 2.0  # seconds
+    notify: Annotated[str, _notification] = ""  # how to report new incidents: one of NOTIFY; "" not at all
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True):
+class _SettingsFile(_Settings, frozen=True, kw_only=True):
+    contexts: Annotated[dict[str, _ContextSettings], _context_names] = {}
+
+
+class Config(_Settings, frozen=True, kw_only=True):
     """All settings. Names that depend on engines are checked later, by `check`."""
 
     path: Path
     contexts: dict[str, Context] = {}
-    engines: dict[str, EngineSettings] = {}
-    thresholds: dict[str, dict[str, float | dict[str, float]]] = {}  # engine -> name -> value, or kind -> name -> value
-    options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
-    keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
-    filters: dict[str, str] = {}  # saved filters by name
-    theme: str | None = None
-    start: str = "stuck"  # page that is shown first
-    ascii: bool = False
-    interval: float = 2.0  # seconds
-    notify: str = ""  # how to report new incidents: one of NOTIFY; "" not at all
     source: TomlFile | None = None  # None: there is no settings file
 
     def context(self, name: str) -> Context:
@@ -177,7 +221,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         for name in self.keys:
             if keys is not None and name not in keys:
                 self._fail(("keys", name), f"is not a command{did_you_mean(name, keys)}")
-        if themes is not None and self.theme is not None and self.theme not in themes:
+        if themes is not None and self.theme and self.theme not in themes:
             self._fail(("theme",), f"{quoted(self.theme)} is not a theme{did_you_mean(self.theme, themes)}")
 
     def _check_contexts(self, engines: Collection[str]) -> None:
@@ -236,26 +280,15 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
 
     source = TomlFile(shown(path), text)
     try:
-        settings = source.decode(_Settings)
+        settings = source.decode(_SettingsFile)
         if doubt:
             _refuse_trust(source, settings, doubt)
-        return Config(
-            path=path,
-            contexts={name: _context(source, name, context) for name, context in settings.contexts.items()},
-            thresholds={name: _thresholds(source, name, table) for name, table in settings.thresholds.items()},
-            engines=settings.engines,
-            options=settings.options,
-            keys=settings.keys,
-            filters=settings.filters,
-            theme=settings.theme or None,
-            start=_start(source, settings.start),
-            ascii=settings.ascii,
-            interval=_interval(source, settings.interval),
-            notify=_notify(source, settings.notify),
-            source=source,
-        )
     except TomlError as error:
         raise ConfigError(str(error)) from None
+    contexts = {
+        name: Context(name=name, **msgspec.structs.asdict(context)) for name, context in settings.contexts.items()
+    }
+    return Config(path=path, source=source, **{**msgspec.structs.asdict(settings), "contexts": contexts})
 
 
 def shown(path: Path) -> str:
@@ -266,7 +299,7 @@ def shown(path: Path) -> str:
     return safe_text(f"~/{path.relative_to(home)}")
 
 
-def _refuse_trust(source: TomlFile, settings: _Settings, doubt: str) -> None:
+def _refuse_trust(source: TomlFile, settings: _SettingsFile, doubt: str) -> None:
     """Raise TomlError for the first setting that trusts roles or folders."""
     why = f"is not obeyed, because {doubt}: chown it to yourself and chmod go-w"
     for name, context in settings.contexts.items():
@@ -276,54 +309,6 @@ def _refuse_trust(source: TomlFile, settings: _Settings, doubt: str) -> None:
     for name, engine in settings.engines.items():
         if engine.trust:
             raise source.error(("engines", name, "trust"), why)
-
-
-def _context(source: TomlFile, name: str, settings: _ContextSettings) -> Context:
-    setting = ("contexts", name)
-    if not re.fullmatch(_CONTEXT_NAME, name):
-        raise source.error(setting, "must be a name without spaces and without @")
-    color = settings.color
-    if color and color not in COLORS and not re.fullmatch(_HEX_COLOR, color):
-        hint = did_you_mean(color, COLORS) or f"; use {', '.join(COLORS)} or #rrggbb"
-        raise source.error((*setting, "color"), f"{quoted(color)} is not a color{hint}")
-    return Context(name=name, **msgspec.structs.asdict(settings))
-
-
-def _thresholds(source: TomlFile, engine: str, table: Mapping[str, Any]) -> dict[str, float | dict[str, float]]:
-    def values(table: Mapping[str, Any], setting: Setting) -> dict[str, float]:
-        return {name: _duration(source, value, (*setting, name)) for name, value in table.items()}
-
-    setting = ("thresholds", engine)
-    return {
-        name: values(value, (*setting, name)) if isinstance(value, dict) else _duration(source, value, (*setting, name))
-        for name, value in table.items()
-    }
-
-
-def _start(source: TomlFile, name: str) -> str:
-    if name not in START_PAGES:
-        raise source.error(("start",), f"{quoted(name)} is not a page{did_you_mean(name, START_PAGES)}")
-    return name
-
-
-def _interval(source: TomlFile, written: object) -> float:
-    seconds = _duration(source, written, ("interval",))
-    if not INTERVALS[0] <= seconds <= INTERVALS[1]:
-        raise source.error(("interval",), 'must be between "200ms" and "1h"')
-    return seconds
-
-
-def _notify(source: TomlFile, written: str) -> str:
-    if written not in ("", *NOTIFY):
-        raise source.error(("notify",), f"must be {' or '.join(map(quoted, NOTIFY))}")
-    return written
-
-
-def _duration(source: TomlFile, written: object, setting: Setting) -> float:
-    try:
-        return duration.parse(written)
-    except ValueError as error:
-        raise source.error(setting, str(error)) from None
 
 
 def _threshold_paths(settings: Mapping[str, float | Mapping[str, float]]) -> Iterable[tuple[str, ...]]:

@@ -65,7 +65,7 @@ def test_every_setting() -> None:
 
 def test_nothing_set_means_the_defaults() -> None:
     got = read("")
-    assert (got.contexts, got.thresholds, got.keys, got.theme, got.ascii, got.interval) == ({}, {}, {}, None, False, 2)
+    assert (got.contexts, got.thresholds, got.keys, got.theme, got.ascii, got.interval) == ({}, {}, {}, "", False, 2)
 
 
 @pytest.mark.parametrize(
