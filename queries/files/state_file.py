@@ -73,12 +73,15 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def insecure(status: os.stat_result) -> str:
-    """Return why another user than root may have written a file, or ""."""
-    if status.st_uid not in (os.geteuid(), 0):
-        return f"it belongs to another user (uid {status.st_uid})"
+def insecure(status: os.stat_result, what: str = "it", *, of_root: bool = True) -> str:
+    """Return why another user may have written a file, or "".
+
+    ``of_root``: root may have written it.
+    """
+    if status.st_uid not in ((os.geteuid(), 0) if of_root else (os.geteuid(),)):
+        return f"{what} belongs to another user (uid {status.st_uid})"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"it can be written by other users (mode {status.st_mode & 0o777:o})"
+        return f"{what} can be written by other users (mode {status.st_mode & 0o777:o})"
     return ""
 
 
@@ -92,8 +95,5 @@ def _opened(name: str, flags: int, folder: int | None, what: str) -> int:
 
 
 def _check(descriptor: int, what: str) -> None:
-    status = os.fstat(descriptor)
-    if status.st_uid != os.geteuid():
-        raise OSError(errno.EPERM, f"{what} belongs to another user (uid {status.st_uid})")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise OSError(errno.EPERM, f"{what} can be written by other users (mode {status.st_mode & 0o777:o})")
+    if why := insecure(os.fstat(descriptor), what, of_root=False):
+        raise OSError(errno.EPERM, why)
