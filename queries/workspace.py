@@ -32,7 +32,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
 from queries.read import incidents as grouping
-from queries.read.asked import Asked
+from queries.read.asked import NOW, Asked
 from queries.read.blockers import row_locked
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
@@ -586,7 +586,7 @@ class Workspace:
     async def now(self) -> float:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""
         async with self.database.reading() as transaction:
-            return float((await transaction.rows(statement("now"), {}))[0]["now"])
+            return await NOW.answer(transaction)
 
     async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".

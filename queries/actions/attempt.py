@@ -15,10 +15,8 @@ import msgspec
 
 from queries.actions.plan import recorded
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
-from queries.db.query import Query
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
-from queries.read.asked import Asked, together
+from queries.read.asked import NOW, together
 from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
@@ -41,9 +39,6 @@ UNANSWERED = (
     "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
     "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
-
-
-NOW = Asked([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
 
 
 class Commit(Record):

@@ -11,6 +11,7 @@ from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
 from queries.records.fault import Fault
 from queries.records.record import Record
+from queries.text.psql_text import quoted_name
 
 
 class Check(Record):
@@ -94,8 +95,7 @@ class Notebook:
 
 def _bound(schema: str) -> dict[str, str]:
     """Return how `in_schema` has written the schema in statements."""
-    quoted = '"' + schema.replace('"', '""') + '"'
-    return {quoted: ':"schema"', "'" + schema.replace("'", "''") + "'": ":'schema'"} if schema else {}
+    return {quoted_name(schema): ':"schema"', "'" + schema.replace("'", "''") + "'": ":'schema'"} if schema else {}
 
 
 def first(statements: Iterable[Statement]) -> Statement | None:

@@ -12,10 +12,11 @@ from queries.contract import roles
 from queries.contract.engine import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.records.record import Record
 from queries.text.json_text import decoded
+from queries.text.psql_text import quoted_name
 from queries.text.safe_text import percent
 
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
@@ -146,9 +147,6 @@ class Declined(Record):
     engine: str
     schema: str
     why: str
-
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 class Detection(Record):
@@ -466,8 +464,7 @@ def bare(predicate: str, schema: str) -> str:
 
     The server spells the schema of a type, as in ``'failed'::public.status``, only if it is not on the search_path.
     """
-    quoted = '"' + schema.replace('"', '""') + '"'
-    own = rf'(?<![\w".])(?:{re.escape(quoted)}|{re.escape(schema)})\.'
+    own = rf'(?<![\w".])(?:{re.escape(quoted_name(schema))}|{re.escape(schema)})\.'
     return re.sub(rf"({_LITERAL})|(?P<cast>{_CAST})|{own}", lambda m: m[1] or ("::" if m["cast"] else ""), predicate)
 
 

@@ -11,6 +11,7 @@ from queries.contract.spec import Action, EngineSpec, Kind
 from queries.files.statement import Statement
 from queries.records.fault import Fault
 from queries.records.record import Record
+from queries.text.psql_text import quoted_name
 
 
 class BrokenEngineError(Exception):
@@ -82,7 +83,7 @@ def in_schema(engine: Engine, schema: str) -> Engine:
     ``:"schema"`` becomes its quoted name and ``:'schema'`` a string literal. Both are psql's syntax for a variable, so
     the files also run in psql after ``\\set schema ...``.
     """
-    name = '"' + schema.replace('"', '""') + '"'
+    name = quoted_name(schema)
     literal = "'" + schema.replace("'", "''") + "'"
     if "\\" in schema:
         literal = " E" + literal.replace("\\", "\\\\")  # correct for both values of standard_conforming_strings

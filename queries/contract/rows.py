@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import EnumType
 from operator import itemgetter
 from types import NoneType, UnionType
@@ -18,6 +18,7 @@ import msgspec
 
 from queries.contract.folder import SUBFOLDERS
 from queries.db.errors import UnreadableError
+from queries.db.query import Rows
 from queries.records.action import Verdict
 from queries.records.node import Match, Phase, Precision
 from queries.records.record import Record
@@ -26,7 +27,6 @@ from queries.text.json_text import decoded
 Json = Annotated[Any, "json"]
 JsonText = Annotated[Any, "json as text"]
 Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "float8"]  # JSON has no infinity
-Rows = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
 
 

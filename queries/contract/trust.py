@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from queries.records.record import Record
-
-Rows = Iterable[Mapping[str, Any]]
+from queries.text.psql_text import quoted_name
 
 
 class UntrustedObject(Record):
@@ -28,7 +27,7 @@ class UntrustedObject(Record):
 class Trust:
     """Rows of ``code.sql``. Each method returns a reason, or "" if all is trusted."""
 
-    def __init__(self, rows: Rows = ()) -> None:
+    def __init__(self, rows: Iterable[Mapping[str, Any]] = ()) -> None:
         self._doubts: dict[str, list[UntrustedObject]] = {}
         for row in rows:
             self._doubts.setdefault(row["schema"], []).append(UntrustedObject(**row))
@@ -93,9 +92,8 @@ class Trust:
     def remedy(self, schema: str) -> str:
         """Return the REVOKE that stops untrusted roles from creating objects, or ""."""
         roles = [d.role for d in self._doubts.get(schema, ()) if d.sort == "create"]
-        quoted = (role if role == "PUBLIC" else '"' + role.replace('"', '""') + '"' for role in roles)
-        name = '"' + schema.replace('"', '""') + '"'
-        return f"REVOKE CREATE ON SCHEMA {name} FROM {', '.join(quoted)}" if roles else ""
+        quoted = (role if role == "PUBLIC" else quoted_name(role) for role in roles)
+        return f"REVOKE CREATE ON SCHEMA {quoted_name(schema)} FROM {', '.join(quoted)}" if roles else ""
 
     def lacking(self, schema: str, relation: str, command: str) -> tuple[str, ...]:
         """Return the privileges that the role lacks for INSERT or UPDATE on a table.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,9 +12,8 @@ from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, DatabaseError, readable
+from queries.db.query import Rows
 from queries.files.statement import Statement
-
-Rows = Sequence[Mapping[str, Any]]
 
 
 class EngineVariant:

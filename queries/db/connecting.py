@@ -24,6 +24,7 @@ from queries.db.dsn import Host, Target
 from queries.db.errors import DatabaseError, UnreachableError
 from queries.db.login_methods import LoginGuard
 
+APPLICATION = "unstick"
 _STARTING = "57P03"
 _READ_ONLY = {"primary": False, "read-write": False, "read-only": True, "standby": True}
 
@@ -40,10 +41,10 @@ class _NextHost(_NextAddress):
         self.error = error
 
 
-async def connect(target: Target, shown: str, server_settings: Mapping[str, str]) -> asyncpg.Connection[Any]:
+async def connect(target: Target) -> asyncpg.Connection[Any]:
     """Return a connection to the first host that accepts.
 
-    ``shown`` names the target in errors, without passwords. Raises DatabaseError.
+    Raises DatabaseError.
     """
     try:
         tls.mode(target.words)
@@ -61,7 +62,7 @@ async def connect(target: Target, shown: str, server_settings: Mapping[str, str]
             try:
                 async for address in _addresses(host, target):
                     try:
-                        connection = await _connect_address(host, address, target, shown, server_settings)
+                        connection = await _connect_address(host, address, target)
                         await _check_session(connection, kind)
                         return connection
                     except _NextHost:
@@ -75,10 +76,10 @@ async def connect(target: Target, shown: str, server_settings: Mapping[str, str]
                     starting = error.error
                 reasons[_reason(host, "", error, hosts)] = None
     if starting is not None:
-        raise errors.connection_error(_STARTING, errors.first_line(starting), shown)
+        raise errors.connection_error(_STARTING, errors.first_line(starting), target.shown)
     if silent:
-        raise UnreachableError(f"No answer from {errors.server_at(shown)} in time.", errors.CHECK)
-    raise UnreachableError(f"Cannot connect to {errors.server_at(shown)}: {'; '.join(reasons)}.", errors.CHECK)
+        raise UnreachableError(f"No answer from {errors.server_at(target.shown)} in time.", errors.CHECK)
+    raise UnreachableError(f"Cannot connect to {errors.server_at(target.shown)}: {'; '.join(reasons)}.", errors.CHECK)
 
 
 async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
@@ -107,37 +108,33 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
         yield address
 
 
-async def _connect_address(
-    host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
-) -> asyncpg.Connection[Any]:
+async def _connect_address(host: Host, address: str, target: Target) -> asyncpg.Connection[Any]:
     """Connect to one address in time.
 
     Raises _NextAddress, or DatabaseError if no other address may be tried.
     """
     try:
         async with asyncio.timeout(target.timeout):
-            return await _connect_in_turn(host, address, target, shown, server_settings)
+            return await _connect_in_turn(host, address, target)
     except asyncpg.ConnectionDoesNotExistError as error:  # the driver's own, although it has an SQLSTATE
         raise _NextAddress("the server closed the connection") from error
     except asyncpg.PostgresError as error:
         if error.sqlstate == _STARTING:
             raise _NextHost(errors.first_line(error), error) from error
-        raise _refusal(error, host, shown) from error
+        raise _refusal(error, host, target.shown) from error
     except (asyncpg.InterfaceError, asyncpg.InternalClientError) as error:
-        raise errors.login_error(errors.first_line(error), shown) from error
+        raise errors.login_error(errors.first_line(error), target.shown) from error
     except TimeoutError as error:
         raise _NextAddress(f"no answer in {target.timeout:g} seconds") from error
     except OSError as error:
         if isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error):
             raise UnreachableError(
-                f"Cannot connect to {errors.server_at(shown)}: {errors.reason(error)}.", errors.CHECK
+                f"Cannot connect to {errors.server_at(target.shown)}: {errors.reason(error)}.", errors.CHECK
             ) from error
         raise _NextAddress(errors.reason(error)) from error
 
 
-async def _connect_in_turn(
-    host: Host, address: str, target: Target, shown: str, server_settings: Mapping[str, str]
-) -> asyncpg.Connection[Any]:
+async def _connect_in_turn(host: Host, address: str, target: Target) -> asyncpg.Connection[Any]:
     """Connect with TLS and without, in the order of sslmode.
 
     Raises the driver's error, or DatabaseError.
@@ -146,7 +143,7 @@ async def _connect_in_turn(
     refused: asyncpg.InvalidPasswordError | None = None
     for encrypted in ways:
         try:
-            return await connect_once(host, address, target, encrypted, server_settings)
+            return await connect_once(host, address, target, encrypted)
         except asyncpg.InvalidAuthorizationSpecificationError as error:  # pg_hba.conf may have another line
             refused = error if isinstance(error, asyncpg.InvalidPasswordError) else None
         except OSError as error:
@@ -154,7 +151,7 @@ async def _connect_in_turn(
             if not (encrypted and (ended or isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error))):
                 raise
     try:
-        return await connect_once(host, address, target, last, server_settings)
+        return await connect_once(host, address, target, last)
     except (asyncpg.InvalidAuthorizationSpecificationError, OSError) as error:
         if refused is not None and not isinstance(error, TimeoutError):
             raise refused from error
@@ -168,9 +165,7 @@ def _ways(host: Host, target: Target) -> tuple[bool, ...]:
     return {"disable": (False,), "allow": (False, True), "prefer": (True, False)}.get(tls.mode(target.words), (True,))
 
 
-async def connect_once(
-    host: Host, address: str, target: Target, encrypted: bool, server_settings: Mapping[str, str]
-) -> asyncpg.Connection[Any]:
+async def connect_once(host: Host, address: str, target: Target, encrypted: bool) -> asyncpg.Connection[Any]:
     """Connect once.
 
     Each value is given, so that the driver reads no variable and no file.
@@ -179,7 +174,7 @@ async def connect_once(
         context = tls.context(target.words, host.name) if encrypted else None
     except ValueError as error:
         raise DatabaseError(str(error)) from None
-    settings = dict(server_settings)
+    settings = {"application_name": APPLICATION}
     if target.words.get("options"):
         settings["options"] = target.words["options"]
     loop = asyncio.get_running_loop()

@@ -22,17 +22,16 @@ from queries.db.errors import DatabaseError, LockedError, ReadOnlyError, Refused
 from queries.db.group import GROUP, Group, SharedReads
 from queries.db.pipeline import Pipeline, Run
 from queries.db.query import Query, Rows
-from queries.db.redaction import redact
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE, Reads, Settings, Transaction, quoted
+from queries.db.transaction import GRACE, Reads, Settings, Transaction
 from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell
+from queries.text.psql_text import quoted_name
 
 MINIMUM = 14
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-APPLICATION = "unstick"
 READ_TIMEOUT = 2.0  # seconds, for every automatic statement
 ASKED_TIMEOUT = 60.0  # seconds, for a full scan that the operator confirmed
 READ_LOCK_TIMEOUT = 0.2
@@ -415,7 +414,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     except ValueError as error:
         raise DatabaseError(str(error)) from None
     with driver_errors(connecting=text):
-        connection = await connecting.connect(target, redact(text), {"application_name": APPLICATION})
+        connection = await connecting.connect(target)
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
     if major < MINIMUM:
@@ -438,7 +437,7 @@ def lock_tables(tables: Iterable[Table]) -> str:
 
     No other session can then create triggers, rules or indexes on them.
     """
-    names = ", ".join(f"{quoted(schema)}.{quoted(name)}" for schema, name in tables)
+    names = ", ".join(f"{quoted_name(schema)}.{quoted_name(name)}" for schema, name in tables)
     return with_parts(statement("lock_tables").text, {"tables": names}) if names else ""
 
 

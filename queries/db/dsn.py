@@ -60,13 +60,17 @@ class Host(Record):
 
 
 class Target(Record):
-    """Hosts, role and database, and the time limit of each address in seconds."""
+    """Hosts, role and database, and the time limit of each address in seconds.
+
+    ``shown`` names it in errors, without passwords.
+    """
 
     hosts: tuple[Host, ...]
     user: str
     database: str
     words: Mapping[str, str]  # the other ones; those that are not given are absent
     timeout: float
+    shown: str
 
     def __repr__(self) -> str:
         return f"Target({self.hosts!r}, {self.user!r}, {self.database!r})"
@@ -98,10 +102,10 @@ def parse(text: str) -> Target:
             if fault := libpq_words.fault(word, value):
                 joint = "" if fault.startswith(("=", " ")) else " "
                 raise ValueError(f"{word}{joint}{fault} (in {setting.source}).")
-    return _target(settings)
+    return _target(settings, redact(text))
 
 
-def _target(settings: Mapping[str, Setting]) -> Target:
+def _target(settings: Mapping[str, Setting], shown: str) -> Target:
     words = {word: setting.value for word, setting in settings.items()}
     user = words.get("user") or libpq_files.user_name()
     database = words.get("dbname") or user
@@ -111,7 +115,7 @@ def _target(settings: Mapping[str, Setting]) -> Target:
     )
     rest = {word: value for word, value in words.items() if word not in libpq_words.LISTS | {"password"}}
     limit = CONNECT_SECONDS if seconds is None else float(seconds) if seconds > 0 else ENDLESS_SECONDS
-    return Target(hosts=hosts, user=user, database=database, words=rest, timeout=limit)
+    return Target(hosts=hosts, user=user, database=database, words=rest, timeout=limit, shown=shown)
 
 
 def _places(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, int]]:

@@ -40,13 +40,6 @@ class Setting(NamedTuple):
         return self.parts or tuple(self.value.split(",") if self.value else ())
 
 
-class Password(NamedTuple):
-    """A password ("" if there is none), and where it was found or looked for."""
-
-    value: str
-    source: str
-
-
 def user_name() -> str:
     """Return the operating system's name of the user. Raises ValueError."""
     try:
@@ -117,23 +110,24 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
     return found
 
 
-def password(file: str, hosts: Sequence[str], port: str, database: str, user: str) -> Password:
+def password(file: str, hosts: Sequence[str], port: str, database: str, user: str) -> Setting:
     """Return the password for one of the names of a host, or why there is none.
 
+    Without one, the value is "" and the source says why.
     The first line that matches counts. ``file`` is the one that the settings name, or "".
     """
     folder = user_dirs.named_home()
     if not file and folder is None:
-        return Password("", "there is no home folder for a password file")
+        return Setting("", "there is no home folder for a password file")
     path = Path(file) if file or folder is None else folder / ".pgpass"
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        return Password("", _unreadable("password file", path, error))
+        return Setting("", _unreadable("password file", path, error))
     if not stat.S_ISREG(mode):
-        return Password("", f"the password file {path} is ignored, because it is not a plain file")
+        return Setting("", f"the password file {path} is ignored, because it is not a plain file")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        return Password(
+        return Setting(
             "", f"the password file {path} is ignored, because others may read it (mode {mode & 0o777:04o}): chmod 600"
         )
     try:
@@ -142,12 +136,12 @@ def password(file: str, hosts: Sequence[str], port: str, database: str, user: st
             if not text.startswith("#"):
                 for host in hosts:
                     if (rest := _rest(text, (host, port, database, user))) is not None:
-                        return Password(
+                        return Setting(
                             _utf_8(_unescaped(rest), number, path), f"line {number} of the password file {path}"
                         )
     except OSError as error:
-        return Password("", _unreadable("password file", path, error))
-    return Password("", f"no line of the password file {path} is for {hosts[0]}:{port}:{database}:{user}")
+        return Setting("", _unreadable("password file", path, error))
+    return Setting("", f"no line of the password file {path} is for {hosts[0]}:{port}:{database}:{user}")
 
 
 def _rest(line: str, fields: Sequence[str]) -> str | None:

@@ -28,6 +28,7 @@ from queries.db.server_load import Load
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.records.record import Record
+from queries.text.psql_text import quoted_name
 from queries.text.safe_text import has_bytes, shown_bytes
 
 Answer = Rows | DatabaseError
@@ -443,15 +444,10 @@ def time_left(seconds: float) -> str:
     return with_parts(statement("time_left").text, {"limit": str(round(seconds * 1000))})
 
 
-def quoted(name: str) -> str:
-    """Return a name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def search_path(*schemas: str) -> str:
     """Return the command for a search_path of the server's and these schemas.
 
     A role that may create objects in another schema on the path could have its operators and functions run by unstick.
     """
-    own = "".join(f"{quoted(schema)}, " for schema in schemas if schema)
+    own = "".join(f"{quoted_name(schema)}, " for schema in schemas if schema)
     return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
+from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.records.record import Record
 
@@ -27,6 +28,9 @@ class Asked(Record, Generic[R], kw_only=False):
         """Ask, and return the answer. Raises DatabaseError."""
         return self.read(await transaction.batch(self.queries))
 
+
+NOW = Asked([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
+"""The server's time in seconds since 1970."""
 
 Questions = Callable[[], Sequence[Asked[Any]]]
 """Questions that depend on what is known when they are asked."""

@@ -12,10 +12,9 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
-from queries.contract.variant import Rows
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import with_parts

@@ -19,15 +19,15 @@ from queries.contract.engine import Engine
 from queries.contract.phases import counts_of, phase_of, phases_of
 from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, json_part, short, verify, why_not
 from queries.contract.spec import Action, FindingSpec
-from queries.contract.variant import EngineVariant, Rows
+from queries.contract.variant import EngineVariant
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
 from queries.db.errors import DatabaseError, UnreadableError, attempted, readable
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import Asked
+from queries.read.asked import NOW, Asked
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
@@ -217,7 +217,7 @@ class Reader:
         async with self._reading() as transaction:
             if chosen is None:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
-                return DeadLetters(dead_letters=(), at=await _now(transaction), scan_required=scan_required)
+                return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan_required)
             rows = await _rows(
                 transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=page, ids=local)
             )
@@ -635,7 +635,7 @@ class Reader:
         known = {row["id"] for row in given}
         queries = self._queries([i for i in local if i not in known])
         rows = [*given, *_verified(queries, await source.batch(queries))]
-        at = float(rows[0]["now"]) if rows else await _now(source)
+        at = float(rows[0]["now"]) if rows else await NOW.answer(source)
         return Page(nodes=self._nodes_of(rows, local), at=at)
 
     def _nodes_of(self, rows: Rows, local: Sequence[str]) -> tuple[Node, ...]:
@@ -967,8 +967,3 @@ def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:
     for query, answer in zip(queries, answers, strict=True):
         verify(answer, NodeKey, query.statement.source)
     return [row for answer in answers for row in answer]
-
-
-async def _now(source: Reads) -> float:
-    rows = await source.rows(statement("now"), {})
-    return float(rows[0]["now"])

@@ -17,7 +17,8 @@ from queries.contract.detect import DetectedEngine
 from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import Worker
-from queries.db.database import APPLICATION, Database
+from queries.db.connecting import APPLICATION
+from queries.db.database import Database
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement

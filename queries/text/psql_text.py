@@ -32,6 +32,11 @@ def identifier(name: str) -> str:
     return _quoted(name, '"')
 
 
+def quoted_name(name: str) -> str:
+    """Return a name in quotes, with all characters as they are."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def sql_name(name: str) -> str:
     """Return a name as SQL, with quotes if it needs them."""
     return name if _PLAIN.fullmatch(name) and not _RESERVED.fullmatch(name) else identifier(name)

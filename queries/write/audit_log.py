@@ -18,7 +18,8 @@ from typing import Any
 
 import msgspec
 
-from queries.db.database import APPLICATION, Database
+from queries.db.connecting import APPLICATION
+from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
@@ -30,6 +31,7 @@ from queries.records.action import Outcome, Result, RowChange, titled
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.record import Record
 from queries.text.json_text import decoded
+from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
 from queries.write.images import Images, StoredImages
@@ -282,7 +284,7 @@ def ddl() -> str:
 
 def grants(role: str) -> str:
     """Return the GRANT statements that let ``role`` write to the audit log."""
-    quoted = safe_sql('"' + role.replace('"', '""') + '"')
+    quoted = safe_sql(quoted_name(role))
     return (FOLDER / "audit_log_grant.sql").read_text("utf-8").replace("{role}", quoted)
 
 

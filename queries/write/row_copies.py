@@ -17,12 +17,12 @@ import msgspec
 from queries.contract.detect import DetectedEngine
 from queries.db.query import Rows as Answer
 from queries.db.shared_sql import statement
-from queries.db.transaction import quoted
 from queries.files.statement import Statement, with_parts
 from queries.read.asked import Asked, together
 from queries.records.action import RowChange
 from queries.records.record import Record
 from queries.text.json_text import paired
+from queries.text.psql_text import quoted_name
 from queries.write.images import ImageReader, Place, RowText
 from queries.write.nodes import Nodes
 
@@ -143,7 +143,7 @@ def _row(function: str, row: str, columns: Mapping[str, str]) -> str:
     """Return SQL of a row as JSON, on one line: a fault names the line of the file."""
     values, large = [], []
     for name, type_ in columns.items():
-        value = f"{row}.{quoted(name)}"
+        value = f"{row}.{quoted_name(name)}"
         plain = type_ in _FIXED
         size, limit = ("octet_length", VALUE_LIMIT) if type_ in _TEXTS else ("pg_column_size", VALUE_LIMIT // STORED)
         if not plain:
@@ -152,7 +152,7 @@ def _row(function: str, row: str, columns: Mapping[str, str]) -> str:
                 "value_bounded" if type_ in _TEXTS else "value_stored",
                 {"value": value, "limit": str(VALUE_LIMIT), "stored": str(VALUE_LIMIT // STORED)},
             )
-        values.append(f"{value} AS {quoted(name)}")
+        values.append(f"{value} AS {quoted_name(name)}")
     if not large:
         return ""
     parts = {"large": " OR ".join(large), "values": ", ".join(values), "function": function, "row": row}

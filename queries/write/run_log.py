@@ -21,6 +21,7 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
+from queries.read.asked import NOW
 from queries.records.action import Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
@@ -236,7 +237,7 @@ async def begin(
                     f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
                 )
         run = await audit_log.append(transaction, _named(entry, named), listed)
-        at: float = (await transaction.rows(statement("now"), {}))[0]["now"]
+        at = await NOW.answer(transaction)
         await transaction.control("COMMIT")
     return TableRun(database, run, process), begun_of(entry, run, at, named, listed)
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import asyncpg
 import psutil
 
-from queries.db.database import APPLICATION
+from queries.db.connecting import APPLICATION
 from tests.bench import bench_console
 from tests.bench.figure import Figure, measured
 
