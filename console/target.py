@@ -83,7 +83,7 @@ class Target(Record):
 
     async def open(self) -> Workspace:
         """Connect to the database. Raises DatabaseError."""
-        return await Workspace.open(
+        return await Workspace(
             self.dsn,
             self.config.overrides(),
             schema=self.schema,
@@ -95,7 +95,7 @@ class Target(Record):
             images=self.context is None or self.context.images,
             outside=self.outside,
             words=self.words,
-        )
+        ).open()
 
 
 def outside(config: Config, context: Context | None, given: Iterable[Path]) -> OutsideEngines:

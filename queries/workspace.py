@@ -98,56 +98,23 @@ class MissingError(UnknownIdError):
 
 
 class Workspace:
-    """Database with its engines. Create it with `open`, end it with `close`."""
+    """Database with its engines. Begin with `open`, end with `close`.
+
+    ``text``: connection string that names the database.
+    ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
+    ``schema``: the schema to use if several hold the same engine; "" uses all.
+    ``context``: name that the local audit file records.
+    ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
+    database.
+    ``images``: keep images of changed rows, which an undo needs.
+    ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
+    ``outside``: engines outside of the package, in addition to its own.
+    ``patience``: factor of all time limits of statements.
+    ``words``: words of a command line that select this database.
+    """
 
     def __init__(
         self,
-        database: Database,
-        outside: OutsideEngines,
-        overrides: Mapping[str, Mapping[str, object]],
-        *,
-        schema: str,
-        context: str,
-        trusted: Sequence[str],
-        read_only: bool,
-        images: bool,
-        file: Path | None,
-        local_log: bool,
-    ) -> None:
-        self.database = database
-        self.detected = 0.0  # monotonic time of the last detection
-        self.read_only = read_only
-        self.engines: dict[str, Reader] = {}
-        self.declined: tuple[Declined, ...] = ()
-        self.broken: tuple[BrokenFolder, ...] = outside.broken
-        self._known = (*builtin(), *outside.engines)
-        self.expected = expected(self._known)
-        self._file = audit_log.File(file, self._origin)
-        self.audit_log_file: audit_log.File | None = self._file
-        self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
-        self.audit_log_readable = False
-        self.no_images = ""  # why no images of changed rows are kept, or ""
-        self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
-        self.audit_log_closed = ""  # why the table's entries are not shown, or ""
-        self.journal = Journal(database, self._file)
-        self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
-        self.receipts = Receipts(self._file.path.parent)
-        self.server_findings = ServerFindings(database, ())
-        self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
-        self._hashed = self._has_images = False
-        self._safe: dict[
-            tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]
-        ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
-        self._overrides = overrides
-        self._schema = schema
-        self._context = context
-        self._trusted = trusted
-        self.keeps_values = images  # False: the audit log has no value of a changed row
-        self._local_log = local_log
-
-    @classmethod
-    async def open(
-        cls,
         text: str,
         overrides: Mapping[str, Mapping[str, object]] | None = None,
         *,
@@ -162,41 +129,49 @@ class Workspace:
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
         words: Sequence[str] = (),
-    ) -> Workspace:
-        """Connect to the database that ``text`` names and detect its engines.
+    ) -> None:
+        self.database = Database(text, override_read_only=override_read_only, patience=patience, words=words)
+        self.detected = 0.0  # monotonic time of the last detection
+        self.read_only = read_only
+        self.engines: dict[str, Reader] = {}
+        self.declined: tuple[Declined, ...] = ()
+        self.broken: tuple[BrokenFolder, ...] = outside.broken
+        self._known = (*builtin(), *outside.engines)
+        self.expected = expected(self._known)
+        self._file = audit_log.File(file, self._origin)
+        self.audit_log_file: audit_log.File | None = self._file
+        self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
+        self.audit_log_readable = False
+        self.no_images = ""  # why no images of changed rows are kept, or ""
+        self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
+        self.audit_log_closed = ""  # why the table's entries are not shown, or ""
+        self.journal = Journal(self.database, self._file)
+        self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
+        self.receipts = Receipts(self._file.path.parent)
+        self.server_findings = ServerFindings(self.database, ())
+        self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
+        self._hashed = self._has_images = False
+        self._safe: dict[
+            tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]
+        ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
+        self._overrides = overrides or {}
+        self._schema = schema
+        self._context = context
+        self._trusted = trusted
+        self.keeps_values = images  # False: the audit log has no value of a changed row
+        self._local_log = local_log
 
-        Raises DatabaseError.
+    async def open(self) -> Workspace:
+        """Connect to the database, detect its engines, and return this workspace.
 
-        ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
-        ``schema``: the schema to use if several hold the same engine; "" uses all.
-        ``context``: name that the local audit file records.
-        ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
-        database.
-        ``images``: keep images of changed rows, which an undo needs.
-        ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
-        ``outside``: engines outside of the package, in addition to its own.
-        ``patience``: factor of all time limits of statements.
-        ``words``: words of a command line that select this database.
-        A database without engines is no error; ``declined`` and ``expected`` give the reasons.
+        Raises DatabaseError. A database without engines is no error; ``declined`` and ``expected`` give the reasons.
         """
-        workspace = cls(
-            Database(text, override_read_only=override_read_only, patience=patience, words=words),
-            outside,
-            overrides or {},
-            schema=schema,
-            context=context,
-            trusted=trusted,
-            read_only=read_only,
-            images=images,
-            file=file,
-            local_log=local_log,
-        )
         try:
-            await workspace.detect()
+            await self.detect()
         except BaseException:
-            await workspace.close()
+            await self.close()
             raise
-        return workspace
+        return self
 
     async def detect(self, *, renew: bool = False) -> None:
         """Detect engines, privileges and the audit log, also again later.

@@ -81,9 +81,9 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
 async def _opened(target: Target, engines: tuple[Engine, ...]) -> AsyncIterator[Workspace]:
     """Open the target read-only, with these engines outside of the package."""
     outside = OutsideEngines(engines=engines)
-    workspace = await Workspace.open(
+    workspace = await Workspace(
         target.dsn, schema=target.schema, trusted=target.trusted, read_only=True, outside=outside
-    )
+    ).open()
     try:
         yield workspace
     finally:

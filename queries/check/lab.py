@@ -102,13 +102,13 @@ class Lab:
 
         Raises DatabaseError.
         """
-        workspace = await Workspace.open(
+        workspace = await Workspace(
             self.server.dsn(database, user=user, password=password),
             self.overrides,
             file=self.folder / f"{database}.jsonl",
             outside=OutsideEngines(engines=tuple(engines)),
             patience=CHECK_SECONDS,
-        )
+        ).open()
         try:
             yield workspace
         finally:

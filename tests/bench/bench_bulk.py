@@ -133,7 +133,7 @@ async def _woken(
 
     They are measured by the clock, and as CPU time of the server and of the console.
     """
-    workspace = await Workspace.open(dsn, file=folder / "audit_log", images=images)
+    workspace = await Workspace(dsn, file=folder / "audit_log", images=images).open()
     async with workspace.database.writing() as transaction:  # both connections are there
         await transaction.control("SAVEPOINT begun")
         serving = await backends(dsn)

@@ -64,7 +64,7 @@ async def bench_engine(server: PostgresServer, name: str, folder: Path) -> list[
     places = await _filled(server, name)
     costs, times = {}, {}
     for rows, dsn in places.items():
-        workspace = await Workspace.open(dsn, file=folder / "audit_log")
+        workspace = await Workspace(dsn, file=folder / "audit_log").open()
         measured = await plans.automatic(workspace.engines[name], far=1000)
         await workspace.close()
         costs[rows] = _by_call(measured, await _depths(dsn))
@@ -143,7 +143,7 @@ async def _rounds(dsn: str, name: str, folder: Path) -> float:
     taken = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
-        workspace = await Workspace.open(dsn, file=folder / "audit_log")
+        workspace = await Workspace(dsn, file=folder / "audit_log").open()
         reader = workspace.engines[name]
         page = await reader.roots(page=50)
         await reader.nodes([node.id for node in page.nodes])

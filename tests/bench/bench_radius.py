@@ -320,9 +320,9 @@ async def _compared(
     copy = await _copy(server, original)
     played = PLAYED[engine]
     with tempfile.TemporaryDirectory() as folder:
-        workspace = await Workspace.open(
+        workspace = await Workspace(
             copy, {engine: played.settings} if played.settings else None, file=Path(folder) / "own" / "audit_log.jsonl"
-        )
+        ).open()
         try:
             nodes = await _nodes(workspace, engine)
             if isinstance(choose, Random):

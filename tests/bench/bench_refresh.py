@@ -58,7 +58,7 @@ async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
 
     An older version has no causes outside of the tables.
     """
-    workspace = await Workspace.open(dsn, file=folder / "audit_log")
+    workspace = await Workspace(dsn, file=folder / "audit_log").open()
     reader = workspace.engines[name]
     parts = {}
     with counted() as blocks:

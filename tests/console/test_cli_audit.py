@@ -80,7 +80,7 @@ async def both(
 ) -> AsyncIterator[tuple[Workspace, list[AuditLogEntry]]]:
     """A workspace with twelve entries, the same in its table and in its file."""
     await eternaltwin_db.sql(audit_log.ddl())
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log.jsonl").open()
     now = await workspace.now()
     entries = [entry(n, now - 60 * (12 - n) + 30) for n in range(12)]
     for number, each in enumerate(entries):
@@ -120,7 +120,7 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await eternaltwin_db.sql(audit_log.ddl())
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log.jsonl").open()
     now = await workspace.now()
     await store(eternaltwin_db, entry(1, now - 7200, reason="the first"))
     await store(eternaltwin_db, entry(0, now - 3600), 2500)
@@ -299,7 +299,7 @@ def test_hostile_text_is_only_text_in_a_spreadsheet_and_in_markdown() -> None:
 async def test_an_export_takes_bounded_memory(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     """Compare the peaks of 60 and of 600 large entries, of the table and of the file."""
     await eternaltwin_db.sql(audit_log.ddl())
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log.jsonl").open()
     change = RowChange(id=NODES[0], table="task", key="x", before={"state": "x" * 100_000}, after=None)
     large = entry(0, 0.0, changes=(change,))
 

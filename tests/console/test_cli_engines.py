@@ -72,7 +72,7 @@ async def actions(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
 
     Those that edit a text need a new one: test_cli_edit.
     """
-    workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
+    workspace = await Workspace(dsn, {name: {"profile": profile}} if profile else {}).open()
     reader = workspace.engines[name]
     await workspace.close()
     kinds = reader.engine.spec.kinds
@@ -81,7 +81,7 @@ async def actions(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
 
 async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -> str:
     """A node for which the action's dry run comes to something."""
-    workspace = await Workspace.open(dsn, {name: {"profile": profile}} if profile else {})
+    workspace = await Workspace(dsn, {name: {"profile": profile}} if profile else {}).open()
     reader = workspace.engines[name]
     spec = reader.engine.action(action, kind)
     assert spec is not None

@@ -144,7 +144,7 @@ async def test_one_answer_arrives_before_another_engine_has_ended(every_engine: 
     """A slow engine delays only its own answer."""
     from queries.read import search as searching
 
-    workspace = await Workspace.open(every_engine, file=tmp_path / "audit")
+    workspace = await Workspace(every_engine, file=tmp_path / "audit").open()
     slow = workspace.engines["agent_jobs"]
     released = asyncio.Event()
     find = slow.find

@@ -510,7 +510,7 @@ def test_a_proposal_for_the_table_of_a_known_engine_reads_its_rows(
 async def read_only(dsn: str, loaded: Loaded) -> list[Check]:
     """Check a folder on a real database, as ``engine check -d`` does."""
     assert loaded.engine is not None
-    workspace = await Workspace.open(dsn, read_only=True, outside=OutsideEngines(engines=(loaded.engine,)))
+    workspace = await Workspace(dsn, read_only=True, outside=OutsideEngines(engines=(loaded.engine,))).open()
     try:
         return [check async for check in prove_on(workspace, loaded.engine, loaded.toml)]
     finally:

@@ -23,7 +23,7 @@ def test_a_malformed_id_is_named_as_such(eternaltwin_demo: str, tmp_path: Path, 
 
 
 async def test_the_type_of_the_column_decides(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
-    workspace = await Workspace.open(agent_jobs_db.dsn, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(agent_jobs_db.dsn, file=tmp_path / "audit_log.jsonl").open()
     found = workspace.engines["agent_jobs"].found
     job = await agent_jobs_db.job()
     assert id_forms.why_malformed(found, "job", str(job)) == ""

@@ -37,7 +37,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
     """A session that looks, until the end of the context."""
 
     async def open_() -> Workspace:
-        return await Workspace.open(dsn, file=folder / "audit_log.jsonl")
+        return await Workspace(dsn, file=folder / "audit_log.jsonl").open()
 
     session = Session(open_, 0.2)
     task = session.begin()
@@ -51,7 +51,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
 
 @pytest.fixture
 async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log.jsonl").open()
     yield workspace
     await workspace.close()
 

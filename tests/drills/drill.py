@@ -185,7 +185,7 @@ async def opened(dsn: str, overrides: Any, tries: int, **options: Any) -> Worksp
     """
     for left in reversed(range(tries)):
         try:
-            return await Workspace.open(dsn, overrides, **options)
+            return await Workspace(dsn, overrides, **options).open()
         except SlowError:
             if not left:
                 raise

@@ -28,7 +28,7 @@ OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
 
 async def opened(dsn: str, folder: Path, **options: Any) -> Workspace:
     """Open a workspace with its local audit log in ``folder``."""
-    return await Workspace.open(dsn, file=folder / "audit_log.jsonl", **options)
+    return await Workspace(dsn, file=folder / "audit_log.jsonl", **options).open()
 
 
 def reader(workspace: Workspace, label: str = LABEL) -> Reader:

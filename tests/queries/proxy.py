@@ -1,7 +1,7 @@
 """TCP proxy to the server that can delay traffic and break connections at COMMIT.
 
 async with Proxy(server.port) as proxy:
-    workspace = await Workspace.open(proxy.through(dsn))
+    workspace = await Workspace(proxy.through(dsn)).open()
     proxy.fail = "before"          # the next COMMIT; see `Failure`
     proxy.delay = 0.08             # seconds there and back
     proxy.trips                    # number of round trips, connecting included

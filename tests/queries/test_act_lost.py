@@ -356,7 +356,7 @@ async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
     (tmp_path / "file").write_text("in the way")
     task = await eternaltwin_db.task()
     before = await eternaltwin_db.digest()
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl").open()
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     await workspace.close()
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}

@@ -471,7 +471,7 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
-        workspace = await Workspace.open(agent_jobs_db.dsn)
+        workspace = await Workspace(agent_jobs_db.dsn).open()
         assert f"there are {status} jobs" in reader(workspace).variant.notes[0]
         await workspace.close()
         await agent_jobs_db.sql("DELETE FROM jobs WHERE status = $1", status)

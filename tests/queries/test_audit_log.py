@@ -226,7 +226,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
-    workspace = await Workspace.open(eternaltwin, file=path)
+    workspace = await Workspace(eternaltwin, file=path).open()
     assert workspace.audit_log_place == str(path)
     task, refused = await eternaltwin_db.task(), await eternaltwin_db.task(status="Complete")
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])

@@ -20,7 +20,7 @@ FUNCTIONS = ["pg_control_system()", "pg_control_checkpoint()", "pg_control_recov
 async def test_the_identifier_is_the_servers(
     server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log.jsonl").open()
     ((known,),) = await eternaltwin_db.connection.fetch("SELECT system_identifier::text FROM pg_control_system()")
     assert workspace.server.system_identifier == known
     assert workspace.server.timeline == 1
@@ -38,7 +38,7 @@ async def test_revoked_control_functions(
     await eternaltwin_db.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
     task = await eternaltwin_db.task()
     dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
-    workspace = await Workspace.open(dsn, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(dsn, file=tmp_path / "audit_log.jsonl").open()
     try:
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
@@ -63,7 +63,7 @@ async def test_a_revoked_function_about_standbys_stops_no_action(
     await eternaltwin_db.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}")
     task = await eternaltwin_db.task()
     dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
-    workspace = await Workspace.open(dsn, file=tmp_path / "audit_log.jsonl")
+    workspace = await Workspace(dsn, file=tmp_path / "audit_log.jsonl").open()
     try:
         dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
         outcomes = await launch.commit(workspace, dry_run, OPERATOR)

@@ -33,12 +33,12 @@ async def test_four_round_trips_to_the_first_rows(
     dsn = server.fresh(engine, filled=True)
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0
-    workspace = await Workspace.open(far.through(dsn), file=tmp_path / "audit_log")
+    workspace = await Workspace(far.through(dsn), file=tmp_path / "audit_log").open()
     page = await workspace.engines[engine].roots()
     trips = far.trips - connecting
     assert page.nodes
     assert trips <= 4
-    again = await Workspace.open(dsn, file=tmp_path / "audit_log")
+    again = await Workspace(dsn, file=tmp_path / "audit_log").open()
     usual = await again.engines[engine].roots()
     assert page.nodes == usual.nodes, "the short way reads what the usual one does"
     assert page.cursor == usual.cursor
@@ -52,7 +52,7 @@ async def test_four_round_trips_to_the_first_rows(
 async def test_a_statement_that_was_asked_before_takes_one_round_trip(
     far: Proxy, eternaltwin_demo: str, tmp_path: Path
 ) -> None:
-    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "audit_log")
+    workspace = await Workspace(far.through(eternaltwin_demo), file=tmp_path / "audit_log").open()
     reader = workspace.engines["eternaltwin"]
     taken = []
     for _ in range(2):
@@ -65,7 +65,7 @@ async def test_a_statement_that_was_asked_before_takes_one_round_trip(
 
 async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path: Path) -> None:
     far.delay = AWAY
-    workspace = await Workspace.open(far.through(eternaltwin_demo), file=tmp_path / "audit_log")
+    workspace = await Workspace(far.through(eternaltwin_demo), file=tmp_path / "audit_log").open()
     reader = workspace.engines["eternaltwin"]
     load = workspace.database.load = Load(lambda: far.trips * AWAY)  # pauses of this machine are no time
     trips = far.trips
@@ -86,7 +86,7 @@ async def test_values_are_sent_as_they_are(eternaltwin: str, tmp_path: Path) -> 
         "SELECT $1::text[] AS many, $2::text AS one, $3::int AS number, '$1 it''s' AS \"$2\" /* $1 */, $q$$1$q$ AS raw"
     )
     asked = Statement(text=text, source="", parameters=("ids", "query", "page"))
-    workspace = await Workspace.open(eternaltwin, file=tmp_path / "audit_log")
+    workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log").open()
     for one in (*NASTY, None):
         ((row,),) = await workspace.database.batch([Query(asked, {"ids": NASTY, "query": one, "page": 7})])
         assert tuple(row.values()) == (NASTY, one, 7, "$1 it's", "$1")

@@ -162,7 +162,7 @@ async def test_no_action_spells_a_document_in_another_way(
         server.sql(audit_log.ddl(), dsn)
         connection = await asyncpg.connect(dsn, server_settings={"search_path": "public"})
         await documents(connection, rng)
-        workspace = await Workspace.open(dsn, file=tmp_path / f"{seed}.jsonl", patience=CHECK_SECONDS)
+        workspace = await Workspace(dsn, file=tmp_path / f"{seed}.jsonl", patience=CHECK_SECONDS).open()
         (engine,) = workspace.engines.values()
         nodes = [*(await known_nodes(engine)).values()]
         for action in [each for each in engine.engine.actions_here if each.writes]:

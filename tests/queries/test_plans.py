@@ -64,7 +64,7 @@ async def _costs(server: PostgresServer, engine: Engine, rows: int, tmp_path: Pa
         for indexes in ("bare", "helped"):
             if indexes == "helped":
                 await plans.index(dsn, engine)
-            workspace = await Workspace.open(dsn, SMALL, file=tmp_path / "audit_log")
+            workspace = await Workspace(dsn, SMALL, file=tmp_path / "audit_log").open()
             for call, cost in (await plans.automatic(workspace.engines[engine.name], far=500)).items():
                 costs[f"{indexes}: {call}"] = cost
             await workspace.close()

@@ -65,7 +65,7 @@ def test_a_role_is_bound_to_each_set_of_tables(folder: Path) -> None:
 
 async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: Path, tmp_path: Path) -> None:
     known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
-    workspace = await Workspace.open(queues, {"queue": {"stale": 60.0}}, outside=known, file=tmp_path / "log")
+    workspace = await Workspace(queues, {"queue": {"stale": 60.0}}, outside=known, file=tmp_path / "log").open()
     try:
         assert workspace.engines.keys() == {"queue.bill", "queue.mail"}
         mail = workspace.engines["queue.mail"]

@@ -14,7 +14,7 @@ from tests.servers import PostgresServer
 
 
 async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: Path) -> None:
-    workspace = await Workspace.open(every_engine, file=tmp_path / "audit.jsonl")
+    workspace = await Workspace(every_engine, file=tmp_path / "audit.jsonl").open()
     now = await snapshot(workspace, list(workspace.engines.values()), counts=True)
     await workspace.close()
     assert {part.label for part in now.parts} == {*workspace.engines, LABEL}
@@ -24,7 +24,7 @@ async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: 
 
 async def test_what_could_not_be_read_is_said(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("eternaltwin", filled=True)
-    workspace = await Workspace.open(dsn, file=tmp_path / "audit.jsonl")
+    workspace = await Workspace(dsn, file=tmp_path / "audit.jsonl").open()
     readers = list(workspace.engines.values())
     first = await snapshot(workspace, readers, sampled=False)
     server.sql("ALTER TABLE task RENAME TO gone", dsn)

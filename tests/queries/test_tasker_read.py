@@ -638,10 +638,10 @@ async def test_a_template_s_lifecycle_overrides_the_thresholds(tasker_db: Tasker
     evidence = stale[tasker_db.task(short)].evidence
     assert (evidence["spent"], evidence["allowed"], evidence["by"]) == ("70 min", "60 min", "the threshold")
     assert stale[tasker_db.task(old)].evidence["verdict"] == "soon"
-    loose = await Workspace.open(
+    loose = await Workspace(
         tasker_db.workspace.database.text,
         {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
-    )
+    ).open()
     assert {f.code for f in (await loose.engines["tasker"].findings()).found} & {"stale_soon"} == set()
     await loose.close()
 

@@ -71,7 +71,7 @@ def by_tls(dsn: str, port: int, settings: str, host: str = "localhost") -> str:
 
 @pytest.mark.parametrize("settings", [f"sslmode=verify-full&sslrootcert={CERT}", "sslmode=require", "sslmode=prefer"])
 async def test_a_certificate_that_is_good_enough(eternaltwin: str, port: int, settings: str, tmp_path: Path) -> None:
-    workspace = await Workspace.open(by_tls(eternaltwin, port, settings), file=tmp_path / "audit_log")
+    workspace = await Workspace(by_tls(eternaltwin, port, settings), file=tmp_path / "audit_log").open()
     try:
         assert (await workspace.engines["eternaltwin"].roots()).nodes == ()
         server = workspace.server
@@ -95,7 +95,7 @@ async def test_any_other_is_refused_in_a_line_or_two(
     settings = settings.format(other=tmp_path / "other.pem", nowhere=tmp_path / "nowhere.pem")
     (tmp_path / "other.pem").write_text(Path(ssl.get_default_verify_paths().cafile or CERT).read_text())
     with pytest.raises(DatabaseError) as caught:
-        await Workspace.open(by_tls(eternaltwin, port, f"{settings}&connect_timeout=3", host))
+        await Workspace(by_tls(eternaltwin, port, f"{settings}&connect_timeout=3", host)).open()
     lines = str(caught.value).splitlines()
     assert len(lines) <= 2
     assert said in str(caught.value)

@@ -121,7 +121,7 @@ class Rounds:
             await asyncpg.connect(dsn, server_settings={"TimeZone": "UTC", "search_path": "public"}) for _ in range(2)
         ]
         settings = SETTINGS.get(name) if seed % 2 else None
-        workspace = await Workspace.open(dsn, settings, file=folder / "audit_log.jsonl")
+        workspace = await Workspace(dsn, settings, file=folder / "audit_log.jsonl").open()
         engine = next(e for e in ENGINES if e.name == name)()
         try:
             yield cls(name, connection, engine.worker(working, seed), workspace)
