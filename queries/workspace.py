@@ -285,10 +285,7 @@ class Workspace:
         which most could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
         """
         server = outside or await self.server_findings.findings()
-        reader = self.server_findings
-        workers = {label: {(s.role, s.application) for s in reader.sessions(label)} for label in self.engines}
-        waiting = reader.row_waits > 0
-        locks = await row_locked(self.database, self.engines, found, reader.working, waiting=waiting, workers=workers)
+        locks = await row_locked(self.database, self.engines, found, self.server_findings)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
             found=(*server.found, *locks.found, *silent),

@@ -177,8 +177,9 @@ class Database:
     async def reading_alone(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
         settings = Settings(limit=limit * self.patience, in_order=in_order)
+        timeouts = {"lock_timeout": READ_LOCK_TIMEOUT, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
         async with self._locks["read"]:
-            transaction = self._transaction("read", _begin_read(settings), settings, reads=True)
+            transaction = self._transaction("read", _begin(BEGIN_READ, settings, timeouts), settings, reads=True)
             try:
                 yield transaction
             finally:
@@ -425,11 +426,6 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     with driver_errors(connecting=text):
         await asyncpg_compat.accept_any_bytes(connection)
     return connection
-
-
-def _begin_read(settings: Settings) -> str:
-    timeouts = {"lock_timeout": READ_LOCK_TIMEOUT, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
-    return _begin(BEGIN_READ, settings, timeouts)
 
 
 def lock_tables(tables: Iterable[Table]) -> str:

@@ -166,28 +166,27 @@ _AUTH = "Check user, password and pg_hba.conf."
 
 def connection_error(code: str, reason: str, target: str) -> DatabaseError:
     """Return the error for a server that answered but refused the connection."""
+    server = capital(server_at(target))
     if code in ("28P01", "28000"):
-        return RefusedError(f"{capital(server_at(target))} refuses this login: {reason}.", _AUTH, code=code)
+        return RefusedError(f"{server} refuses this login: {reason}.", _AUTH, code=code)
     if code == "3D000":
         return RefusedError(f"{capital(reason)}.", "psql -l lists the databases of a server.", code=code)
     if code == "42501":
         return ForbiddenError(
-            f"{capital(server_at(target))} refuses this role: {reason}.",
+            f"{server} refuses this role: {reason}.",
             "It needs the privilege CONNECT. The owner of the database gives it: GRANT CONNECT ON DATABASE ... TO ...",
             code=code,
         )
     if code == "08P01" and "startup parameter" in reason:
         return DatabaseError(
-            f"{capital(server_at(target))} refuses this connection: {reason}.",
+            f"{server} refuses this connection: {reason}.",
             "A pooler takes few settings at the start: remove options and PGOPTIONS, or let it ignore them.",
             code=code,
         )
     if code and not code.startswith(_TEMPORARY):
-        return RefusedError(
-            f"{capital(server_at(target))} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code
-        )
+        return RefusedError(f"{server} refuses this connection: {reason}.", f"SQLSTATE {code}.", code=code)
     return UnreachableError(
-        f"{capital(server_at(target))} refuses connections now: {reason}.",
+        f"{server} refuses connections now: {reason}.",
         _LATER.get(code, "It may be starting, stopping or full."),
         code=code,
     )

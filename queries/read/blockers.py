@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from queries.db.transaction import Reads
 from queries.files.statement import with_parts
 from queries.read.findings import finding_of, rank
 from queries.read.reader import Reader
+from queries.read.server_findings import ServerFindings
 from queries.records.action import Proof
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
@@ -34,8 +35,6 @@ STANDBY = "A standby has no row locks. Those of the primary are not visible here
 ENDED = "No transaction in progress locks a row of this node."
 
 Readers = Mapping[str, Reader]
-Working = Callable[[str, str, str], bool]  # engine, role and application of the session that locks rows
-Workers = Mapping[str, Collection[tuple[str, str]]]  # roles and applications of sessions that may be workers, by engine
 Asked = tuple[Reader, Query]  # about the rows of one engine's nodes
 
 
@@ -64,20 +63,13 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
 
 
 async def row_locked(
-    database: Database,
-    readers: Readers,
-    found: Iterable[Finding],
-    working: Working | None = None,
-    *,
-    waiting: bool = False,
-    workers: Workers | None = None,
+    database: Database, readers: Readers, found: Iterable[Finding], server: ServerFindings | None = None
 ) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: findings of the engines. ``waiting``: sessions wait for rows. Without either, nothing is read. The rows
-    of nodes that are late or locked take one statement, the sessions another one. ``working`` returns True if a worker
-    of an engine is connected beside the session that locks rows. Without ``workers``, any session may be a worker.
-    Raises an error of NO_CONNECTION only.
+    ``found``: findings of the engines. ``server`` knows if sessions wait for rows. Without either, nothing is read. The
+    rows of nodes that are late or locked take one statement, the sessions another one. ``server`` also knows which
+    sessions may be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
     """
     if _standby(database):
         return Findings(found=(), at=0.0)
@@ -86,16 +78,16 @@ async def row_locked(
     asked = _asked(readers, ids)
     skipped: list[SkippedFinding] = []
     reads = [_locks(database, asked, skipped)] if asked else []
-    reads += [_waits(database, readers, skipped)] if found or waiting else []
+    reads += [_waits(database, readers, skipped)] if found or (server is not None and server.row_waits) else []
     read: list[list[Blockers]] = await database.together(*reads)
     parts = read.pop(0) if asked else []
     sessions = [each for some in read for each in some]
     role = database.server.role if database.server else ""
     findings = [finding for part in parts for finding in _findings(part, role)]
-    if working is not None:
-        findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), working)
+    if server is not None:
+        findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), server)
     for each in sessions:
-        findings += _waiting(each, role, workers)
+        findings += _waiting(each, role, server)
     at = max((part.at for part in parts), default=0.0)
     return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
 
@@ -325,7 +317,7 @@ def _finding(
     return finding_of(spec, node_id, first.since, evidence, proof=proof, affects=affects)
 
 
-def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working) -> list[Finding]:
+def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFindings) -> list[Finding]:
     """Return a finding for each session that locks most of an engine's late nodes.
 
     Without a connected worker the lock is no reason for a standstill.
@@ -338,7 +330,8 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
     found = []
     for (label, root, backend_start), some in groups.items():
         first = some[0]
-        if len(some) * 2 < late[label] or not working(label, first.evidence["role"], first.evidence["application"]):
+        who = first.evidence["role"], first.evidence["application"]
+        if len(some) * 2 < late[label] or not server.working(label, *who):
             continue
         evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
         node_id = f"{LABEL}/engine:{label}"
@@ -346,7 +339,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], working: Working
     return found
 
 
-def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Finding]:
+def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterable[Finding]:
     """Yield a finding for each session that waits for an engine's row.
 
     A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
@@ -361,8 +354,8 @@ def _waiting(read: Blockers, role: str, workers: Workers | None) -> Iterable[Fin
         held = read.at - first.since if first.since is not None else 0.0
         if not (session.engines and session.waits_for_row) or max(waits, held) < suspected:
             continue
-        who = (session.role, session.application)
-        may_work = workers is None or any(who in workers.get(label, ()) for label in session.engines)
+        who = session.role, session.application
+        may_work = server is None or any(server.may_work(label, *who) for label in session.engines)
         spec = specs[WAITS if may_work else CLIENT_WAITS]
         evidence = {
             "waiter": session.name,

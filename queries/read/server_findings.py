@@ -105,9 +105,9 @@ class Counters(Record):
 
 
 class Part(Record):
-    """Content of one part, as it was read at a time."""
+    """Content of one part. ``read_at`` is monotonic time."""
 
-    at: float
+    read_at: float
     found: tuple[Finding, ...] = ()
     skipped: tuple[SkippedFinding, ...] = ()
     sessions: tuple[WorkerSessions, ...] = ()
@@ -129,7 +129,6 @@ class ServerFindings:
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, str] = {}
         self._kept: dict[str, Part] = {}
-        self._kept_at: dict[str, float] = {}  # monotonic time of each part's read
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
@@ -162,12 +161,10 @@ class ServerFindings:
                     raise rows
                 with readable(f"{part}.sql"):
                     self._kept[part] = self._part(rows, at)
-                self._kept_at[part] = time.monotonic()
             except DatabaseError as error:
                 codes = self._spec.parts[part]
                 skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)
-                self._kept[part] = Part(at=-inf, skipped=tuple(skipped))
-                self._kept_at[part] = -inf
+                self._kept[part] = Part(read_at=-inf, skipped=tuple(skipped))
         self._read = at
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
@@ -184,7 +181,7 @@ class ServerFindings:
         )
 
     def _is_fresh(self, part: str) -> bool:
-        return part in self._kept and time.monotonic() - self._kept_at[part] < KEPT_SECONDS.get(part, 0.0)
+        return part in self._kept and time.monotonic() - self._kept[part].read_at < KEPT_SECONDS.get(part, 0.0)
 
     @property
     def row_waits(self) -> int:
@@ -194,6 +191,10 @@ class ServerFindings:
     def sessions(self, label: str) -> tuple[WorkerSessions, ...]:
         """Return the sessions that may be workers of an engine, as of the last read."""
         return tuple(each for part in self._kept.values() for each in part.sessions if label in each.engines)
+
+    def may_work(self, label: str, role: str, application: str) -> bool:
+        """Return True if a session with this role and application may be a worker."""
+        return any((s.role, s.application) == (role, application) for s in self.sessions(label))
 
     def working(self, label: str, role: str, application: str) -> bool:
         """Return True if another session is connected that may be a worker of an engine."""
@@ -258,7 +259,13 @@ class ServerFindings:
                 spec, node_id, affects = self._codes[row["code"]], f"{LABEL}/{row['id']}", sorted(row["affects"])
                 suspected: bool = row["suspected"]
                 found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
-        return Part(at=at, found=tuple(found), skipped=tuple(skipped), sessions=tuple(sessions), row_waits=row_waits)
+        return Part(
+            read_at=time.monotonic(),
+            found=tuple(found),
+            skipped=tuple(skipped),
+            sessions=tuple(sessions),
+            row_waits=row_waits,
+        )
 
     def _compare(self, at: float) -> None:
         """Note that the console's server was promoted, or that another one answers."""
