@@ -102,7 +102,7 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
         ]
     )
     path = state_dir() / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-    with os.fdopen(open_private(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w", errors="replace") as file:
+    with open(path, "x", errors="replace", opener=open_private) as file:
         file.writelines(safe_text(line) + "\n" for line in without_secrets(text, arguments).splitlines())
     return path
 

@@ -30,6 +30,6 @@ def save(text: str) -> Path:
     Return its path. Raises OSError.
     """
     path = user_dirs.folder("state") / "copied.txt"
-    with os.fdopen(open_private(path, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
+    with open(path, "wb", opener=open_private) as file:
         file.write(text.encode("utf-8", "surrogatepass"))
     return path

@@ -6,7 +6,6 @@ They are in a file in the user's state folder, one line each: digest, name and t
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from pathlib import Path
 
@@ -21,7 +20,7 @@ def path() -> Path:
 
 def passed(digest: str) -> bool:
     """Return True if a folder of this digest has passed."""
-    with contextlib.suppress(OSError), os.fdopen(open_private(path(), os.O_RDONLY)) as file:
+    with contextlib.suppress(OSError), open(path(), opener=open_private) as file:
         return any(line.partition(" ")[0] == digest for line in file)
     return False
 
@@ -30,5 +29,5 @@ def note(digest: str, name: str) -> None:
     """Record that a folder has passed. Raises OSError."""
     if passed(digest):
         return
-    with os.fdopen(open_private(path(), os.O_CREAT | os.O_APPEND | os.O_WRONLY), "a") as file:
+    with open(path(), "a", opener=open_private) as file:
         file.write(f"{digest} {name} {int(time.time())}\n")

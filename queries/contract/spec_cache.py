@@ -63,7 +63,7 @@ def _key(folders: Iterable[Path]) -> bytes:
 
 
 def _read(path: Path, key: bytes) -> bytes | None:
-    with contextlib.suppress(OSError), os.fdopen(open_private(path, os.O_RDONLY), "rb") as file:
+    with contextlib.suppress(OSError), open(path, "rb", opener=open_private) as file:
         if file.read(len(key)) == key:
             return file.read()
     return None
@@ -73,7 +73,7 @@ def _write(path: Path, content: bytes) -> None:
     """Replace the cache file in one step, because another process may be reading it."""
     new = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(open_private(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        with open(new, "wb", opener=open_private) as file:
             file.write(content)
         new.replace(path)
     finally:

@@ -24,13 +24,14 @@ def open_file(path: Path) -> BinaryIO:
     return file
 
 
-def open_private(path: Path, flags: int) -> int:
-    """Return a descriptor for ``path``.
+def open_private(name: str | Path, flags: int) -> int:
+    """Return a descriptor for a file, also as the opener of `open`.
 
     With O_CREAT, create a missing file (0600) and folder (0700). Raises OSError, also if the file or its folder is a
     symbolic link, belongs to another user, or can be written by other users. Another user could then choose the file
     that is read or overwritten.
     """
+    path = Path(name)
     if flags & os.O_CREAT:
         make_private(path.parent)
     above = f"the folder {path.parent}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -69,9 +68,7 @@ def save(files: Mapping[str, str], folder: Path) -> None:
     make_private(folder.parent)
     folder.mkdir(mode=0o700)
     for name, text in files.items():
-        with os.fdopen(
-            open_private(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w", encoding="utf-8"
-        ) as file:
+        with open(folder / name, "x", encoding="utf-8", opener=open_private) as file:
             file.write(text)
 
 

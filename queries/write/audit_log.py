@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -385,7 +385,7 @@ class File:
         None is a line that is no entry. Raises DatabaseError.
         """
         try:
-            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+            with self._open() as file:
                 for line in file:
                     yield _link(line.rstrip(b"\n"))
         except FileNotFoundError:
@@ -407,13 +407,16 @@ class File:
                     return StoredImages.of(fields["role"], fields["engine"], fields["schema"], text, intact=intact)
         return None
 
+    def _open(self) -> BinaryIO:
+        return open(self.path, "rb", opener=open_private)
+
     def _lines(self) -> Iterator[bytes]:
         """Yield the lines of the file, the last first.
 
         Holds one BLOCK of the file and one line.
         """
         try:
-            with os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+            with self._open() as file:
                 yield from _backwards(file.fileno(), file.seek(0, os.SEEK_END))
         except FileNotFoundError:
             return

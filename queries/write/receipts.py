@@ -87,7 +87,7 @@ class Receipts:
 
     def _read(self) -> Iterable[Receipt]:
         found: dict[tuple[str, str, str], Receipt] = {}
-        with contextlib.suppress(OSError), os.fdopen(open_private(self.path, os.O_RDONLY), "rb") as file:
+        with contextlib.suppress(OSError), open(self.path, "rb", opener=open_private) as file:
             while line := file.readline(LINE_BYTES):
                 with contextlib.suppress(msgspec.MsgspecError):
                     receipt = msgspec.json.decode(line, type=Receipt)
