@@ -375,12 +375,12 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one sample for the findings that compare several samples."""
-        wanted = {each.spec.sample for each in self._watchers.values()}
-        wanted |= {each.spec.sample for each in self._renewals.values()}
-        if not wanted:
+        kept: tuple[Watcher | Renewals | History, ...]
+        kept = (*self._watchers.values(), *self._renewals.values(), *self._histories)
+        if not kept:
             return
         async with self._reading() as transaction:
-            chosen = {name: self.variant.select(f"samples/{name}") for name in filter(None, wanted)}
+            chosen = {name: self.variant.select(f"samples/{name}") for name in {samples.sample for samples in kept}}
             queries = [Query(each, self.variant.parameters()) for each in chosen.values() if each]
             now, *answers = await transaction.batch([Query(statement("now")), *queries])
         left = iter(answers)
@@ -391,12 +391,8 @@ class Reader:
             verify(rows, SHAPES["samples"], source)
             seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
         with readable("a sample"):
-            for watcher in self._watchers.values():
-                watcher.add(at, seen.get(watcher.spec.sample or "", ()))
-            for renewals in self._renewals.values():
-                renewals.add(at, seen.get(renewals.spec.sample, ()))
-            for history in self._histories:
-                history.add(at, seen.get(history.name, ()))
+            for samples in kept:
+                samples.add(at, seen[samples.sample])
 
     @property
     def is_developing(self) -> bool:

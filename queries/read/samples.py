@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -70,15 +70,12 @@ class Watcher:
 
     def __init__(self, spec: FindingSpec) -> None:
         self.spec = spec
+        self.sample = spec.sample or ""
         self._watches: dict[str, Watch] = {}
 
     def add(self, at: float, rows: Rows) -> None:
         """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
-        now: dict[str, Watch] = {
-            node_id: msgspec.structs.replace(watch, missed=watch.missed + 1)
-            for node_id, watch in self._watches.items()
-            if watch.missed < MISSED
-        }
+        now = _missed(self._watches)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
             before = self._watches.get(node_id)
@@ -154,20 +151,20 @@ class Renewal(Record):
     missed: int = 0
 
 
+W = TypeVar("W", Watch, Renewal)
+
+
 class Renewals:
     """Nodes whose samples refute or confirm a finding."""
 
     def __init__(self, spec: Renewed) -> None:
         self.spec = spec
+        self.sample = spec.sample
         self._nodes: dict[str, Renewal] = {}
 
     def add(self, at: float, rows: Rows) -> None:
         """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
-        now = {
-            node_id: msgspec.structs.replace(each, missed=each.missed + 1)
-            for node_id, each in self._nodes.items()
-            if each.missed < MISSED
-        }
+        now = _missed(self._nodes)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
             counter, less_than = float(seen[self.spec.counter]), float(seen[self.spec.less_than])
@@ -187,6 +184,15 @@ class Renewals:
         node = self._nodes.get(node_id)
         lives = node is not None and node.step_at is not None and node.at - node.step_at < node.less_than
         return lives == self.spec.confirms
+
+
+def _missed(before: Mapping[str, W]) -> dict[str, W]:
+    """Return what is known of each node, as if one more sample lacked all of them."""
+    return {
+        node_id: msgspec.structs.replace(each, missed=each.missed + 1)
+        for node_id, each in before.items()
+        if each.missed < MISSED
+    }
 
 
 def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:
@@ -215,8 +221,8 @@ def timeline(watchers: Iterable[Watcher], node_id: str, settings: Mapping[str, A
 class History:
     """Distinct values of each node in one kind of sample."""
 
-    def __init__(self, name: str, title: str, kinds: tuple[str, ...]) -> None:
-        self.name, self.title, self.kinds = name, title, kinds
+    def __init__(self, sample: str, title: str, kinds: tuple[str, ...]) -> None:
+        self.sample, self.title, self.kinds = sample, title, kinds
         self._samples: dict[str, tuple[tuple[float, Mapping[str, Any]], ...]] = {}
 
     def add(self, at: float, rows: Rows) -> None:
@@ -239,7 +245,7 @@ class History:
         rows = []
         for (at, seen), (_, before) in zip(reversed(samples), (*reversed(samples[:-1]), (0.0, {})), strict=True):
             rows.append((clock(at), *(_cell(seen.get(c), before.get(c)) for c in columns)))
-        return Section(name=self.name, title=self.title, columns=("seen at", *columns), rows=tuple(rows))
+        return Section(name=self.sample, title=self.title, columns=("seen at", *columns), rows=tuple(rows))
 
 
 def clock(at: float) -> str:
