@@ -85,7 +85,7 @@ async def test_a_flood_of_names_costs_little(queues: str, server: PostgresServer
     flood = "DO $$BEGIN FOR i IN 1..400 LOOP EXECUTE format('CREATE TABLE %I ()', i || 'z_work_items'); END LOOP; END$$"
     server.sql(flood, queues)
     known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
-    workspace = await Workspace.open(queues, outside=known, file=tmp_path / "log")
+    workspace = await Workspace(queues, outside=known, file=tmp_path / "log").open()
     catalog, *_ = await workspace.database.batch(detection_queries(known.engines))
     await workspace.close()
     assert 200 <= len(catalog) < 220
@@ -98,7 +98,7 @@ async def test_a_key_may_have_all_digits_of_its_type(
     rows = ", ".join(f"({key}, 'work', 'todo')" for key in keys)
     server.sql(f"INSERT INTO mail_work_items (id, task, state) OVERRIDING SYSTEM VALUE VALUES {rows}", queues)
     known = outside.OutsideEngines(engines=(outside.load(folder, trusted=True),))
-    workspace = await Workspace.open(queues, outside=known, file=tmp_path / "log")
+    workspace = await Workspace(queues, outside=known, file=tmp_path / "log").open()
     try:
         mail = workspace.engines["queue.mail"]
         ids = [f"queue.mail/item:{key}" for key in keys]
