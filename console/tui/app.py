@@ -33,7 +33,7 @@ from console.tui.guide import Guide
 from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
-from console.tui.screens.dialog import Dialog
+from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.view import View
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
@@ -264,7 +264,7 @@ class UnstickApp(App[None]):
         """
         textual_compat.adopt(self)
         for screen in reversed(self.screen_stack):
-            if isinstance(screen, PageScreen | Dialog) and screen.is_mounted:
+            if isinstance(screen, ConsoleScreen) and screen.is_mounted:
                 await screen.read()
             if isinstance(screen, PageScreen):
                 return
@@ -274,7 +274,7 @@ class UnstickApp(App[None]):
         self._announce()
         self._notify()
         for screen in self.screen_stack if self.is_running else ():
-            if isinstance(screen, PageScreen | Dialog):
+            if isinstance(screen, ConsoleScreen):
                 screen.renew()
 
     def _renew_header(self) -> None:
@@ -487,7 +487,7 @@ class UnstickApp(App[None]):
             self.run_worker(self._hand_over(self.front), group="shift", exclusive=True, exit_on_error=True)
 
     async def _hand_over(self, page: PageScreen) -> None:
-        from console.tui.screens.copy import shift_choices
+        from console.tui.screens.copy import CopyScreen, shift_choices
 
         try:
             choices = await shift_choices(self.session)
@@ -496,7 +496,7 @@ class UnstickApp(App[None]):
             self.refuse(f"The audit log could not be read. {error}")
             return
         if page is self.front:
-            page.offer_copies(choices)
+            self.push_screen(CopyScreen(choices))
 
     def action_command_palette(self) -> None:
         from console.tui.palette import Palette

@@ -208,7 +208,7 @@ RESULT = (
     Key("result.again", "r", "screen.again", "try again", "Repeat the dry run if the connection was lost too early"),
 )
 
-EDITED = (Key("edited.again", "enter", "screen.again", "edit it again", "Open the editor again with the same text"),)
+EDITED = (Key("edited.again", "enter", "screen.accept", "edit it again", "Open the editor again with the same text"),)
 
 COPY = (
     Key("copy.copy", "enter", "screen.copy", "copy", "Copy to the clipboard"),

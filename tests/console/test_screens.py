@@ -347,7 +347,7 @@ async def test_every_page_at_every_size(
         await tui.press("enter")
         await tui.wait_for(lambda: tui.app.screen.query("#go") and not tui.app.screen.query_one("#go").disabled)
         await tui.press("W")
-        await tui.wait_for(lambda: tui.app.screen.query("#close") and tui.app.screen.query_one("#close").has_focus)
+        await tui.wait_for(lambda: tui.app.screen.query("#leave") and tui.app.screen.query_one("#leave").has_focus)
         await tui.press("enter")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
 

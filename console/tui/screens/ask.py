@@ -10,50 +10,45 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Button, Input, Select, Static
+from textual.widgets import Button, Input, Select
 
 from console.text.pages import action as pages
 from console.tui import keymap
-from console.tui.bindings import bindings
-from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import ActionInput, Plan
 from queries.contract.spec import Argument
-from queries.text.safe_text import safe_text
 
 
 class AskScreen(Dialog[ActionInput]):
     """Returns the operator's input. There is no dry run without a reason."""
 
-    BINDINGS = bindings(keymap.INPUT)
+    KEYS = keymap.INPUT
 
     def __init__(self, plan: Plan, before: ActionInput | None = None, wrong: WrongFieldError | None = None) -> None:
         """``before``: the input to begin with. ``wrong``: why it was not taken."""
-        super().__init__()
+        super().__init__(plan.title)
         self._plan = plan
         self._before = before or ActionInput(reason="")
         self._wrong = wrong
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="fitting"):
-            yield Title(self._plan.title, self.host.context)
-            yield LineView(id="page")
-            with VerticalScroll(id="fields"):
-                yield text("Reason, for the audit log", classes="label")
-                yield _line("reason", self._before.reason)
-                for argument in self._unfolded:
+    def body(self) -> ComposeResult:
+        yield LineView(id="page")
+        with VerticalScroll(id="fields"):
+            yield text("Reason, for the audit log", classes="label")
+            yield line(self._before.reason, id="reason")
+            for argument in self._unfolded:
+                yield from _field(argument, _given(argument, self._before))
+            if self._folded:
+                yield Button(f"{_optional(self._folded)} ...", id="optional")
+            with Vertical(id="folded"):
+                for argument in self._folded:
                     yield from _field(argument, _given(argument, self._before))
-                if self._folded:
-                    yield Button(f"{_optional(self._folded)} ...", id="optional")
-                with Vertical(id="folded"):
-                    for argument in self._folded:
-                        yield from _field(argument, _given(argument, self._before))
-            yield text("", id="wrong")
-            with Horizontal(classes="buttons"):
-                yield Button("Close", id="cancel")
-                yield Button("Dry run", id="go", variant="primary")
-            yield text(self.hints(*keymap.INPUT, *keymap.DIALOG), classes="keys")
+        yield text("", id="wrong")
+        with Horizontal(classes="buttons"):
+            yield Button("Close", id="leave")
+            yield Button("Dry run", id="go", variant="primary")
 
     def guided(self) -> str:
         return self.host.guide.line(3, "type a reason, then press enter. The dry run changes nothing.")
@@ -61,7 +56,7 @@ class AskScreen(Dialog[ActionInput]):
     def on_mount(self) -> None:
         plan = self._plan
         self.query_one(LineView).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
-        self.query_one("#wrong").display = False
+        self.say("")
         self.query_one("#folded").display = False
         self.query_one("#reason").focus()
         if self._wrong is not None:
@@ -90,9 +85,7 @@ class AskScreen(Dialog[ActionInput]):
 
     def _show_wrong(self, error: WrongFieldError) -> None:
         """Say what is wrong, and put the cursor into the field."""
-        wrong = self.query_one("#wrong", Static)
-        wrong.update(safe_text(str(error)))
-        wrong.display = True
+        self.say(str(error))
         if any(argument.name == error.name for argument in self._folded):
             self._unfold()
         self.query_one("#reason" if not error.name else f"#argument-{error.name}").focus()
@@ -105,10 +98,6 @@ class AskScreen(Dialog[ActionInput]):
     def _unfold(self) -> None:
         self.query_one("#optional").display = False
         self.query_one("#folded").display = True
-
-    @on(Button.Pressed, "#cancel")
-    def _cancel(self) -> None:
-        self.dismiss(None)
 
     def _answers(self) -> ActionInput:
         """Return the input.
@@ -144,12 +133,6 @@ def _optional(arguments: Sequence[Argument]) -> str:
     return f"{number} optional {'field' if number == 1 else 'fields'}"
 
 
-def _line(id: str, value: str, placeholder: str = "") -> Input:
-    line = Input(value=value, id=id, placeholder=placeholder)
-    line.cursor_blink = False
-    return line
-
-
 def _given(argument: Argument, before: ActionInput) -> str:
     """Return the previous value of an argument as text, or its default."""
     value = before.arguments.get(argument.name)
@@ -169,7 +152,7 @@ def _field(argument: Argument, given: str) -> Iterable[Widget]:
         options = [(choice, choice) for choice in argument.choices]
         yield Select(options, value=chosen or Select.NULL, allow_blank=not argument.required, id=name, compact=True)
     else:
-        yield _line(name, given, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
+        yield line(given, name, {"int": "a number", "json": "JSON"}.get(argument.type, ""))
 
 
 def answer(argument: Argument, value: object) -> Any:

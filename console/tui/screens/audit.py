@@ -11,7 +11,6 @@ from console.model.newest import Newest
 from console.model.row_list import RowList
 from console.text.pages.action import audit_log_place
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_run
 from console.tui.screens.list_screen import ListScreen
 from queries.records.audit import AuditLogEntry
@@ -28,7 +27,6 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     MODE = "audit"
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
-    BINDINGS = bindings(keymap.ROWS, keymap.AUDIT_LOG)
     PREVIEW = False
     LOADS = True
     SEARCHES = False

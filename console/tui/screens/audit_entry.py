@@ -9,7 +9,6 @@ from console.model.history import Place
 from console.text import formatting
 from console.text.pages.audit_entry import entry_page
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions.undo import plan_entry, plan_undo
@@ -45,7 +44,6 @@ class AuditEntryScreen(PageScreen):
 
     MODE = "audit"
     KEYS = keymap.ENTRY
-    BINDINGS = bindings(keymap.ENTRY)
 
     def __init__(self, entry: AuditLogEntry, mode: str = MODE, *, whole: bool = True) -> None:
         """Create the page.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual import events
@@ -12,14 +12,14 @@ from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console.model.history import Place
-from console.model.session import Link, Session
+from console.model.session import Link
 from console.text import severity
 from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.guide import FIRST
-from console.tui.host import Host
 from console.tui.keymap import Key
-from console.tui.textual_compat import ClosedGuard, text_of
+from console.tui.screens.console_screen import ConsoleScreen
+from console.tui.textual_compat import text_of
 from console.tui.view import View
 from console.tui.widgets.engines_bar import EngineLine, EnginesBar
 from console.tui.widgets.footer import FooterBar, Hint
@@ -38,14 +38,13 @@ if TYPE_CHECKING:
 MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("5", "changed"), ("?", "help"))
 
 
-class PageScreen(ClosedGuard[None], Screen[None]):
+class PageScreen(ConsoleScreen[None], Screen[None]):
     """Base of a page.
 
     Subclasses define its body, its keys and the target nodes of actions.
     """
 
     MODE: ClassVar[str] = ""
-    KEYS: ClassVar[tuple[Key, ...]] = ()
     DEFAULT_CSS = """
     PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
     PageScreen.-tall Preview { height: 9; }
@@ -56,16 +55,6 @@ class PageScreen(ClosedGuard[None], Screen[None]):
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
     _times = Times.RELATIVE  # the form of times in which the page was painted
-
-    @property
-    def host(self) -> Host:
-        """The part of the app that screens may use."""
-        return cast(Host, self.app)
-
-    @property
-    def session(self) -> Session:
-        """The database being watched."""
-        return self.host.session
 
     @property
     def alive(self) -> bool:
@@ -300,17 +289,13 @@ class PageScreen(ClosedGuard[None], Screen[None]):
 
     def action_copy(self) -> None:
         """Offer what can be copied of the marked nodes, or of the node under the cursor."""
-        found = self.copies()
-        if found:
-            self.offer_copies(found)
-        else:
-            self.say("There is nothing here to copy from.", "warn")
-
-    def offer_copies(self, choices: Sequence[CopyChoice]) -> None:
-        """Open the dialog with texts to copy."""
         from console.tui.screens.copy import CopyScreen
 
-        self.app.push_screen(CopyScreen(choices), self._copied)
+        found = self.copies()
+        if found:
+            self.app.push_screen(CopyScreen(found))
+        else:
+            self.say("There is nothing here to copy from.", "warn")
 
     def copies(self) -> list[CopyChoice]:
         """Return what can be copied."""
@@ -318,10 +303,6 @@ class PageScreen(ClosedGuard[None], Screen[None]):
 
         nodes = self.targets() or [node for node in (self.cursor(),) if node]
         return choices(self.session, nodes) if nodes else []
-
-    def _copied(self, said: str | None) -> None:
-        if said:
-            self.say(said, "good")
 
     def _renew_engines(self) -> None:
         stale_engines, more = self.session.stale_engines, self.session.more

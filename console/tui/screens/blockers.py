@@ -9,7 +9,6 @@ from console.text.pages import blockers as pages
 from console.text.pages.lines import BLANK, heading, reading
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.screens.prompt import PromptScreen
@@ -24,7 +23,6 @@ class BlockersScreen(PageScreen):
     """Reads the locks at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.BLOCKERS
-    BINDINGS = bindings(keymap.BLOCKERS)
 
     def __init__(self, node_id: str, title: str, mode: str) -> None:
         super().__init__()

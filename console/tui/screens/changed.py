@@ -13,7 +13,6 @@ from console.model.row_list import RowList
 from console.text.pages import changes as pages
 from console.text.spans import text
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
@@ -48,7 +47,6 @@ class ChangedScreen(ListScreen[Change]):
 
     MODE = "changed"
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
-    BINDINGS = bindings(keymap.ROWS, keymap.CHANGED)
     PREVIEW = False
     LOADS = True
 

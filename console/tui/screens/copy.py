@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from console.model.fields.field import NOTHING, Field
 from console.model.forest import Forest
@@ -15,8 +14,7 @@ from console.model.session import Session
 from console.text import export
 from console.text.spans import Spans
 from console.tui import clipboard, keymap
-from console.tui.bindings import bindings
-from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.screens.dialog import Dialog
 from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.list_table import ListTable
 from queries.actions.plan import statements
@@ -111,23 +109,20 @@ def _json(record: Record) -> str:
     return safe_json(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
-class CopyScreen(Dialog[str]):
-    """Returns a message for the status line."""
+class CopyScreen(Dialog[None]):
+    """Copies one of several texts, and says so in the status line."""
 
-    BINDINGS = bindings(keymap.COPY)
+    KEYS = keymap.COPY
+    SIZE = "small"
 
-    def __init__(self, choices: Iterable[CopyChoice], title: str = "Copy") -> None:
-        super().__init__()
+    def __init__(self, choices: Iterable[CopyChoice]) -> None:
+        super().__init__("Copy")
         self._forest = Forest[CopyChoice](leaf=lambda choice: True)
         self._forest.set_children(None, choices, complete=True)
-        self._title = title
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="small"):
-            yield Title(self._title, self.host.context)
-            look = ColumnLook(_cell, FIELDS, marks=False)
-            yield ListTable(self._forest, look, id="choices", ascii=self.host.ascii)
-            yield text(self.hints(*keymap.COPY, *keymap.DIALOG), classes="keys")
+    def body(self) -> ComposeResult:
+        look = ColumnLook(_cell, FIELDS, marks=False)
+        yield ListTable(self._forest, look, id="choices", ascii=self.host.ascii)
 
     def on_mount(self) -> None:
         self.query_one(ListTable).focus()
@@ -142,7 +137,7 @@ class CopyScreen(Dialog[str]):
             return
         if clipboard.supported(choice.text):
             self.app.copy_to_clipboard(choice.text)
-            self.dismiss(f"Copied: {choice.title}.")
+            self._done(f"Copied: {choice.title}.")
         else:
             self.action_save()
 
@@ -153,6 +148,10 @@ class CopyScreen(Dialog[str]):
         try:
             path = clipboard.save(choice.text)
         except OSError as error:
-            self.dismiss(f"Cannot write the file: {error.strerror}.")
+            self._done(f"Cannot write the file: {error.strerror}.")
         else:
-            self.dismiss(f"Written to {path}: {choice.title}.")
+            self._done(f"Written to {path}: {choice.title}.")
+
+    def _done(self, message: str) -> None:
+        self.host.say(message, "good")
+        self.dismiss()

@@ -14,7 +14,6 @@ from console.text.pages.lines import wrapped
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.detail import DetailScreen
@@ -41,7 +40,6 @@ class DeadScreen(ListScreen[Item]):
 
     MODE = "dead"
     KEYS = (*keymap.ROWS, *keymap.DEAD)
-    BINDINGS = bindings(keymap.ROWS, keymap.DEAD)
 
     def __init__(self) -> None:
         super().__init__()

@@ -12,7 +12,6 @@ from console.text.pages import detail as pages
 from console.text.pages.lines import BLANK, heading, reading, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.line_view import LineView
@@ -27,7 +26,6 @@ class DetailScreen(PageScreen):
     """Reads its node at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.DETAIL
-    BINDINGS = bindings(keymap.DETAIL)
 
     def __init__(self, node: Node, mode: str) -> None:
         super().__init__()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar
 
-from textual import events
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.content import Content
 from textual.css.scalar import Scalar
 from textual.screen import ModalScreen
@@ -12,26 +14,17 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from console.config import Context
-from console.model.session import Session
 from console.text import formatting
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
-from console.tui.host import Host
 from console.tui.keymap import Key
-from console.tui.textual_compat import ClosedGuard
+from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.text.safe_text import safe_text
 
-SCROLL = {  # by key
-    "up": (LineView.action_by, -1),
-    "down": (LineView.action_by, 1),
-    "pageup": (LineView.action_page, -1),
-    "pagedown": (LineView.action_page, 1),
-    "home": (LineView.action_edge, -1),
-    "end": (LineView.action_edge, 1),
-}
+SCROLL = {keymap.split(key.keys)[0]: key.handler for key in keymap.TEXT}  # by the first key of each
 OF_TEXT = ("home", "end")  # keys that a text field uses itself
 MAX_HEIGHT = 0.92  # share of the screen's height
 LEAST_ROWS = 3  # that the page and the fields keep, however small the terminal is
@@ -39,31 +32,38 @@ LEAST_ROWS = 3  # that the page and the fields keep, however small the terminal 
 R = TypeVar("R")
 
 
-class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
-    """Modal dialog. Returns None if it is closed with escape."""
+class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
+    """Modal dialog. Returns None if it is closed with escape.
+
+    Subclasses define its body and its keys. ``SIZE`` is the class of its box in the style sheet.
+    """
 
     CSS_PATH = "../styles/dialogs.tcss"
     BINDINGS = bindings(keymap.DIALOG)
+    SIZE: ClassVar[str] = "fitting"
 
-    @property
-    def host(self) -> Host:
-        """The app, as far as dialogs may use it."""
-        return cast(Host, self.app)
+    def __init__(self, heading: str) -> None:
+        super().__init__()
+        self.heading = heading
 
-    @property
-    def session(self) -> Session:
-        """The watched database."""
-        return self.host.session
+    def body(self) -> ComposeResult:
+        """Return the widgets between the title and the key hints."""
+        raise NotImplementedError
 
-    async def read(self) -> None:
-        """Read what the dialog shows and paint it. Raises DatabaseError."""
-
-    def renew(self) -> None:
-        """Show the new state of the session."""
+    def key_line(self) -> str:
+        """Return the line of key hints below the body, or ""."""
+        return self.hints(*self.KEYS, *keymap.DIALOG)
 
     def guided(self) -> str:
         """Return the line of the demo's guide, or ''."""
         return ""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box", classes=self.SIZE):
+            yield Title(self.heading, self.host.context)
+            yield from self.body()
+            if line := self.key_line():
+                yield text(line, id="keys", classes="keys")
 
     def on_mount(self) -> None:
         if line := self.guided():
@@ -73,6 +73,12 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
     def hints(self, *keys: Key) -> str:
         """Return the line of key hints: ``enter dry run · esc cancel``."""
         return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.key_shown(key)))
+
+    def say(self, message: str) -> None:
+        """Show a message in the dialog's line for what is wrong, or none."""
+        for line in self.query("#wrong").results(Static):  # none while the dialog opens or closes
+            line.update(safe_text(message))
+            line.display = bool(message)
 
     def _fit(self) -> None:
         """Limit the height of page and fields, so that the buttons stay visible.
@@ -94,7 +100,8 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
         if changed and self.focused is not None:
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
-    def on_key(self, event: events.Key) -> None:
+    @on(events.Key)
+    async def _scroll_page(self, event: events.Key) -> None:
         """Scroll the page from a field or a button, unless it uses the key itself."""
         pages = self.query(LineView)
         if event.key not in SCROLL or not pages or not isinstance(self.focused, Button | Input | Checkbox):
@@ -102,8 +109,11 @@ class Dialog(ClosedGuard[R], ModalScreen[R], Generic[R]):
         if isinstance(self.focused, Input) and event.key in OF_TEXT:
             return
         event.stop()
-        scroll, distance = SCROLL[event.key]
-        scroll(pages.first(), distance)
+        await self.app.run_action(SCROLL[event.key], pages.first())
+
+    @on(Button.Pressed, "#leave")
+    def _leave(self) -> None:
+        self.action_leave()
 
     def action_leave(self) -> None:
         self.dismiss(None)
@@ -138,3 +148,10 @@ def text(content: Content | str, id: str | None = None, classes: str | None = No
     """Return a static text that is not parsed as markup."""
     shown = Content(safe_text(content)) if isinstance(content, str) else content
     return Static(shown, id=id, classes=classes, markup=False)
+
+
+def line(value: str = "", id: str | None = None, placeholder: str = "", classes: str | None = None) -> Input:
+    """Return a field for one line of text, with a cursor that does not blink."""
+    field = Input(value, placeholder, id=id, classes=classes)
+    field.cursor_blink = False
+    return field

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from console.config import Context
@@ -20,8 +20,7 @@ from console.text import formatting
 from console.text.pages import action as pages
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.tui import keymap
-from console.tui.bindings import bindings
-from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
 from queries.actions.plan import ActionInput, Plan, count_nodes
@@ -66,10 +65,10 @@ class Back(NamedTuple):
 class DryRunScreen(Dialog[DryRun | Back]):
     """Returns the dry run to commit; None if the operator cancels."""
 
-    BINDINGS = bindings(keymap.CONFIRM)
+    KEYS = keymap.CONFIRM
 
     def __init__(self, plan: Plan, entered: ActionInput) -> None:
-        super().__init__()
+        super().__init__(plan.title)
         self._plan = plan
         self._entered = entered
         self._typed = to_type(plan, self.host.context)
@@ -79,21 +78,15 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._dry_run: DryRun | None = None
         self._rows = False  # whether rows and ids are shown
 
-    def compose(self) -> ComposeResult:
-        plan = self._plan
-        with Vertical(id="box", classes="fitting"):
-            yield Title(plan.title, self.host.context)
-            yield LineView(id="page")
-            yield text("", id="wrong")
-            for number, typed in enumerate(self._typed):
-                line = Input(placeholder=f"type {typed.expected} ({typed.what})", id=f"typed-{number}", classes="typed")
-                line.cursor_blink = False
-                yield line
-            with Horizontal(classes="buttons"):
-                yield Button("Don't change", id="cancel")
-                color = "error" if plan.action.risk is Risk.HIGH else "warning"
-                yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
-            yield text("", id="keys", classes="keys")
+    def body(self) -> ComposeResult:
+        yield LineView(id="page")
+        yield text("", id="wrong")
+        for number, typed in enumerate(self._typed):
+            yield _typed_line(number, typed)
+        with Horizontal(classes="buttons"):
+            yield Button("Don't change", id="leave")
+            color = "error" if self._plan.action.risk is Risk.HIGH else "warning"
+            yield Button("…", id="go", variant=color, disabled=True)  # type: ignore[arg-type]
 
     def guided(self) -> str:
         how = "fill the field, then press enter" if self._typed else f"press {self._plan.key}"
@@ -105,7 +98,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     def _start(self) -> None:
         self._dry_run = None
-        self._say("Dry run …")
+        self.say("Dry run …")
         self._renew_buttons()
         self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True, exit_on_error=True)
 
@@ -124,7 +117,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if not self.is_current:
             return
         await self._ask_for_removed()
-        self._say(self._advice())
+        self.say(self._advice())
         self._show()
         self._renew_buttons()
 
@@ -134,10 +127,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if not tables or any(typed.expected == tables for typed in self._typed):
             return
         typed = Typed("tables whose rows are deleted too", tables)
-        placeholder = f"type {safe_text(tables)} ({typed.what})"
-        line = Input(placeholder=placeholder, id=f"typed-{len(self._typed)}", classes="typed")
-        line.cursor_blink = False
-        await self.query_one("#box").mount(line, before=self.query_one(".buttons"))
+        await self.query_one("#box").mount(_typed_line(len(self._typed), typed), before=self.query_one(".buttons"))
         self._typed.append(typed)
 
     def _show(self) -> None:
@@ -159,7 +149,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
 
     def _failed(self, error: DatabaseError) -> None:
         first_line = str(error).partition("\n")[0]
-        self._say(f"{first_line} Nothing was changed. {self._key('confirm.again')} tries again.")
+        self.say(f"{first_line} Nothing was changed. {self._key('confirm.again')} tries again.")
 
     def _advice(self) -> str:
         """Return what the operator can do if some nodes, or all, would not be changed."""
@@ -179,7 +169,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if dry_run is None or not dry_run.for_now:
             return
         self._dry_run = msgspec.structs.replace(dry_run, wait=0.0 if dry_run.wait else WAIT_SECONDS)
-        self._say(self._advice())
+        self.say(self._advice())
         self._renew_buttons()
 
     def _will_change(self) -> int:
@@ -208,13 +198,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
             changes = [f"{count_nodes(len(gone), gone)} deleted"] if gone else []
             changes += [f"{count_nodes(len(stale), stale)} changed by another session"] if stale else []
             again = f"{self._key('confirm.again')} repeats the dry run."
-            self._say(f"Since the dry run: {', '.join(changes)}. A commit skips them. {again}")
-
-    def _say(self, message: str) -> None:
-        if not self.is_current:  # closed while its worker waited for the server
-            return
-        self.query_one("#wrong", Static).update(safe_text(message))
-        self.query_one("#wrong").display = bool(message)
+            self.say(f"Since the dry run: {', '.join(changes)}. A commit skips them. {again}")
 
     # confirmation
 
@@ -259,7 +243,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
             self.action_rows()
         else:
             typed = next(self._typed[n] for n in wrong if message.input.id == f"typed-{n}")
-            self._say(f"Type {typed.expected} ({typed.what}).")
+            self.say(f"Type {typed.expected} ({typed.what}).")
 
     def _matches(self, number: int, typed: Typed) -> bool:
         return self.query_one(f"#typed-{number}", Input).value.strip() == typed.expected
@@ -269,16 +253,12 @@ class DryRunScreen(Dialog[DryRun | Back]):
         if self._confirmable():
             self.dismiss(self._dry_run)
 
-    @on(Button.Pressed, "#cancel")
-    def _cancel(self) -> None:
-        self.dismiss(None)
-
     def action_back(self) -> None:
         self.dismiss(Back())
 
     async def action_again(self) -> None:
         """Read the nodes again and repeat the dry run on them."""
-        self._say("Reading the nodes again …")
+        self.say("Reading the nodes again …")
         self.run_worker(self._again(), group="dry_run", exclusive=True, exit_on_error=True)
 
     async def _again(self) -> None:
@@ -293,3 +273,8 @@ class DryRunScreen(Dialog[DryRun | Back]):
             return
         if self.is_current:
             self._start()
+
+
+def _typed_line(number: int, typed: Typed) -> Input:
+    placeholder = f"type {safe_text(typed.expected)} ({typed.what})"
+    return line(id=f"typed-{number}", placeholder=placeholder, classes="typed")

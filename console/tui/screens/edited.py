@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import msgspec
-from textual.app import ComposeResult, SuspendNotSupported
-from textual.containers import Vertical
+from textual.app import SuspendNotSupported
 
 from console import editor
-from console.text.pages.lines import wrapped
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.screens.base import PageScreen
-from console.tui.screens.dialog import Dialog, Title, text
-from console.tui.screens.refused import RefusedScreen
-from console.tui.widgets.line_view import LineView
+from console.tui.screens.refused import RefusedScreen, TextScreen, reason
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -70,24 +65,10 @@ def _edited(page: PageScreen, given: str) -> str:
     return given
 
 
-class WrongTextScreen(Dialog[bool]):
+class WrongTextScreen(TextScreen):
     """Says why a text cannot be stored. Returns True to edit it again."""
 
-    BINDINGS = bindings(keymap.EDITED)
+    KEYS = keymap.EDITED
 
-    def __init__(self, title: str, why: str) -> None:
-        super().__init__()
-        self._title = title
-        self._why = why.replace("\n", " ")  # an error may have two lines
-
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="fitting"):
-            yield Title(self._title, self.host.context)
-            yield LineView(id="page")
-            yield text(self.hints(*keymap.EDITED, *keymap.DIALOG), classes="keys")
-
-    def on_mount(self) -> None:
-        self.query_one(LineView).put(lambda width: wrapped(self._why, width, "$warning", 0))
-
-    def action_again(self) -> None:
-        self.dismiss(True)
+    def __init__(self, heading: str, why: str) -> None:
+        super().__init__(heading, lambda width: reason(why, width))

@@ -13,7 +13,6 @@ from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
 from console.text.spans import Make, Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
@@ -27,7 +26,6 @@ class FindScreen(ListScreen[Hit]):
     """
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
-    BINDINGS = bindings(keymap.ROWS, keymap.FOUND)
     SEARCHES = False
     DEFAULT_CSS = "FindScreen Preview { height: 9; max-height: 25%; }"
 

@@ -10,7 +10,6 @@ from textual.widgets import Input
 from console.text.pages.lines import matching, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.pages.help import help_page
 from console.tui.screens.base import PageScreen
 from console.tui.widgets.filter_line import FilterLine
@@ -22,7 +21,6 @@ class HelpScreen(PageScreen):
 
     MODE = "help"
     KEYS = keymap.HELP
-    BINDINGS = bindings(keymap.HELP)
 
     def body(self) -> Iterable[object]:
         yield LineView(id="page")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Button, Static
 
@@ -20,8 +20,7 @@ from console.text.pages.lines import BLANK, plain, wrapped
 from console.text.pages.row_diff import tally
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
-from console.tui.screens.dialog import Dialog, Title, text
+from console.tui.screens.dialog import Dialog, text
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
 from queries.records.action import Outcome
@@ -44,11 +43,11 @@ class ResultScreen(Dialog[str | Again]):
     connection was lost before the commit and the operator tries again, or None.
     """
 
-    BINDINGS = bindings(keymap.RESULT)
+    KEYS = keymap.RESULT
 
     def __init__(self, work: RunWork, plan: Plan | None = None) -> None:
         """``plan``: of a change; None for a redrive."""
-        super().__init__()
+        super().__init__(work.title if plan is None else plan.title)
         self._plan = plan
         self._work = work
         self._follow: FollowUp | None = None
@@ -57,29 +56,30 @@ class ResultScreen(Dialog[str | Again]):
         self._left = False  # the operator closed a redrive that goes on elsewhere
         self._drawn: object = None  # what the page shows
 
-    def compose(self) -> ComposeResult:
-        with Vertical(id="box", classes="fitting"):
-            yield Title(self._work.title if self._plan is None else self._plan.title, self.host.context)
-            yield text("", id="progress")
-            yield text("", id="next")
-            yield LineView(id="page")
-            yield text("", id="wrong")
-            with Horizontal(classes="buttons"):
-                yield Button("Stop", id="stop")
-                yield Button("Go on", id="more")
-                yield Button("Close", id="close", variant="primary")
+    def body(self) -> ComposeResult:
+        yield text("", id="progress")
+        yield text("", id="next")
+        yield LineView(id="page")
+        yield text("", id="wrong")
+        with Horizontal(classes="buttons"):
+            yield Button("Stop", id="stop")
+            yield Button("Go on", id="more")
+            yield Button("Close", id="leave", variant="primary")
+
+    def key_line(self) -> str:
+        return ""  # the line of the progress names them
 
     def guided(self) -> str:
         return self.host.guide.last("enter closes its result, then 4 shows who changed what, and q quits.")
 
     def on_mount(self) -> None:
-        self.query_one("#close" if self._work.seen else "#page").focus()
+        self.query_one("#leave" if self._work.seen else "#page").focus()
         self.set_interval(0.5, self.renew)
         self.renew()
 
     def renew(self) -> None:
         """Show the progress, a question, or the result once it has ended."""
-        if not self.is_attached or self.closed or not self.query("#close"):  # which is mounted last
+        if not self.is_attached or self.closed or not self.query("#leave"):  # which is mounted last
             return
         work = self._work
         if work.ended and self._left:
@@ -89,14 +89,12 @@ class ResultScreen(Dialog[str | Again]):
         if work.seen:
             return
         self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
-        wrong = f"{work.wrong} {self.hints(GO_ON, STOP)}" if work.asks else work.wrong
-        self.query_one("#wrong", Static).update(safe_text(wrong))
-        self.query_one("#wrong").display = bool(wrong)
+        self.say(f"{work.wrong} {self.hints(GO_ON, STOP)}" if work.asks else work.wrong)
         self.query_one("#stop").display = not work.ended and not work.complete
         more = self.query_one("#more", Button)
         label = "Go on" if work.asks else "Resume" if work.stopped else "Try again" if self._unsent else ""
         more.display, more.label = bool(label), label
-        close = self.query_one("#close", Button)
+        close = self.query_one("#leave", Button)
         close.disabled, close.label = not (work.ended or work.watches), "Close" if work.ended else "Leave open"
         if work.ended:
             close.focus()
@@ -262,10 +260,6 @@ class ResultScreen(Dialog[str | Again]):
         self.query_one(LineView).put(lambda _: [])
         self.query_one("#stop").focus()
         self.renew()
-
-    @on(Button.Pressed, "#close")
-    def _close(self) -> None:
-        self.action_leave()
 
     def action_leave(self) -> None:
         if self._work.ended:

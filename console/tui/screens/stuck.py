@@ -32,7 +32,6 @@ from console.text.pages.news import is_news, is_unchanged, news, unchanged
 from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.guide import FIRST
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
@@ -75,7 +74,6 @@ class StuckScreen(ListScreen[Item]):
 
     MODE = "stuck"
     KEYS = (*keymap.ROWS, *keymap.STUCK)
-    BINDINGS = bindings(keymap.ROWS, keymap.STUCK)
 
     def __init__(self) -> None:
         self._incidents: Sequence[Incident] = ()  # as they are painted: one for a cause in many schemas

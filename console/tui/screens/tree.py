@@ -18,7 +18,6 @@ from console.text import formatting
 from console.text.pages import detail as pages
 from console.text.spans import Make, Spans
 from console.tui import keymap
-from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.list_page import ListPage
@@ -53,7 +52,6 @@ class TreeScreen(ListPage):
     TreeScreen.-broad Split Preview { width: 36%; height: 1fr; }
     """
     KEYS = (*keymap.ROWS, *keymap.TREE)
-    BINDINGS = bindings(keymap.ROWS, keymap.TREE)
 
     def __init__(self) -> None:
         super().__init__()
