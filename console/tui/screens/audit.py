@@ -81,7 +81,7 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
                 self.renew()
 
     def open(self, record: AuditLogEntry) -> None:
-        self.app.push_screen(AuditEntryScreen(record, whole=False))
+        self.app.push_screen(AuditEntryScreen(record, self.MODE))
 
     def action_undo(self) -> None:
         """Undo the chosen entry. If it is a part of a run, undo the run."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from console.model.history import Place
 from console.text import formatting
 from console.text.pages.audit_entry import entry_page
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.screens.base import PageScreen
-from console.tui.widgets.line_view import LineView
+from console.tui.screens.text_page import TextPage
 from queries.actions.undo import plan_entry, plan_undo
 from queries.db.errors import DatabaseError
 from queries.records.audit import AuditLogEntry
@@ -39,24 +40,18 @@ async def undo_run(page: PageScreen, run: str) -> None:
         page.host.refuse(str(error))
 
 
-class AuditEntryScreen(PageScreen):
-    """Shows one entry. Entries never change, so at most the rows are read, once."""
+class AuditEntryScreen(TextPage):
+    """Shows one entry. Entries never change, so only its rows are read, once.
 
-    MODE = "audit"
+    The entries of a list are read without the rows before and after.
+    """
+
     KEYS = keymap.ENTRY
 
-    def __init__(self, entry: AuditLogEntry, mode: str = MODE, *, whole: bool = True) -> None:
-        """Create the page.
-
-        ``whole``: False for an entry of a list that was read without the rows before and after.
-        """
-        super().__init__()
+    def __init__(self, entry: AuditLogEntry, mode: str) -> None:
+        super().__init__(mode)
         self._entry = entry
-        self._mode = mode
-        self._whole = whole
-
-    def mode(self) -> str:
-        return self._mode
+        self._whole = False
 
     async def load(self) -> None:
         workspace = self.session.workspace
@@ -67,24 +62,14 @@ class AuditEntryScreen(PageScreen):
             self._entry = next(entry for entry in found if entry.id == self._entry.id)
         self._whole = True
 
-    def body(self) -> Iterable[object]:
-        yield LineView(id="page")
-
-    def on_mount(self) -> None:
-        self.query_one(LineView).focus()
-
     def place(self) -> Place:
-        entry, app = self._entry, self.app
-        return Place(self.MODE, f"entry {entry.id}", lambda: app.push_screen(AuditEntryScreen(entry)))
+        return self.opened(f"entry {self._entry.id}", AuditEntryScreen, self._entry)
 
     def crumbs(self) -> Sequence[str]:
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]
 
-    def show_body(self) -> None:
-        self.query_one(LineView).put(lambda width: entry_page(self._entry, width))
+    def lines(self, width: int) -> Sequence[Spans]:
+        return entry_page(self._entry, width)
 
     def action_undo(self) -> None:
         undo(self, self._entry)
-
-    def action_back(self) -> None:
-        self.dismiss()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
@@ -56,6 +56,11 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
     _shown = False  # whether it was ever in front
     _times = Times.RELATIVE  # the form of times in which the page was painted
 
+    def __init__(self, mode: str = "") -> None:
+        """``mode``: from which the page is opened; "" for the first page of a mode."""
+        super().__init__()
+        self._mode = mode or self.MODE
+
     @property
     def alive(self) -> bool:
         """True while the page has all its widgets.
@@ -76,11 +81,16 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     def mode(self) -> str:
         """Return the mode of the page."""
-        return self.MODE
+        return self._mode
 
     def place(self) -> Place:
         """Return where the page is in the history."""
         return Place(self.mode())
+
+    def opened(self, key: str, page: Callable[..., Screen[None]], *subject: object) -> Place:
+        """Return the place of a page about a subject that another page has opened."""
+        app, mode = self.app, self._mode
+        return Place(mode, key, lambda: app.push_screen(page(*subject, mode)))
 
     def crumbs(self) -> Sequence[str]:
         """Return the path of the page inside its mode, for the tab line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from console.model.history import Place
 from console.text.pages import blockers as pages
@@ -10,42 +10,30 @@ from console.text.pages.lines import BLANK, heading, reading
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.base import PageScreen
 from console.tui.screens.prompt import PromptScreen
-from console.tui.widgets.line_view import LineView
+from console.tui.screens.text_page import TextPage
 from queries.actions import signals
 from queries.read.blockers import blockers
 from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession
 
 
-class BlockersScreen(PageScreen):
+class BlockersScreen(TextPage):
     """Reads the locks at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.BLOCKERS
 
     def __init__(self, node_id: str, title: str, mode: str) -> None:
-        super().__init__()
+        super().__init__(mode)
         self._node_id = node_id
         self._title = title
-        self._mode = mode
         self._found: Blockers | None = None
-
-    def body(self) -> Iterable[object]:
-        yield LineView(id="page")
-
-    def on_mount(self) -> None:
-        self.query_one(LineView).focus()
-
-    def mode(self) -> str:
-        return self._mode
 
     def label(self) -> str | None:
         return self._node_id.partition("/")[0]
 
     def place(self) -> Place:
-        node_id, title, mode, app = self._node_id, self._title, self._mode, self.app
-        return Place(mode, f"blockers {node_id}", lambda: app.push_screen(BlockersScreen(node_id, title, mode)))
+        return self.opened(f"blockers {self._node_id}", BlockersScreen, self._node_id, self._title)
 
     def crumbs(self) -> Sequence[str]:
         return [self.label() or "", self._title, "blockers"]
@@ -56,10 +44,7 @@ class BlockersScreen(PageScreen):
             self._found = await blockers(workspace.database, workspace.engines, [self._node_id])
             self.session.read(self._found.at)
 
-    def show_body(self) -> None:
-        self.query_one(LineView).put(self._lines)
-
-    def _lines(self, width: int) -> Sequence[Spans]:
+    def lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
             return [heading(self._node_id), BLANK, *reading(width, self.session.error_text)]
         return pages.page(
@@ -67,9 +52,6 @@ class BlockersScreen(PageScreen):
         )
 
     # keys
-
-    def action_back(self) -> None:
-        self.dismiss()
 
     def offers(self, key: Key) -> bool:
         return super().offers(key) and (key.id == "blockers.back" or bool(self._roots()))

@@ -130,7 +130,7 @@ class ChangedScreen(ListScreen[Change]):
 
     def open(self, record: Change) -> None:
         if record.entry is not None:
-            self.app.push_screen(AuditEntryScreen(record.entry, self.MODE, whole=False))
+            self.app.push_screen(AuditEntryScreen(record.entry, self.MODE))
         elif record.node is not None:
             self.app.push_screen(DetailScreen(record.node, self.MODE))
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from textual import on
 
@@ -13,7 +13,7 @@ from console.text.pages.lines import BLANK, heading, reading, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.base import PageScreen
+from console.tui.screens.text_page import TextPage
 from console.tui.widgets.line_view import LineView
 from queries.contract.server_spec import LABEL
 from queries.read.reader import HEAD
@@ -22,36 +22,25 @@ from queries.records.detail import Detail
 from queries.records.node import Node
 
 
-class DetailScreen(PageScreen):
+class DetailScreen(TextPage):
     """Reads its node at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.DETAIL
 
     def __init__(self, node: Node, mode: str) -> None:
-        super().__init__()
+        super().__init__(mode)
         self._node = node
-        self._mode = mode
         self._detail: Detail | None = None
         self._entries: Sequence[AuditLogEntry] = ()
         self._unread = ""
         self._bytes = HEAD
         self._gone = False
 
-    def body(self) -> Iterable[object]:
-        yield LineView(id="page")
-
-    def on_mount(self) -> None:
-        self.query_one(LineView).focus()
-
-    def mode(self) -> str:
-        return self._mode
-
     def label(self) -> str | None:
         return self._node.engine
 
     def place(self) -> Place:
-        node, mode, app = self._node, self._mode, self.app
-        return Place(mode, f"node {node.id}", lambda: app.push_screen(DetailScreen(node, mode)))
+        return self.opened(f"node {self._node.id}", DetailScreen, self._node)
 
     def crumbs(self) -> Sequence[str]:
         return [self._node.engine, f"{self._node.kind} {self._node.title}"]
@@ -75,9 +64,9 @@ class DetailScreen(PageScreen):
         if self._gone:
             seen = "; this is its last known state" if self._detail else ""
             self.say(f"It no longer exists{seen}.", "warn")
-        self.query_one(LineView).put(self._lines)
+        super().show_body()
 
-    def _lines(self, width: int) -> Sequence[Spans]:
+    def lines(self, width: int) -> Sequence[Spans]:
         if self._detail is None:
             gone = wrapped("It no longer exists.", width) if self._gone else reading(width, self.session.error_text)
             return [heading(self._node.title), BLANK, *gone]
@@ -98,14 +87,11 @@ class DetailScreen(PageScreen):
 
     # keys
 
-    def action_back(self) -> None:
-        self.dismiss()
-
     def offers(self, key: Key) -> bool:
         useless = {
             "detail.more": min(self._largest(), pages.PAYLOAD_BYTES) <= self._bytes,
-            "detail.link": not (self._ready and self.query_one(LineView).links),
-            "detail.follow": not (self._ready and self.query_one(LineView).chosen),
+            "detail.link": not (self._ready and self.text_view.links),
+            "detail.follow": not (self._ready and self.text_view.chosen),
         }
         return super().offers(key) and not useless.get(key.id)
 
@@ -129,13 +115,12 @@ class DetailScreen(PageScreen):
         self.host.reveal(self._node)
 
     def action_link(self, step: int) -> None:
-        view = self.query_one(LineView)
-        if view.choose(step) is None:
+        if self.text_view.choose(step) is None:
             self.say("There is no id on this page to open.", "faint")
         self.renew_footer()
 
     def action_follow(self) -> None:
-        chosen = self.query_one(LineView).chosen
+        chosen = self.text_view.chosen
         if chosen is None:
             self.say("tab chooses an id on the page, enter opens it.", "faint")
         else:

@@ -31,9 +31,9 @@ class FindScreen(ListScreen[Hit]):
 
     def __init__(self, text: str, mode: str) -> None:
         self.finder = Finder(text)
-        self._mode = mode
         self._begun = False
         super().__init__()
+        self._mode = mode
 
     def make_list(self) -> RowList[Hit]:
         return RowList(lambda hit: hit.node.id, Fields(FIELDS), GROUPINGS)
@@ -43,12 +43,8 @@ class FindScreen(ListScreen[Hit]):
     def tab(self) -> str:
         return ""  # it is not a part of the page from which it was opened
 
-    def mode(self) -> str:
-        return self._mode
-
     def place(self) -> Place:
-        text, mode, app = self.finder.text, self._mode, self.app
-        return Place(mode, f"find {text}", lambda: app.push_screen(FindScreen(text, mode)))
+        return self.opened(f"find {self.finder.text}", FindScreen, self.finder.text)
 
     def crumbs(self) -> Sequence[str]:
         return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]

@@ -11,24 +11,22 @@ from console.text.pages.lines import matching, wrapped
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.pages.help import help_page
-from console.tui.screens.base import PageScreen
+from console.tui.screens.text_page import TextPage
 from console.tui.widgets.filter_line import FilterLine
-from console.tui.widgets.line_view import LineView
 
 
-class HelpScreen(PageScreen):
+class HelpScreen(TextPage):
     """Shows keys, actions, statuses and findings, or those entries that have a text."""
 
     MODE = "help"
     KEYS = keymap.HELP
 
     def body(self) -> Iterable[object]:
-        yield LineView(id="page")
+        yield from super().body()
         yield FilterLine(id="search", hint="a text of the help")
 
     def on_mount(self) -> None:
         self._line.display = False
-        self.query_one(LineView).focus()
 
     @property
     def _line(self) -> FilterLine:
@@ -40,12 +38,12 @@ class HelpScreen(PageScreen):
 
     @on(Input.Changed, "#search")
     def _searched(self) -> None:
-        self.query_one(LineView).put(self._lines)
-        self.query_one(LineView).action_edge(-1)
+        self.show_body()
+        self.text_view.action_edge(-1)
 
     def on_filter_line_kept(self) -> None:
         self._line.display = bool(self._line.value)
-        self.query_one(LineView).focus()
+        self.text_view.focus()
 
     def on_filter_line_left(self) -> None:
         self._line.value = ""
@@ -58,10 +56,7 @@ class HelpScreen(PageScreen):
         else:
             self.host.action_go(-1)
 
-    def show_body(self) -> None:
-        self.query_one(LineView).put(self._lines)
-
-    def _lines(self, width: int) -> Sequence[Spans]:
+    def lines(self, width: int) -> Sequence[Spans]:
         lines = help_page(
             width,
             self.host.viewed,
