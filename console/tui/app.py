@@ -197,10 +197,10 @@ class UnstickApp(App[None]):
 
     def on_mount(self) -> None:
         self._watch_session()
-        self.run_worker(self.keyboard.run(), group="keys", exit_on_error=True)
+        self.run_worker(self.keyboard.run(), group="keys")
         painting = contextlib.ExitStack()
         painting.enter_context(self.batch_update())
-        self.run_worker(self._paint_first(painting), group="start", exit_on_error=True)
+        self.run_worker(self._paint_first(painting), group="start")
         self.set_interval(1.0, self._renew_header)
         self.app_resume_signal.subscribe(self, lambda _: textual_compat.repaint(self))
 
@@ -213,7 +213,7 @@ class UnstickApp(App[None]):
         if not self.session.findings_first:
             self.session.begun.clear()  # it may have begun without this page
         self.session.run_now()
-        self.run_worker(self._follow_session(self.session), group="session", exit_on_error=True)
+        self.run_worker(self._follow_session(self.session), group="session")
 
     async def _follow_session(self, session: Session) -> None:
         """Let an error of the session's loop end the console."""
@@ -355,7 +355,7 @@ class UnstickApp(App[None]):
             self.say(str(error), "warn")
             return
         self.say(f"Closing the connections; then @{name} …", "faint")
-        self.run_worker(self._switch(target), group="context", exclusive=True, exit_on_error=True)
+        self.run_worker(self._switch(target), group="context", exclusive=True)
 
     async def _switch(self, target: Target) -> None:
         """Close the session and all pages, and begin again with another database."""
@@ -418,7 +418,7 @@ class UnstickApp(App[None]):
 
     def follow(self, text: str) -> None:
         if self.front is not None:
-            self.run_worker(self._follow(self.front, text), group="open", exclusive=True, exit_on_error=True)
+            self.front.begin(self._follow(self.front, text), "open", exclusive=True)
 
     async def _follow(self, page: PageScreen, text: str) -> None:
         """Open the node that an id names, or the list of nodes if it names several."""
@@ -427,12 +427,7 @@ class UnstickApp(App[None]):
         from queries.read.search import search, sought, sure
 
         engines = self.session.engines
-        try:
-            answers = [part async for part in search(engines, sought(text, engines.values()), texts=False)]
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
-            return
+        answers = [part async for part in search(engines, sought(text, engines.values()), texts=False)]
         nodes = sure(answers)
         if self.screen is not page:
             return
@@ -484,7 +479,7 @@ class UnstickApp(App[None]):
     def action_hand_over(self) -> None:
         """Offer the shift as Markdown."""
         if self.front is not None:
-            self.run_worker(self._hand_over(self.front), group="shift", exclusive=True, exit_on_error=True)
+            self.run_worker(self._hand_over(self.front), group="shift", exclusive=True)
 
     async def _hand_over(self, page: PageScreen) -> None:
         from console.tui.screens.copy import CopyScreen, shift_choices
@@ -558,27 +553,25 @@ class UnstickApp(App[None]):
     def _act(self, steps: Callable[[PageScreen], Awaitable[None]]) -> None:
         """Run an action of the page in front, unless one is running.
 
-        A key that repeats must not start it twice.
+        A key that repeats must not start it twice. The dialogs say themselves what fails; before them, nodes are read.
         """
         if self.front is not None and not self._acting:
             self._acting = True
-            self.run_worker(self._acted(steps(self.front)), group="actions", exit_on_error=True)
+            self.run_worker(self._acted(steps(self.front)), group="actions")
 
     async def _acted(self, steps: Awaitable[None]) -> None:
         try:
             await steps
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.refuse(f"The nodes could not be read. {error}")
         finally:
             self._acting = False
 
     async def _planned(self, page: PageScreen, key: str) -> None:
         """Perform the action of a key on all targets, read or not."""
-        try:
-            await page.read_targets()
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.refuse(f"The nodes could not be read. {error}")
-        else:
-            await self._chosen(page, key, page.targets())
+        await page.read_targets()
+        await self._chosen(page, key, page.targets())
 
     async def _matching(self, page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
         """Perform the action of a key on all nodes of an engine that match.
@@ -587,12 +580,7 @@ class UnstickApp(App[None]):
         """
         from console.model.selection import select
 
-        try:
-            found = await select(reader, wanted)
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.refuse(f"The nodes could not be read. {error}")
-            return
+        found = await select(reader, wanted)
         if found.missing:
             self.refuse(f"Not everything was looked at: {found.missing[0]}. Nothing was changed.")
         elif not found.nodes:

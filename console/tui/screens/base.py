@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from textual import events
@@ -29,6 +29,7 @@ from console.tui.widgets.tabs import TabsBar
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.database import Server
+from queries.db.errors import DatabaseError
 from queries.records.node import Node
 from queries.workspace import Workspace
 
@@ -144,6 +145,23 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         await self.load()
         if self.alive:
             self.show_body()
+
+    def begin(self, reading: Coroutine[Any, Any, object], group: str = "read", *, exclusive: bool = False) -> None:
+        """Read in the background. If it fails, say why.
+
+        ``exclusive``: ends what of the group is still running.
+        """
+        self.run_worker(self.succeeds(reading), group=group, exclusive=exclusive)
+
+    async def succeeds(self, reading: Awaitable[object]) -> bool:
+        """Await a read. Say why it failed, and return False then."""
+        try:
+            await reading
+        except DatabaseError as error:
+            self.session.failed(error)
+            self.say(str(error), "bad")
+            return False
+        return True
 
     def show_body(self) -> None:
         """Paint the body from the session's current data."""

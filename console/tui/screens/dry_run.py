@@ -100,7 +100,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._dry_run = None
         self.say("Dry run …")
         self._renew_buttons()
-        self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True, exit_on_error=True)
+        self.run_worker(self._start_dry_run(), group="dry_run", exclusive=True)
 
     async def _start_dry_run(self) -> None:
         workspace = self.session.workspace
@@ -259,7 +259,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
     async def action_again(self) -> None:
         """Read the nodes again and repeat the dry run on them."""
         self.say("Reading the nodes again …")
-        self.run_worker(self._again(), group="dry_run", exclusive=True, exit_on_error=True)
+        self.run_worker(self._again(), group="dry_run", exclusive=True)
 
     async def _again(self) -> None:
         reader = self.session.engines.get(self._plan.label)

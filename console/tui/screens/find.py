@@ -89,7 +89,7 @@ class FindScreen(ListScreen[Hit]):
     def show_body(self) -> None:
         if not self._begun and self.session.engines:
             self._begun = True
-            self.run_worker(self._search(), group="read", exit_on_error=True)
+            self.run_worker(self._search(), group="read")
         super().show_body()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,7 +23,6 @@ from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview
-from queries.db.errors import DatabaseError
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
@@ -109,16 +108,6 @@ class ListPage(PageScreen):
     def partial(self) -> bool:
         """True if the loaded rows are a part of the list, so that an order says little."""
         return False
-
-    async def succeeds(self, read: Awaitable[object]) -> bool:
-        """Await a read. Say why it failed, and return False then."""
-        try:
-            await read
-        except DatabaseError as error:
-            self.session.failed(error)
-            self.say(str(error), "bad")
-            return False
-        return True
 
     def leave(self) -> None:
         """Leave the list, which has neither a filter nor marks."""

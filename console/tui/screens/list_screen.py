@@ -117,11 +117,11 @@ class ListScreen(ListPage, Generic[T]):
     def _near_end(self) -> None:
         if self.LOADS and self.more() and not self._fetching:
             self._fetching = True
-            self.run_worker(self._fetch(), group="more", exit_on_error=True)
+            self.begin(self._fetch(), "more")
 
     async def _fetch(self) -> None:
         try:
-            await self.succeeds(self.read_more())
+            await self.read_more()
         finally:
             self._fetching = False
 

@@ -373,7 +373,7 @@ class StuckScreen(ListScreen[Item]):
             self.say("It no longer exists.", "warn")
         elif record.node_id is not None and (finding.engine in self.session.engines or not finding.affects):
             self.say("Reading …", "faint")
-            self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True, exit_on_error=True)
+            self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True)
 
     async def _open_unread(self, node_id: str) -> None:
         """Read and open the node under the cursor.

@@ -381,7 +381,7 @@ class TreeScreen(ListPage):
             read.close()
             return
         self._fetching.add((node_list, parent_id))
-        self.run_worker(self._fetched(node_list, parent_id, read, before), group="read", exit_on_error=True)
+        self.run_worker(self._fetched(node_list, parent_id, read, before), group="read")
 
     async def _fetched(
         self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
@@ -512,7 +512,7 @@ class TreeScreen(ListPage):
         self._switched()
         node_list = self._choose()
         if node_list is not self._nothing:
-            self.run_worker(self.succeeds(self._reveal(node_list, node)), group="read", exit_on_error=True)
+            self.begin(self._reveal(node_list, node))
 
     def _continue(self, levels: int) -> bool:
         if levels > FAR:
