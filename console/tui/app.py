@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from console.tui.bindings import bindings
 from console.tui.driver import Terminal
 from console.tui.guide import Guide
 from console.tui.key_queue import Keyboard, Typed
-from console.tui.keymap import Key
+from console.tui.keymap import Keys
 from console.tui.screens.base import PageScreen
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.view import View
@@ -155,17 +155,10 @@ class UnstickApp(App[None]):
 
     def _bind_keys(self, target: Target) -> None:
         config = target.config
-        self._remapped = config.keys
-        self.action_keys = keymap.action_keys((v for s in target.engines for v in s.spec.actions), config.keys)
-        self.field_keys = self._bound(key for key in keymap.ROWS if key.id in keymap.FIELDS)
-        self.page_keys = {name: key for key in keymap.PAGES for name in self._bound([key])}
-        self._priority_keys = self._bound(key for key in keymap.APP if key.always)
-        for key in self.action_keys:
+        self.keys = Keys((action for each in target.engines for action in each.spec.actions), config.keys)
+        for key in self.keys.actions:
             self.bind(key, f"app.perform('{key}')", show=False)
         self.set_keymap(config.keys)
-
-    def _bound(self, keys: Iterable[Key]) -> set[str]:
-        return {name for key in keys for name in keymap.split(self._remapped.get(key.id, key.keys))}
 
     @property
     def contexts(self) -> Mapping[str, Context]:
@@ -183,15 +176,6 @@ class UnstickApp(App[None]):
 
     def get_driver_class(self) -> type[Driver]:
         return Terminal
-
-    def key_shown(self, key: Key) -> str:
-        return keymap.shown(self._remapped.get(key.id, key.keys))
-
-    def key_name(self, key: Key) -> str:
-        return next(iter(keymap.split(self._remapped.get(key.id, key.keys))), "")
-
-    def keys_shown(self, key: Key) -> str:
-        return keymap.all_shown(self._remapped.get(key.id, key.keys))
 
     # start and end
 
@@ -320,7 +304,7 @@ class UnstickApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, pasted text and clicks. Keys that quit from anywhere skip the queue."""
-        quits = isinstance(event, events.Key) and event.key in self._priority_keys
+        quits = isinstance(event, events.Key) and event.key in self.keys.always
         if isinstance(event, Typed) and not (event.is_forwarded or quits):
             self.keyboard.put(event)
         else:
@@ -591,7 +575,7 @@ class UnstickApp(App[None]):
     async def _chosen(self, page: PageScreen, key: str, targets: Sequence[Node]) -> None:
         """Perform the action of a key on these nodes, or say why it is not possible."""
         reader = self.session.reader(targets[0].id) if targets else None
-        plan = plan_selection(reader, targets, key, self.action_keys[key])
+        plan = plan_selection(reader, targets, key, self.keys.actions[key])
         of_jobs = await self._of_jobs(reader, targets, key) if reader is not None else None
         if isinstance(plan, Plan):
             await _perform(page, plan)
@@ -610,7 +594,7 @@ class UnstickApp(App[None]):
 
         None if the targets have such an action themselves.
         """
-        names = self.action_keys[key]
+        names = self.keys.actions[key]
         if any(action.name in names for node in targets for action in reader.actions(node.kind)):
             return None
         ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}

@@ -10,7 +10,7 @@ from console.model.history import Place
 from console.model.session import Session
 from console.text.formatting import Times
 from console.tui.guide import Guide
-from console.tui.keymap import Key
+from console.tui.keymap import Keys
 from console.tui.view import View
 from queries.actions.plan import Plan
 from queries.read.reader import Reader
@@ -26,12 +26,8 @@ class Host(Protocol):
 
     context: Context | None
     ascii: bool
-    action_keys: dict[str, set[str]]
-    """Key -> names of the actions it runs; engines may use one key for different actions."""
-    field_keys: set[str]
-    """Keys that open a text field in the tree."""
-    page_keys: dict[str, Key]
-    """Keys that open something to read on every page."""
+    keys: Keys
+    """The keys in use."""
     saved_filters: Mapping[str, str]
     """Saved filters by name, from the settings."""
     times: Times
@@ -51,17 +47,8 @@ class Host(Protocol):
     def session(self) -> Session:
         """The watched database."""
 
-    def key_shown(self, key: Key) -> str:
-        """Return the first key of a binding as printed on the keyboard, after remapping."""
-
-    def key_name(self, key: Key) -> str:
-        """Return the name of the first key of a binding, after remapping."""
-
     def switch_context(self, name: str) -> None:
         """Leave this database for that of another context of the settings."""
-
-    def keys_shown(self, key: Key) -> str:
-        """Return all keys of a binding as printed on the keyboard, after remapping."""
 
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line of the page in front."""

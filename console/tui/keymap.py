@@ -66,6 +66,8 @@ APP = (
     Key("quit", "q", "app.leave", "quit", "Quit", 3),
     Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
 )
+MODES = tuple(key for key in APP if key.id.startswith("mode."))
+"""Keys of the modes, each named by its id."""
 PAGES = tuple(key for key in APP if key.id.startswith(("mode.", "find", "shift", "history.", "palette")))
 """Keys that open something to read. They also close the result of an action."""
 
@@ -250,7 +252,35 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
 
 BY_ID: Mapping[str, Key] = {key.id: key for table in TABLES.values() for key in table}
 
-FIELDS = ("rows.filter",)  # keys after which text is typed
+
+class Keys:
+    """The keys of the tables and of the actions, as the settings bind them."""
+
+    def __init__(self, actions: Iterable[Action], remapped: Mapping[str, str]) -> None:
+        """``remapped``: the keys of the settings, by id."""
+        self._remapped = remapped
+        self.actions = action_keys(actions, remapped)
+        """Key -> names of the actions it runs; engines may use one key for different actions."""
+        self.pages = {name: key for key in PAGES for name in self.names(key)}
+        """Keys that open something to read on every page."""
+        self.always = {name for key in APP if key.always for name in self.names(key)}
+        """Keys that no field and no dialog gets."""
+
+    def names(self, key: Key) -> list[str]:
+        """Return the names of a binding's keys."""
+        return split(self._remapped.get(key.id, key.keys))
+
+    def shown(self, key: Key) -> str:
+        """Return the first key of a binding as printed on the keyboard, or ""."""
+        return next(map(shown, self.names(key)), "")
+
+    def all_shown(self, key: Key) -> str:
+        """Return all keys of a binding as printed on the keyboard."""
+        return all_shown(",".join(self.names(key)))
+
+    def of_action(self, name: str) -> str:
+        """Return the first key of an action, or ""."""
+        return next((key for key, names in self.actions.items() if name in names), "")
 
 
 def action_id(name: str) -> str:

@@ -140,7 +140,7 @@ class Commands(Provider):
         There is one for each engine and kind, for all nodes that match. The engine of the page is first.
         """
         name, _, rest = text.partition(" ")
-        key = next((key for key, names in self._host.action_keys.items() if name in names), "")
+        key = self._host.keys.of_action(name)
         try:
             wanted = parse(rest, saved=self._host.saved_filters)
         except FilterError:
@@ -163,7 +163,7 @@ class Commands(Provider):
 
     def _key(self, key: Key) -> Command:
         perform = partial(self.app.call_later, self.app.run_action, key.handler, self.app)
-        return Command(f"{key.title} ({self._host.key_shown(key)})", key.about, perform)
+        return Command(f"{key.title} ({self._host.keys.shown(key)})", key.about, perform)
 
 
 def _narrowed(wanted: Filter, reader: Reader, kind: str, action: Action) -> Filter | None:

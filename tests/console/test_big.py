@@ -12,7 +12,7 @@ import pytest
 
 from console.model.node_list import UNHEALTHY_NODES, NodeList
 from console.model.page_window import MAX_PAGES
-from console.tui.screens.base import MODES
+from console.tui import keymap
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.estuary import EstuaryDb
@@ -72,7 +72,7 @@ async def answering(tui: TuiDriver, proxy: Proxy) -> AsyncIterator[None]:
     mode, page = tui.app.current_mode, tui.app.screen
     await tui.press("question_mark")
     await tui.wait_for("/ search")
-    await tui.press(next(key for key, name in MODES if name == mode))
+    await tui.press(next(key.keys for key in keymap.MODES if key.id == f"mode.{mode}").partition(",")[0])
     await tui.wait_for(lambda: tui.app.screen is page)
     assert not proxy.open.is_set()
     proxy.open.set()

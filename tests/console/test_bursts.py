@@ -222,7 +222,7 @@ async def test_every_key_followed_at_once_by_another(
 ) -> None:
     chosen = random.Random(f"{page} {part}")
     async with console(eternaltwin_demo, tmp_path, page) as it:
-        every = [*LOOKING, *sorted(it.app.action_keys), "Z", "9", "ä"]
+        every = [*LOOKING, *sorted(it.app.keys.actions), "Z", "9", "ä"]
         for first in every[part::PARTS]:
             alone = await it.burst(first)
             field, modal = it.field is not None, isinstance(it.app.screen, ModalScreen)
@@ -253,7 +253,7 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
     async with console(eternaltwin_demo, tmp_path, page) as it:
         await it.home()
         before = it.state
-        for opener in ("/", "f", *it.app.action_keys, "Z"):
+        for opener in ("/", "f", *it.app.keys.actions, "Z"):
             for text in TEXTS if EVERY else chosen.sample(TEXTS, 2):
                 state = await it.burst(opener, *text.replace("\r", ""))
                 filtering = opener == "/" and page != "detail"
@@ -325,7 +325,7 @@ SIZES = ((80, 24), (120, 40), (30, 8))
 
 def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
     """Return events of keys, clicks, pasted text, and a change of the size."""
-    keys = [*LOOKING, *sorted(tui.app.action_keys), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
+    keys = [*LOOKING, *sorted(tui.app.keys.actions), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
     found: list[events.Event] = []
     if isinstance(tui.app.screen, DryRunScreen):
         found += typed(chosen.choice("CWRD"))  # commits

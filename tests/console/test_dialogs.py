@@ -95,7 +95,7 @@ async def test_the_whole_text_is_readable_on_a_small_screen(
     async with run_tui(eternaltwin, tmp_path, size=(80, 24)) as tui:
         await on_task(tui)
         for action in [action for _, action in tui.app.front.actions() if action.writes]:  # type: ignore[union-attr]
-            key = next(k for k, names in tui.app.action_keys.items() if action.name in names)
+            key = next(k for k, names in tui.app.keys.actions.items() if action.name in names)
             await tui.press(key)
             await tui.wait_for(lambda: tui.app.screen is not tui.app.front)
             if tui.app.screen.query("#reason"):

@@ -35,7 +35,7 @@ TURNS = 14  # turns of the event loop after which the screens are open
 
 def planned(tui: TuiDriver) -> Plan:
     node = found(tui)
-    plan = plan_selection(tui.app.session.reader(node.id), [node], "C", tui.app.action_keys["C"])
+    plan = plan_selection(tui.app.session.reader(node.id), [node], "C", tui.app.keys.actions["C"])
     assert isinstance(plan, Plan)
     return plan
 

@@ -11,7 +11,7 @@ from textual.content import Content
 from console.text import spans
 from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
-from console.tui.screens.base import MODES
+from console.tui import keymap
 from console.tui.widgets.footer import REFUSED, FooterBar, Hint
 from console.tui.widgets.header import Header, HeaderBar
 from console.tui.widgets.tabs import TabsBar
@@ -181,7 +181,7 @@ class Footer(FooterBar):
 @pytest.mark.parametrize("width", [64, 80, 120])
 @pytest.mark.parametrize(("crumbs", "note"), [((), "x" * 100), (("eternaltwin", "y" * 80), "31 dead letters")])
 def test_tabs_keep_their_words(crumbs: tuple[str, ...], note: str, width: int) -> None:
-    tabs = Tabs(MODES)
+    tabs = Tabs([(keymap.shown(key.keys), key.id.removeprefix("mode.")) for key in keymap.MODES])
     tabs.show("dead", {"stuck": "120"}, crumbs, note)
     line = tabs.compose_line(width)
     assert line.cell_length <= width

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node
 from console.model.fields.field import Field
+from console.model.session import Session
 from console.text import formatting
 from console.text.arguments import arguments
 from console.text.glossary import words_in
@@ -14,10 +15,8 @@ from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain
 from console.text.severity import band, marked
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.keymap import Key
+from console.tui.keymap import Keys
 from console.tui.view import View
-from queries.contract.detect import Declined
-from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action, FindingSpec
 from queries.read.reader import FINDINGS, Reader
 from queries.read.sentence import without_values
@@ -61,42 +60,30 @@ HEADER = (
 CUT = f"Only the first {FINDINGS} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
-def help_page(
-    width: int,
-    view: View,
-    shown: Callable[[Key], str],
-    action_keys: Mapping[str, Iterable[str]],
-    engines: Iterable[Reader],
-    skipped_findings: Iterable[SkippedFinding],
-    capped: Mapping[str, Iterable[str]],
-    declined: Iterable[Declined] = (),
-    broken: Iterable[BrokenFolder] = (),
-    *,
-    ascii: bool = False,
-) -> list[Spans]:
+def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bool = False) -> list[Spans]:
     """Return the help page for the engines of this database.
 
-    ``view`` is explained first. ``shown`` returns the keys of a binding.
+    ``view`` is explained first.
     """
-    engines = list(engines)
+    engines = session.engines.values()
     lines = [*_viewed(view, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
-        lines += pairs([(shown(key), key.about) for key in table], width)
+        lines += pairs([(keys.all_shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK, *_filters(width)]
     header = [(formatting.plain(sign), means) for sign, means in HEADER] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
-    left = list(skipped_findings)
     for reader in engines:
-        lines += _engine(reader, width, action_keys, [u for u in left if u.engine == reader.label], ascii)
-        if cut := capped.get(reader.label):
+        skipped = [part for part in session.skipped_findings if part.engine == reader.label]
+        lines += _engine(reader, width, keys, skipped)
+        if cut := session.capped.get(reader.label):
             lines += [heading(f"{reader.label}: more is stuck than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
-    for other in declined:
+    for other in session.workspace.declined_alike if session.workspace else ():
         lines += [heading(other.engine, f"not shown: in {other.schema}"), *wrapped(other.why, width), BLANK]
-    for folder in broken:
+    for folder in session.workspace.broken if session.workspace else ():
         lines += [heading(folder.name, "not used")]
         lines += [line for fault in folder.why.splitlines() for line in wrapped(fault, width)] + [BLANK]
     return lines
@@ -138,13 +125,7 @@ def _phase(phase: Phase, ascii: bool) -> Spans:
     return [("  ", ""), (f"{formatting.glyph(phase, ascii)} {phase.value}", f"$phase-{phase}")]
 
 
-def _engine(
-    reader: Reader,
-    width: int,
-    action_keys: Mapping[str, Iterable[str]],
-    skipped_findings: list[SkippedFinding],
-    ascii: bool,
-) -> list[Spans]:
+def _engine(reader: Reader, width: int, keys: Keys, skipped_findings: list[SkippedFinding]) -> list[Spans]:
     spec = reader.engine.spec
     lines = [
         heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
@@ -155,8 +136,7 @@ def _engine(
     ]
     lines += [heading(f"{reader.label}: actions")]
     for action in reader.engine.actions_here:
-        key = next((key for key, names in action_keys.items() if action.name in names), action.key)
-        lines += [*_action(action, key, width), BLANK]
+        lines += [*_action(action, keys.of_action(action.name) or action.key, width), BLANK]
     lines += [heading(f"{reader.label}: statuses")]
     lines += pairs([(f"{s.native} ({s.phase})", s.means) for s in spec.statuses], width)
     lines += [BLANK, heading(f"{reader.label}: what can be stuck")]

@@ -36,8 +36,6 @@ from queries.workspace import Workspace
 if TYPE_CHECKING:
     from console.tui.screens.copy import CopyChoice
 
-MODES = (("1", "tree"), ("2", "stuck"), ("3", "dead"), ("4", "audit"), ("5", "changed"), ("?", "help"))
-
 
 class PageScreen(ConsoleScreen[None], Screen[None]):
     """Base of a page.
@@ -178,7 +176,8 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
         yield HeaderBar(id="header")
         yield EnginesBar(id="engines", ascii=self.host.ascii)
-        yield TabsBar(MODES, id="tabs")
+        modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
+        yield TabsBar(modes, id="tabs")
         yield from self.body()  # type: ignore[misc]
         yield StatusBar(id="status")
         yield FooterBar(id="footer")
@@ -206,7 +205,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             return
         if (event.character or "").isupper():
             self.host.refuse(f"{event.character} does nothing here. ? lists the keys.")
-        elif event.key in self.host.field_keys:
+        elif event.key in self.host.keys.names(keymap.BY_ID["rows.filter"]):
             self.host.refuse(f"{keymap.shown(event.key)} works in the lists only. 1 opens the tree.")
 
     def on_paste(self, event: events.Paste) -> None:
@@ -246,9 +245,10 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Update the key hints."""
         if self._ready:
             looks = [*self.KEYS, *(key for key in keymap.APP if key.rank)]
-            shown = [(self.host.key_shown(key), key) for key in looks if self.offers(key)]
-            names = self.host.key_name
-            hints = [Hint(key=name, title=self.titled(k), rank=k.rank, press=names(k)) for name, k in shown if name]
+            bound = [(name, key) for key in looks if self.offers(key) for name in self.host.keys.names(key)[:1]]
+            hints = [
+                Hint(key=keymap.shown(name), title=self.titled(key), rank=key.rank, press=name) for name, key in bound
+            ]
             actions = self.action_hints()
             self.query_one(FooterBar).show(actions, hints, low=self.app.size.height < 16, guide=self._guide(actions))
 
@@ -257,7 +257,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         best = next((hint for hint in actions if hint.best and not hint.why), None) if self.guided() else None
         if best:
             return self.host.guide.line(2, f"press {best.key} ({best.title}). Nothing changes before the dry run.")
-        key = self.host.key_shown(keymap.BY_ID["rows.filter" if self.mode() == "stuck" else "mode.stuck"])
+        key = self.host.keys.shown(keymap.BY_ID["rows.filter" if self.mode() == "stuck" else "mode.stuck"])
         next_ = f", type {FIRST}, and press enter" if self.mode() == "stuck" else " to list what is stuck"
         return self.host.guide.line(1, f"press {key}{next_}. esc ends this guide.")
 
@@ -278,7 +278,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             return []
         of_kind = {action.name: action for action in reader.actions(node.kind)}
         found = [
-            (key, of_kind[name]) for key, names in self.host.action_keys.items() for name in names if name in of_kind
+            (key, of_kind[name]) for key, names in self.host.keys.actions.items() for name in names if name in of_kind
         ]
         order = {name: place for place, name in enumerate(of_kind)}
         return sorted(found, key=lambda pair: order[pair[1].name])

@@ -98,7 +98,7 @@ class ChangedScreen(ListScreen[Change]):
         self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
         counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
-        more = self.host.key_shown(keymap.BY_ID["changed.more"])
+        more = self.host.keys.shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
         self.query_one("#counts", Note).put("  ·  ".join(counted))
         super().show_body()

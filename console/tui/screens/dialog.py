@@ -72,7 +72,7 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
 
     def hints(self, *keys: Key) -> str:
         """Return the line of key hints: ``enter dry run · esc cancel``."""
-        return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.key_shown(key)))
+        return " · ".join(f"{shown} {key.title}" for key in keys if (shown := self.host.keys.shown(key)))
 
     def say(self, message: str) -> None:
         """Show a message in the dialog's line for what is wrong, or none."""

@@ -161,7 +161,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         return "" if self._will_change() else f"Nothing to change. {again}"
 
     def _key(self, id: str) -> str:
-        return self.host.key_shown(keymap.BY_ID[id])
+        return self.host.keys.shown(keymap.BY_ID[id])
 
     def action_wait(self) -> None:
         """Wait for locked nodes when committing; a second call turns waiting off."""

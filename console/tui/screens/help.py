@@ -57,18 +57,7 @@ class HelpScreen(TextPage):
             self.host.action_go(-1)
 
     def lines(self, width: int) -> Sequence[Spans]:
-        lines = help_page(
-            width,
-            self.host.viewed,
-            self.host.keys_shown,
-            self.host.action_keys,
-            self.session.engines.values(),
-            self.session.skipped_findings,
-            self.session.capped,
-            self.session.workspace.declined_alike if self.session.workspace else (),
-            self.session.workspace.broken if self.session.workspace else (),
-            ascii=self.host.ascii,
-        )
+        lines = help_page(width, self.host.viewed, self.host.keys, self.session, ascii=self.host.ascii)
         sought = self._line.value.strip()
         if not sought:
             return lines

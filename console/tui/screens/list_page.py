@@ -88,7 +88,7 @@ class ListPage(PageScreen):
         if not self.SEARCHES:
             return ""
         word = self._word()
-        enter = self.host.key_shown(keymap.BY_ID["rows.open"])
+        enter = self.host.keys.shown(keymap.BY_ID["rows.open"])
         return f"{enter} searches the database{f' for {word}' if word else ''} · "
 
     def _word(self) -> str:
@@ -211,7 +211,7 @@ class ListPage(PageScreen):
             self.say("")
             return
         self.table.mark(self.model.markable())
-        all_ = f"{self.host.key_shown(keymap.PALETTE)} with an action and a filter takes all of the database"
+        all_ = f"{self.host.keys.shown(keymap.PALETTE)} with an action and a filter takes all of the database"
         self.say(f"{len(self.forest.marks)} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
 
     def action_back(self) -> None:

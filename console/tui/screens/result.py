@@ -142,7 +142,7 @@ class ResultScreen(Dialog[str | Again]):
             self._asked = monotonic()
             self.session.run_now()
         said = follow.summary or "reading"
-        hint = f" · {self.host.key_shown(STOP)} stops watching" if follow.active else ""
+        hint = f" · {self.host.keys.shown(STOP)} stops watching" if follow.active else ""
         shown = Content.assemble(("Next: ", "bold $primary"), safe_text(said), (hint, "$faint"))
         if shown != self._next:
             self._next = shown
@@ -161,15 +161,15 @@ class ResultScreen(Dialog[str | Again]):
             command = self.session.command("do", "--resume", work.run_id)
             return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
         if self._unsent:
-            return [*tally(work.results), (f"  ·  {self.host.key_shown(AGAIN)} repeats the dry run", "$faint")]
+            return [*tally(work.results), (f"  ·  {self.host.keys.shown(AGAIN)} repeats the dry run", "$faint")]
         if work.ended:
-            undo = f"  ·  {self.host.key_shown(UNDO)} undo" if self._undo_hint() else ""
+            undo = f"  ·  {self.host.keys.shown(UNDO)} undo" if self._undo_hint() else ""
             return [*tally(work.results), (undo, "$faint")]
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
             return plain(f"Stopping after the current chunk: {done}", "$warning", 0)
         if work.error_text:
-            stop = self.host.key_shown(STOP)
+            stop = self.host.keys.shown(STOP)
             return plain(
                 f"Server lost, retrying in {work.retry_in:.0f} s. {stop} stops. {done}. {work.error_text}",
                 "$warning",
@@ -212,7 +212,7 @@ class ResultScreen(Dialog[str | Again]):
         if len(entries) > 1 and not work.run_id:
             return f"the {len(entries)} entries {entries[0]} to {entries[-1]}, each from the audit log"
         command = self.session.command("undo", self._undone, "--reason", OPEN)
-        return f"{self.host.key_shown(UNDO)}, or: {command}"
+        return f"{self.host.keys.shown(UNDO)}, or: {command}"
 
     @property
     def _undone(self) -> str:
@@ -232,7 +232,7 @@ class ResultScreen(Dialog[str | Again]):
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with a key that opens something else, which is then opened."""
-        key = self.host.page_keys.get(event.key)
+        key = self.host.keys.pages.get(event.key)
         if key is not None and self._work.ended and not self._unsent:
             event.stop()
             self.dismiss(None)
@@ -268,5 +268,5 @@ class ResultScreen(Dialog[str | Again]):
             self._left = True
             self._work.leave()
         else:
-            stop = self.host.key_shown(STOP)
+            stop = self.host.keys.shown(STOP)
             self.query_one("#progress", Static).update(f"The commit is running. {stop} stops it after this chunk.")

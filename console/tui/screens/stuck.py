@@ -99,7 +99,7 @@ class StuckScreen(ListScreen[Item]):
 
     def context(self) -> Context:
         return msgspec.structs.replace(
-            super().context(), node=self._known.get, gone=self._gone, trend=self._trend, key=self._key
+            super().context(), node=self._known.get, gone=self._gone, trend=self._trend, key=self.host.keys.of_action
         )
 
     def _trend(self, incident: Incident) -> str:
@@ -225,8 +225,10 @@ class StuckScreen(ListScreen[Item]):
         self._incidents = by_schemas(self.session.incidents)
         self._growth = self.session.history.growth(self._incidents)
         self._fold()
-        more = self.host.key_shown(keymap.BY_ID["stuck.more"])
-        bar.news = news(self._incidents, self.session.at, self._growth, self.host.key_shown(keymap.BY_ID["stuck.news"]))
+        more = self.host.keys.shown(keymap.BY_ID["stuck.more"])
+        bar.news = news(
+            self._incidents, self.session.at, self._growth, self.host.keys.shown(keymap.BY_ID["stuck.news"])
+        )
         folded = f"{len(self._hidden)} folded ({more}): unchanged for 1h"
         old = "" if self.filter else unchanged(self._incidents, self.session.at, self._growth)
         bar.old = folded if self._hidden else old
@@ -311,7 +313,7 @@ class StuckScreen(ListScreen[Item]):
             reader = self.session.engines.get(finding.engine)
             known = reader.engine.action(action, split_id(finding.node_id)[1]) if reader else None
             about = f": {known.effect}" if known else ""
-            key = self._key(action)
+            key = self.host.keys.of_action(action)
             return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
         if incident.remedy and incident.action is None:
             return wrapped(f"To do: {incident.remedy}", width, "bold", 0)
@@ -358,9 +360,6 @@ class StuckScreen(ListScreen[Item]):
         if first is None or trend is Trend.NEW or (watched := self.session.at - first) < WATCHED_SECONDS:
             return []
         return [plain(f"In the {formatting.age(watched)} that this console has watched it: {trend}", "$faint", 0)]
-
-    def _key(self, action: str) -> str:
-        return next((key for key, names in self.host.action_keys.items() if action in names), "")
 
     # keys
 
