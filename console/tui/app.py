@@ -385,10 +385,7 @@ class UnstickApp(App[None]):
             self._history.add(screen.place())
             screen.reveal(node)
 
-    def action_find(self) -> None:
-        self.find()
-
-    def find(self, text: str = "") -> None:
+    def action_find(self, text: str = "") -> None:
         from console.tui.screens.prompt import PromptScreen
 
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
@@ -483,9 +480,6 @@ class UnstickApp(App[None]):
         if not isinstance(self.screen, Palette):
             self.push_screen(Palette(id="--command-palette"))
 
-    def action_leave(self) -> None:
-        self.exit()
-
     def action_refresh_now(self) -> None:
         self.session.refresh()
         self.say("Refreshing.", "faint")
@@ -507,13 +501,8 @@ class UnstickApp(App[None]):
         self.say(f"Times {zones[self.times]}.")
         self.renew()
 
-    def action_slower(self) -> None:
-        self._pick_interval(1)
-
-    def action_faster(self) -> None:
-        self._pick_interval(-1)
-
-    def _pick_interval(self, step: int) -> None:
+    def action_pick_interval(self, step: int) -> None:
+        """Refresh less often (1) or more often (-1)."""
         interval = self.session.pick_interval(step)
         share = self.session.share
         load = "" if share is None else f" (≈{share:.1%} of the time now)"
@@ -528,6 +517,11 @@ class UnstickApp(App[None]):
 
     def start(self, plan: Plan) -> None:
         self._act(lambda page: _perform(page, plan))
+
+    def undo(self, name: str) -> None:
+        from console.tui.screens.action import undo
+
+        self._act(lambda page: undo(page, name))
 
     def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
         from console.tui.screens.redrive import redrive

@@ -62,13 +62,16 @@ class Host(Protocol):
     def start(self, plan: Plan) -> None:
         """Open the dialogs of an action for the page in front, unless one is open."""
 
+    def undo(self, name: str) -> None:
+        """Open the dialogs of the undo of an entry or a run, unless one is open."""
+
     def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
         """Open the dialogs of a redrive for the page in front, unless one is open."""
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""
 
-    def find(self, text: str = "") -> None:
+    def action_find(self, text: str = "") -> None:
         """Ask for a text to search for in all engines."""
 
     def search(self, text: str | None) -> None:

@@ -59,12 +59,12 @@ APP = (
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
     Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
-    Key("interval.up", "plus,equals_sign", "app.slower", "slower", "Refresh less often"),
-    Key("interval.down", "minus", "app.faster", "faster", "Refresh more often"),
+    Key("interval.up", "plus,equals_sign", "app.pick_interval(1)", "slower", "Refresh less often"),
+    Key("interval.down", "minus", "app.pick_interval(-1)", "faster", "Refresh more often"),
     PALETTE,
     Key("suspend", "ctrl+z", "app.suspend_process", "suspend", "Go to the shell; fg comes back", always=True),
-    Key("quit", "q", "app.leave", "quit", "Quit", 3),
-    Key("quit.anywhere", "ctrl+q,ctrl+c", "app.leave", "quit", "Quit, also from a field or a dialog", always=True),
+    Key("quit", "q", "app.quit", "quit", "Quit", 3),
+    Key("quit.anywhere", "ctrl+q,ctrl+c", "app.quit", "quit", "Quit, also from a field or a dialog", always=True),
 )
 MODES = tuple(key for key in APP if key.id.startswith("mode."))
 """Keys of the modes, each named by its id."""

@@ -111,7 +111,7 @@ class Commands(Provider):
         likely = 1.0 if any(map(str.isdigit, text)) else 0.01
         open_ = partial(self.app.call_later, self._host.follow, text)
         yield Hit(likely, Content(safe_text(f"open {text}")), open_, help="The node with this id, in any engine")
-        find = partial(self.app.call_later, self._host.find, text)
+        find = partial(self.app.call_later, self._host.action_find, text)
         yield Hit(likely / 2, Content(safe_text(f"find {text}")), find, help="Nodes by id or text, in all engines")
 
     def _commands(self) -> Iterator[Command]:

@@ -72,7 +72,7 @@ MODES = {
     if key.id.startswith("mode.")
     for part in key.keys.split(",")
 }
-ALWAYS = names(tuple(key for key in keymap.APP if key.always and key.handler == "app.leave"))
+ALWAYS = names(tuple(key for key in keymap.APP if key.always and key.handler == "app.quit"))
 # They go to the tree where there is a node, or to a page that was visited before.
 TRAVEL = {"o", "[", "]", "alt+left", "alt+right"}
 BACK = {"escape", "backspace"}  # go to the page before the help
@@ -84,7 +84,7 @@ class Counting(UnstickApp):
 
     left = 0
 
-    def action_leave(self) -> None:
+    async def action_quit(self) -> None:
         self.left += 1
 
 

@@ -17,7 +17,7 @@ from tests.terminal.driver import Terminal
 ESCAPES = "\x1b]0;pwned\x07\x1b[2J\x1b[5m\x1b[?1000h\x1b]52;c;cHduZWQ=\x07\x1bP1$r\x1b\\\x9b31m"
 HIDING = "\u202etxet\u202c\u2066iso\u2069\u200f\u200b\u2028\ufeff\U000e0041\u3164\ufe0f\U00013430\U0001bca0\U0001d173"
 DETAIL = "esc back"  # in the footer of a page about a node
-MARKUP = "[bold red]markup[/] [link=file:///x]y[/link] [@click=app.leave]z[/] [/unbalanced"
+MARKUP = "[bold red]markup[/] [link=file:///x]y[/link] [@click=app.quit]z[/] [/unbalanced"
 WIDE = "進撃の巨人 👩‍👩‍👧 e\u0301 שלום مرحبا"
 
 # All that the console says to a terminal: colours, cursor positions, erasing, modes, keyboard protocol, the pointer.

@@ -41,13 +41,21 @@ async def perform(page: PageScreen, plan: Plan) -> None:
     page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
     page.acted()
     session.refresh()
-    if undone is not None and session.workspace is not None:
-        try:
-            again = await plan_entry(session.workspace, undone)
-        except DatabaseError as error:
-            page.say(str(error), "bad")
-        else:
-            await perform(page, again)
+    if undone is not None:
+        await undo(page, undone)
+
+
+async def undo(page: PageScreen, name: str) -> None:
+    """Lead the operator through the undo of an entry or a run. ``name``: its id."""
+    workspace = page.session.workspace
+    if workspace is None:
+        return
+    try:
+        plan = await plan_entry(workspace, name)
+    except DatabaseError as error:
+        page.host.refuse(str(error))
+    else:
+        await perform(page, plan)
 
 
 async def _confirmed(page: PageScreen, plan: Plan, before: ActionInput | None, *, asks: bool) -> DryRun | None:

@@ -11,7 +11,7 @@ from console.model.newest import Newest
 from console.model.row_list import RowList
 from console.text.pages.action import audit_log_place
 from console.tui import keymap
-from console.tui.screens.audit_entry import AuditEntryScreen, undo, undo_run
+from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.list_screen import ListScreen
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log
@@ -88,9 +88,9 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         entries = self.list.chosen()
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
-            self.run_worker(undo_run(self, run), group="undo")
+            self.host.undo(run)
         elif len(entries) == 1:
-            undo(self, entries[0])
+            self.host.undo(entries[0].id)
         else:
             self.host.refuse("Undo takes one entry or one run at a time." if entries else "There is no entry to undo.")
 

@@ -10,34 +10,9 @@ from console.text import formatting
 from console.text.pages.audit_entry import entry_page
 from console.text.spans import Spans
 from console.tui import keymap
-from console.tui.screens.base import PageScreen
 from console.tui.screens.text_page import TextPage
-from queries.actions.undo import plan_entry, plan_undo
-from queries.db.errors import DatabaseError
 from queries.records.audit import AuditLogEntry
 from queries.workspace import UnknownIdError
-
-
-def undo(page: PageScreen, entry: AuditLogEntry) -> None:
-    """Open the dialogs of the undo of an entry."""
-    workspace = page.session.workspace
-    if workspace is None:
-        return
-    try:
-        page.host.start(plan_undo(workspace, [entry]))
-    except DatabaseError as error:
-        page.host.refuse(str(error))
-
-
-async def undo_run(page: PageScreen, run: str) -> None:
-    """Read the entries of a run and open the dialogs of their undo."""
-    workspace = page.session.workspace
-    if workspace is None:
-        return
-    try:
-        page.host.start(await plan_entry(workspace, run))
-    except DatabaseError as error:
-        page.host.refuse(str(error))
 
 
 class AuditEntryScreen(TextPage):
@@ -72,4 +47,4 @@ class AuditEntryScreen(TextPage):
         return entry_page(self._entry, width)
 
     def action_undo(self) -> None:
-        undo(self, self._entry)
+        self.host.undo(self._entry.id)

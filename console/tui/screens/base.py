@@ -210,7 +210,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     def on_paste(self, event: events.Paste) -> None:
         """Search for text that is pasted outside a field: it must not run as commands."""
-        self.host.find(" ".join(event.text.split()))
+        self.host.action_find(" ".join(event.text.split()))
 
     def on_resize(self) -> None:
         self.renew_footer()

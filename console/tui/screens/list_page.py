@@ -186,7 +186,7 @@ class ListPage(PageScreen):
         elif word := self._word():
             self.host.search(word)
         else:
-            self.host.find()
+            self.host.action_find()
 
     def action_unfold(self) -> None:
         self.table.action_unfold()
