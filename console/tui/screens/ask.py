@@ -63,17 +63,13 @@ class AskScreen(Dialog[ActionInput]):
             self._show_wrong(self._wrong)
 
     @property
-    def _asked(self) -> Sequence[Argument]:
-        return self._plan.asked
-
-    @property
     def _folded(self) -> Sequence[Argument]:
         """Optional fields that have no other value than their default."""
-        return [a for a in self._asked if _is_optional(a) and _given(a, self._before) == a.default]
+        return [a for a in self._plan.asked if _is_optional(a) and _given(a, self._before) == a.default]
 
     @property
     def _unfolded(self) -> Sequence[Argument]:
-        return [argument for argument in self._asked if argument not in self._folded]
+        return [argument for argument in self._plan.asked if argument not in self._folded]
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#go")
@@ -108,7 +104,7 @@ class AskScreen(Dialog[ActionInput]):
         if not reason:
             raise WrongFieldError("", "Enter a reason: it is written to the audit log.")
         arguments = {}
-        for argument in self._asked:
+        for argument in self._plan.asked:
             field = self.query_one(f"#argument-{argument.name}")
             value = answer(argument, field.value)  # type: ignore[attr-defined]
             if value is not None:

@@ -30,6 +30,7 @@ from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.database import Server
 from queries.db.errors import DatabaseError
+from queries.records.finding import Finding
 from queries.records.node import Node
 from queries.workspace import Workspace
 
@@ -311,9 +312,10 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         refused = tuple((f"{hint.key} {hint.title}", hint.why) for hint in self.action_hints() if hint.why)
         return View(text=text, line=line, engine=self.label() or "", refused=refused)
 
-    def helps(self) -> dict[str, str]:
-        """Return key and title of each action, by its name: ``W Wake``."""
-        return {action.name: f"{key} {action.title}" for key, action in self.actions()}
+    def helps(self) -> Callable[[Finding], str]:
+        """Return a function to name the action of a finding: ``W Wake``."""
+        shown = {action.name: f"{key} {action.title}" for key, action in self.actions()}
+        return lambda finding: shown.get(finding.action or "", finding.action or "")
 
     def action_copy(self) -> None:
         """Offer what can be copied of the marked nodes, or of the node under the cursor."""

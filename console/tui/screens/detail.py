@@ -71,13 +71,12 @@ class DetailScreen(TextPage):
             gone = wrapped("It no longer exists.", width) if self._gone else reading(width, self.session.error_text)
             return [heading(self._node.title), BLANK, *gone]
         reader = self.session.reader(self._node.id)
-        helps = self.helps()
         return pages.detail(
             self._detail,
             width,
             now=self.session.at,
             engine=reader.engine if reader else None,
-            helps=lambda finding: helps.get(finding.action or "", finding.action or ""),
+            helps=self.helps(),
             others=[f for f in self.session.findings_of(self._node.id) if f.engine == LABEL],
             entries=self._entries,
             why_unread=self._unread,

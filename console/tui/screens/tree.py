@@ -278,13 +278,12 @@ class TreeScreen(ListPage):
         return None if node is None else partial(self._lines, node)
 
     def _lines(self, node: Node, width: int) -> list[Spans]:
-        helps = self.helps()
         return pages.preview(
             node,
             width,
             now=self.node_list.at,
             engine=self.engine,
-            helps=lambda finding: helps.get(finding.action or "", finding.action or ""),
+            helps=self.helps(),
             found=self.session.findings_of(node.id),
             children=self.node_list.forest.below(node.id)[:CHILDREN_SHOWN],
             ascii=self.host.ascii,
