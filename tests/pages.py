@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from console.cli import commands
+from console.cli import commands, exit_codes
 from console.model.fields.field import DURATIONS, Field, Form
 from console.model.fields.node import FIELDS
 from console.tui import keymap
@@ -72,7 +72,7 @@ def _engine_settings() -> Iterator[tuple[str, str, object]]:
 
 def codes() -> str:
     """Return the exit codes."""
-    rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in commands.CODES.items()]
+    rows = [f"| {code} | {_cell(meaning)} |" for code, meaning in exit_codes.CODES.items()]
     return "\n".join(["| code | meaning |", "|---|---|", *rows, ""])
 
 

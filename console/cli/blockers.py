@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from console.cli import tables
+from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
@@ -21,7 +22,7 @@ async def blockers(target: Target, node_id: str | None) -> int:
             ids = [node.id for node in (await reader.nodes([node_id])).nodes]
             if not ids:
                 say(f"{node_id} was not found. It may have been deleted.")
-                return 3
+                return SKIPPED
         found = await read(workspace.database, workspace.engines, ids)
     output_for(target).page(found, lambda cells: pages.page(found, cells, partial(tables.session_command, target)))
     return 0

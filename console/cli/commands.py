@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from console.cli.exit_codes import CODES
 from console.cli.options import CliOptions
 from queries.text.suggest import suggest
 
@@ -32,17 +33,6 @@ Examples:
 JSON = """JSON: unstick schema prints its JSON Schema; format is raised when a field is removed or has another meaning.
 Times are seconds since 1970 UTC by the server's clock ("infinity" for infinite ones), durations are seconds, stored
 bytes are base64, null is "not recorded"."""
-CODES = {
-    0: "done",
-    1: "failed, for example no connection, or something was not checked",
-    2: "usage or settings",
-    3: "some or all nodes were skipped, or not found",
-    4: "something is stuck (stuck --exit-code)",
-    5: "the outcome is unknown",
-    6: "no node was selected, and nothing was changed",
-    7: "a redrive stopped early",
-    8: "a redrive asks",
-}
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:

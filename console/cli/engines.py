@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console.cli import tables
+from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
@@ -66,7 +67,7 @@ async def engines(target: Target) -> int:
     output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))
     if not found:
         say(*no_engine_lines(workspace))
-        return 1
+        return FAILED
     for each in workspace.declined_alike:
         say(f"Declined {each.engine} in {each.schema}: {each.why}")
     lines += [f"{engine.label}: {engine.unreadable}" for engine in found if engine.unreadable]

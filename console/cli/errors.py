@@ -15,13 +15,12 @@ from pathlib import Path
 
 import click
 
+from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, USAGE
 from console.cli.output import say
 from queries.db.redaction import HIDDEN, redact, redact_message, secrets
 from queries.files.state_file import open_private
 from queries.text.safe_text import safe_text
 from unstick import mixed
-
-FAILED, USAGE, MISSING, INTERRUPTED = 1, 2, 3, 130
 
 
 def report(error: BaseException, arguments: Sequence[str]) -> int:
@@ -66,7 +65,7 @@ def _known(error: BaseException) -> int | None:
     from queries.workspace import MissingError, UnknownIdError
 
     if isinstance(error, MissingError):
-        return MISSING
+        return SKIPPED
     if isinstance(error, ConfigError | UnknownIdError):
         return USAGE
     return FAILED if isinstance(error, DatabaseError | BrokenEngineError) else None

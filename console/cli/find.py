@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from click import UsageError
 
 from console.cli import tables
+from console.cli.exit_codes import FAILED, SKIPPED
 from console.cli.output import Output, output_for, say
 from console.cli.target import access_warnings, opened
 from console.model.fields.field import Context
@@ -17,8 +18,6 @@ from console.text.spans import Spans
 from queries.read.search import is_full, search, sought, sure
 from queries.records.node import Hits, Search
 from queries.workspace import Workspace
-
-NOT_FOUND = 3
 
 
 async def find(target: Target, text: str, *, large: bool = False) -> int:
@@ -43,8 +42,8 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
     # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
     lacking = bool(workspace.locked and workspace.declined)
     if warnings or lacking or any(answer.unreadable for answer in answers):
-        return 1
-    return 0 if any(answer.hits for answer in answers) else NOT_FOUND
+        return FAILED
+    return 0 if any(answer.hits for answer in answers) else SKIPPED
 
 
 def _rows(answer: Hits, output: Output) -> Iterator[Spans]:

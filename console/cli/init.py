@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.prompts import agreed
 from console.cli.target import opened
@@ -32,7 +33,7 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
         server = workspace.server
         if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
             say("Nothing was changed.")
-            return 1
+            return FAILED
         await audit_log.create(workspace.database, operators)
     say(f"The audit log is now the table unstick.audit_log in {server.database}.")
     return 0

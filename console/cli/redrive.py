@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from console.cli import do, prompts, tables
+from console.cli import prompts, tables
 from console.cli.arguments import arguments_of
+from console.cli.carry_out import confirmed, exit_code, page
 from console.cli.consent import Consent
+from console.cli.exit_codes import ASKS, EMPTY, FAILED, INTERRUPTED, SKIPPED, STOPPED
 from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
@@ -34,7 +36,6 @@ from queries.runs.steps import Ask, Change, Ended, Reason, Step
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
-STOPPED, ASKS = 7, 8  # exit codes
 LISTED = 50
 
 
@@ -94,7 +95,7 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str
         label, selection, found = await _selected(target, workspace, asked)
     except EmptyError as error:
         say(*str(error).splitlines())
-        return do.EMPTY
+        return EMPTY
     reader = workspace.named(label)
     action = redrive_plan.action_of(reader, found)
     given = arguments_of([action], asked.arguments)
@@ -104,16 +105,16 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str
     if consent.preview:
         output_for(target).page(
             preview,
-            lambda cells: [*pages.plan(preview, cells), *do.page(preview.dry_run, [action], (), cells)],
+            lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
         )
-        return do.exit_code(preview.dry_run.results)
+        return exit_code(preview.dry_run.results)
     if not target.json:
         output_for(target).show(lambda cells: pages.plan(preview, cells))
     rest = len(plan.members) - len(preview.dry_run.versions)
     more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
-    if not do.confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
+    if not confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
         say("Nothing was changed.")
-        return 1
+        return FAILED
     run = await runs.begin(workspace, plan)
     nodes = count_nodes(len(plan.members), plan.ids)
     cohorts = "cohort" if len(preview.cohorts) == 1 else "cohorts"
@@ -165,7 +166,7 @@ async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) 
     await runs.check_author(workspace, run, action)
     if not asked.consent.given and not prompts.agreed("Continue it in this console?"):
         say("Nothing was changed.")
-        return 1
+        return FAILED
     return await _run(target, workspace, run, asked, answered=asked.resume and asked.consent.yes)
 
 
@@ -212,7 +213,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
     code = _report(target, report(step))
     if isinstance(step, Ended):
         return code
-    return 130 if decisions.left else ASKS
+    return INTERRUPTED if decisions.left else ASKS
 
 
 def _report(target: Target, report: RedriveReport) -> int:
@@ -220,7 +221,7 @@ def _report(target: Target, report: RedriveReport) -> int:
     output_for(target).page(report, lambda cells: pages.page(report, cells, limit=UNLIMITED))
     if report.state in (Reason.BUDGET, Reason.STOPPED):
         return STOPPED
-    return do.SKIPPED if any(r.outcome is not Outcome.CHANGED for r in report.skipped) else 0
+    return SKIPPED if any(r.outcome is not Outcome.CHANGED for r in report.skipped) else 0
 
 
 def rows(found: Runs) -> Iterator[str | Spans]:

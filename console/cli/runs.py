@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from console.cli import do, redrive
+from console.cli.carry_out import carry_out, print_outcomes
 from console.cli.consent import Consent
 from console.cli.output import output_for, say
 from console.cli.target import opened
@@ -13,7 +14,6 @@ from console.target import Target
 from console.text.pages.action import result_page
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
-from queries.actions import perform
 from queries.actions.plan import count_nodes
 from queries.records.action import Outcomes
 from queries.records.run import RunDetail, Runs
@@ -77,22 +77,16 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
     if not left:
         await launch.stop(workspace, run)
         say(f"The run {run.log.id} is complete.")
-        output_for(target).page(
-            Outcomes(results=found.results), lambda cells: result_page(found.results, cells, limit=UNLIMITED)
-        )
-        return do.exit_code(found.results)
+        return print_outcomes(target, Outcomes(results=found.results))
     ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
     say(
         f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(left)} of {len(plan.members)} nodes remain;"
         f" the last step was {ago} ago. {plan.reason}"
     )
     again = runs.part_of(workspace, plan, left)
-    dry_run = await perform.dry_run(workspace, again, plan.reason, plan.beginning.arguments)
-    if consent.preview:
-        output_for(target).page(dry_run, lambda cells: do.page(dry_run, variants, (), cells))
-        return do.exit_code(dry_run.results)
-    done, end = await do.confirm_and_commit(target, workspace, variants, dry_run, (), consent, run)
-    return 1 if done is None else do.report(target, dry_run, done, (), end)
+    return await carry_out(
+        target, workspace, again, variants, consent, plan.beginning.arguments, reason=plan.reason, run=run
+    )
 
 
 async def stop(target: Target, name: str) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from console.cli import find, tables
+from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
@@ -21,13 +22,13 @@ async def show(target: Target, text: str, size: int) -> int:
     async with opened(target) as workspace:
         node_id = await find.node_id(workspace, text)
         if not node_id:
-            return find.NOT_FOUND
+            return SKIPPED
         reader = workspace.reader(node_id)
         detail = await reader.detail(node_id, size)
         if detail is None:
             hidden = ", or a row-level policy hides it" if reader.found.policies else ""
             say(f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip())
-            return find.NOT_FOUND
+            return SKIPPED
         entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
     output = output_for(target)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 
+from console.cli.exit_codes import STUCK
 from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
@@ -23,7 +24,6 @@ from queries.records.snapshot import Part
 from queries.snapshot import NEEDS_SAMPLES, snapshot
 from queries.workspace import Workspace
 
-STUCK = 4  # exit code
 PAUSE = 1.0  # seconds between two samples of `stuck --sample`
 
 

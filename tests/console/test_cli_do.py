@@ -19,7 +19,7 @@ import msgspec
 import pexpect
 import pytest
 
-from console.cli import do as command
+from console.cli import carry_out as command
 from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log

@@ -12,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from console.cli import commands
+from console.cli import commands, exit_codes
 from tests.command import ROOT, environment, unstick
 
 SHELLS = ("bash", "zsh", "fish")
@@ -81,7 +81,7 @@ def test_the_manual_page_names_every_command_and_option() -> None:
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else ():
                 assert option in page, (name, option)
-    for code in commands.CODES:
+    for code in exit_codes.CODES:
         assert f".B {code}\n" in page
 
 
