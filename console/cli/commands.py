@@ -6,6 +6,7 @@ Each command imports its module when it runs, for a fast start.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -196,8 +197,14 @@ def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
     return click.argument(name, nargs=-1, shell_complete=_completing("contexts", *offered), **settings)
 
 
-def _engine() -> Callable[[Any], Any]:
-    return click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
+_engine = click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
+_arguments = click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
+_sample = click.option(
+    "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
+)
+_watch = click.option(
+    "-w", "--watch", is_flag=True, help="Repeat at each --interval until Ctrl-C. With --json, one line each time."
+)
 
 
 def _filters(purpose: str) -> Callable[[Any], Any]:
@@ -209,10 +216,6 @@ def _filters(purpose: str) -> Callable[[Any], Any]:
         help=purpose,
         shell_complete=_completing("saved", "terms"),
     )
-
-
-def _arguments() -> Callable[[Any], Any]:
-    return click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
 
 
 def _consent(
@@ -235,38 +238,37 @@ def _consent(
     return lambda command: functools.reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-def _sample() -> Callable[[Any], Any]:
-    return click.option(
-        "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
-    )
-
-
-def _watch() -> Callable[[Any], Any]:
-    return click.option(
-        "-w", "--watch", is_flag=True, help="Repeat at each --interval until Ctrl-C. With --json, one line each time."
-    )
-
-
 def _run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, int]]) -> int:
     from console.cli.target import run
 
     return run(options, command)
 
 
-@unstick.command()
-@_words("target")
-@click.pass_obj
-def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
-    """List the engines of the database, with counts by phase and their actions."""
-    from console.cli import engines as command
+def _of_target(about: Callable[[], None]) -> click.Command:
+    """Add a command that takes a target and options, but no other words.
 
-    options.only_target(target)
-    return _run(options, command.engines)
+    The function of its name runs it, in the file of its name.
+    """
+    name = about.__name__
+
+    @click.pass_obj
+    @functools.wraps(about)
+    def command(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+        function = getattr(importlib.import_module(f"console.cli.{name}"), name)
+        options.only_target(target)
+        return _run(options, lambda chosen: function(chosen, **settings))
+
+    return unstick.command()(_words("target")(command))
+
+
+@_of_target
+def engines() -> None:
+    """List the engines of the database, with counts by phase and their actions."""
 
 
 @unstick.command()
 @_words("filter", "terms")
-@_engine()
+@_engine
 @_filters("Like FILTER.")
 @click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
 @click.option(
@@ -278,7 +280,7 @@ def engines(options: CliOptions, /, target: tuple[str, ...]) -> int:
 )
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
 @click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
-@_watch()
+@_watch
 @click.pass_obj
 def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
     """Show jobs and tasks as a tree.
@@ -292,10 +294,10 @@ def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ..
 
 @unstick.command()
 @_words("target")
-@_engine()
+@_engine
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number per finding.")
-@_sample()
-@_watch()
+@_sample
+@_watch
 @click.option("--exit-code", is_flag=True, help="End with 4 if something is stuck; 1: not everything was checked.")
 @click.pass_obj
 def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
@@ -310,19 +312,13 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
     return _run(options, lambda chosen: command.stuck(chosen, **settings))
 
 
-@unstick.command()
-@_words("target")
-@_engine()
+@_of_target
+@_engine
 @click.option(
     "--limit", type=click.IntRange(1), default=500, show_default=True, help="Maximum number of dead letters per engine."
 )
-@click.pass_obj
-def dead(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+def dead() -> None:
     """List dead letters, failed work that awaits a decision, by error and state."""
-    from console.cli import dead as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.dead(chosen, **settings))
 
 
 @unstick.command()
@@ -340,38 +336,26 @@ def find(options: CliOptions, /, text: tuple[str, ...], *, large: bool) -> int:
     return _run(options, lambda target: command.find(target, " ".join(words), large=large))
 
 
-@unstick.command()
-@_words("target")
-@_engine()
-@_sample()
-@click.pass_obj
-def metrics(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+@_of_target
+@_engine
+@_sample
+def metrics() -> None:
     """Print nodes, findings, dead letters and oldest ages in the OpenMetrics format.
 
     Each number has its precision as a label: exact, estimated, capped (at least), or unknown, which is NaN.
     """
-    from console.cli import metrics as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.metrics(chosen, **settings))
 
 
-@unstick.command()
-@_words("target")
-@_engine()
+@_of_target
+@_engine
 @click.option("--on-new", metavar="COMMAND", help="Run this for each new incident, which is JSON on stdin. No shell.")
 @click.option("--on-end", metavar="COMMAND", help="Run this for each incident that has been absent for five minutes.")
 @click.option("--existing", is_flag=True, help="Report the incidents that exist at the start too.")
-@click.pass_obj
-def watch(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+def watch() -> None:
     """Report new incidents until Ctrl-C, at each --interval.
 
     A COMMAND that fails runs again, at most three times for an incident.
     """
-    from console.cli import watch as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.watch(chosen, **settings))
 
 
 @unstick.command()
@@ -413,7 +397,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 @click.argument("action", required=False, shell_complete=_completing("contexts", "actions"))
 @_words("id")
 @_consent()
-@_arguments()
+@_arguments
 @click.option(
     "--guard",
     "guards",
@@ -429,7 +413,7 @@ def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
 )
 @_filters("Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.")
 @click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
-@_engine()
+@_engine
 @click.option("--limit", type=click.IntRange(1), help="Act on at most this number of nodes.")
 @click.option(
     "--wait",
@@ -546,7 +530,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
     preview="Dry-run the first cohort; change nothing.",
     yes="Do not ask. With --resume, the open question is answered with go on.",
 )
-@_arguments()
+@_arguments
 @click.option("--resume", is_flag=True, help="Continue the redrive RUN, also one of another console.")
 @click.option("--stop", is_flag=True, help="End the redrive RUN. It revives no further node.")
 @click.option("--list", "listed", is_flag=True, help="List the redrives, newest first.")
@@ -638,65 +622,47 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
     return _run(options, lambda target: command.one(target, name))
 
 
-@unstick.command()
-@_words("target")
+@_of_target
 @click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
 @_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
 @click.option("--after", metavar="CURSOR", help="Continue after this change.")
 @click.option("--all", "routine", is_flag=True, help="Also polls, heartbeats, locks and due times.")
-@click.pass_obj
-def changed(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+def changed() -> None:
     """List what the engines and the operators changed lately, newest first.
 
     Says which changes an engine records, and which it does not.
     """
-    from console.cli import changed as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.changed(chosen, **settings))
 
 
-@unstick.command()
-@_words("target")
+@_of_target
 @click.option("--sql", is_flag=True, help="Only print the statements.")
 @click.option(
     "--operator", "operators", multiple=True, metavar="ROLE", help="A role that may add entries and read them."
 )
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
-@click.pass_obj
-def init(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+def init() -> None:
     """Create the audit log, the table unstick.audit_log.
 
     Shows the statements and asks first.
     """
-    from console.cli import init as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.init(chosen, **settings))
 
 
-@unstick.command()
-@_words("target")
+@_of_target
 @click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may read.")
 @click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may also change things.")
-@_engine()
-@click.pass_obj
-def grants(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
+@_engine
+def grants() -> None:
     """Print the minimal GRANT statements for roles.
 
     Without ROLE, prints those for viewer and operator. Runs nothing. Run it as a role that may read everything.
     Privileges on the audit log come from init --operator ROLE.
     """
-    from console.cli import grants as command
-
-    options.only_target(target)
-    return _run(options, lambda chosen: command.grants(chosen, **settings))
 
 
 @unstick.command()
 @click.argument("action", shell_complete=_completing("contexts", "actions"))
-@_engine()
+@_engine
 @click.pass_obj
 def sql(options: CliOptions, /, action: str, engine: str | None) -> int:
     """Print the statements of an ACTION exactly as they are run. Needs no connection."""
@@ -705,15 +671,9 @@ def sql(options: CliOptions, /, action: str, engine: str | None) -> int:
     return command.sql(options, action, engine)
 
 
-@unstick.command()
-@_words("target")
-@click.pass_obj
-def info(options: CliOptions, /, target: tuple[str, ...]) -> int:
+@_of_target
+def info() -> None:
     """Print versions, paths and the server for a bug report. No secrets."""
-    from console.cli import info as command
-
-    options.only_target(target)
-    return _run(options, command.info)
 
 
 @unstick.command()
