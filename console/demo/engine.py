@@ -179,11 +179,11 @@ class FolderWorker:
         return changed
 
 
-async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event) -> None:
+async def run_worker(engine: Engine, dsn: str, seed: int) -> None:
     """Run an engine's worker until cancelled; reconnect after each lost connection.
 
-    The worker ticks every half second while ``running`` is set. No error of the server ends this loop: a stopped
-    worker would look like a fault of the engine.
+    The worker ticks every half second. No error of the server ends this loop: a stopped worker would look like a fault
+    of the engine.
     """
     while True:
         with contextlib.suppress(*CONNECTION_ERRORS):
@@ -191,7 +191,6 @@ async def run_worker(engine: Engine, dsn: str, seed: int, running: asyncio.Event
             try:
                 worker = engine.worker(connection, seed)
                 while True:
-                    await running.wait()
                     await worker.tick()
                     await asyncio.sleep(TICK_SECONDS)
             finally:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Final, Self
 
 import asyncpg
@@ -26,17 +26,10 @@ Progress = Callable[[str], None]
 class Demo:
     """A demo server with its engines' workers. ``dsn`` connects as superuser."""
 
-    def __init__(
-        self,
-        seed: int = 1,
-        *,
-        engines: Sequence[Engine] | None = None,
-        server: Server | None = None,
-    ) -> None:
+    def __init__(self, seed: int = 1, *, server: Server | None = None) -> None:
         self.server = server or Server()
         self._seed = seed
-        self._engines: Sequence[Engine] = folder_engines() if engines is None else engines
-        self._running = asyncio.Event()
+        self._engines = folder_engines()
         self._workers: list[asyncio.Task[None]] = []
 
     @property
@@ -55,10 +48,7 @@ class Demo:
             for engine in self._engines:
                 report(f"filling {engine.name}")
                 await self._fill(engine)
-            self.resume()
-            self._workers = [
-                asyncio.create_task(run_worker(engine, self.dsn, self._seed, self._running)) for engine in self._engines
-            ]
+            self._workers = [asyncio.create_task(run_worker(engine, self.dsn, self._seed)) for engine in self._engines]
         except BaseException:
             await self.stop()
             raise
@@ -71,14 +61,6 @@ class Demo:
         await asyncio.gather(*self._workers, return_exceptions=True)
         self._workers.clear()
         await _to_thread(self.server.stop)
-
-    def pause(self) -> None:
-        """Pause the engines' workers after their current tick."""
-        self._running.clear()
-
-    def resume(self) -> None:
-        """Resume the engines' workers."""
-        self._running.set()
 
     async def _create(self) -> None:
         connection = await asyncpg.connect(self.server.dsn())
@@ -107,39 +89,35 @@ class Demo:
 
 
 @contextlib.asynccontextmanager
-async def demo(seed: int = 1, *, pause_runner: bool = False, report: Progress | None = None) -> AsyncIterator[str]:
-    """Run a demo during the context; yield its DSN.
+async def demo(seed: int = 1) -> AsyncIterator[str]:
+    """Run a demo during the context; yield its DSN. The progress goes to stderr.
 
-    Raises DemoUnavailable if the server cannot run here. ``pause_runner`` pauses the engines' workers after a second.
-    ``report`` receives the progress; by default it goes to stderr in one line.
+    Raises DemoUnavailable if the server cannot run here.
     """
     running = Demo(seed)
-    with contextlib.nullcontext(report) if report else _one_line() as reporting:
-        await running.start(reporting)
+    with _one_line() as report:
+        await running.start(report)
     try:
-        pausing = asyncio.get_running_loop().call_later(1.0, running.pause) if pause_runner else None
         yield running.dsn
-        if pausing:
-            pausing.cancel()
     finally:
         await running.stop()
 
 
-def headless(seed: int = 1, *, pause_runner: bool = False) -> int:
+def headless(seed: int = 1) -> int:
     """Serve the demo until SIGINT, SIGTERM or SIGHUP; return an exit code.
 
     Prints the DSN as the first line on stdout. Raises DemoUnavailable if the server cannot run here.
     """
-    return asyncio.run(_headless(seed, pause_runner))
+    return asyncio.run(_headless(seed))
 
 
-async def _headless(seed: int, pause_runner: bool) -> int:
+async def _headless(seed: int) -> int:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
             loop.add_signal_handler(number, stopped.set)
-    async with demo(seed, pause_runner=pause_runner) as dsn:
+    async with demo(seed) as dsn:
         with contextlib.suppress(BrokenPipeError):
             print(dsn, flush=True)  # noqa: T201
         await stopped.wait()

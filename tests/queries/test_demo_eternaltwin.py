@@ -363,7 +363,7 @@ async def test_new_jobs_keep_arriving(db: Connection) -> None:
 # The whole demo
 
 
-async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(own_server: PostgresServer) -> None:
+async def test_the_demo_works_and_comes_back_after_its_server_was_away(own_server: PostgresServer) -> None:
     demo = Demo(5, server=own_server)
     await demo.start()
 
@@ -385,16 +385,4 @@ async def test_the_demo_works_pauses_and_comes_back_after_its_server_was_away(ow
     await asyncio.to_thread(own_server.start)
     later = await polled()
     await wait_for(lambda: works_on(later))
-    demo.pause()
-    connection = await asyncpg.connect(demo.dsn)
-    idle = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'eternaltwin worker' AND state <> 'idle'"
-
-    async def quiet() -> bool:
-        return bool(await connection.fetchval(idle) == 0)
-
-    await wait_for(quiet)
-    await connection.close()
-    demo.resume()
-    latest = await polled()
-    await wait_for(lambda: works_on(latest))
     await demo.stop()

@@ -785,9 +785,7 @@ async def test_all_engines_at_work_have_no_server_finding(
     server: PostgresServer, session: Session, tmp_path: Path
 ) -> None:
     dsn = await all_engines_database(server)
-    running = asyncio.Event()
-    running.set()
-    workers = [asyncio.create_task(run_worker(engine(), dsn, 1, running)) for engine in ENGINES]
+    workers = [asyncio.create_task(run_worker(engine(), dsn, 1)) for engine in ENGINES]
     workspace = await opened(dsn, tmp_path)
     reader = server_findings(workspace)
     for _ in range(12):
