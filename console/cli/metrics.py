@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from console.cli import dead
+from console.cli import dead, stuck
 from console.cli.output import output_for, say
-from console.cli.stuck import not_read, take_samples
-from console.cli.target import access_warnings, opened, select_readers
+from console.cli.target import opened, select_readers
 from console.target import Target
 from queries.contract.server_spec import server_spec
 from queries.contract.spec import FindingSpec
@@ -18,7 +17,6 @@ from queries.read.reader import Reader
 from queries.records.node import Precision
 from queries.records.record import Record
 from queries.records.snapshot import Part
-from queries.snapshot import snapshot
 
 COUNTED_NODES = 2000  # nodes that are counted for each finding
 DEAD = 10_000  # dead letters that are counted for each engine
@@ -40,18 +38,12 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
     found = Metrics()
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        if sample is not None:
-            found.failed(await take_samples(workspace, readers, sample))
-        now = await snapshot(
-            workspace, readers, page=COUNTED_NODES, sampled=sample is not None, counts=True, whole=engine is None
-        )
+        now, notes = await stuck.read(workspace, readers, COUNTED_NODES, sample, whole=engine is None, counts=True)
+        found.failed(notes)
         await workspace.database.together(*map(found.add_dead, readers))
-        here = {reader.label: reader for reader in readers}
+        specs = {reader.label: reader.engine.spec.findings for reader in readers}
         for part in now.parts:
-            reader = here.get(part.label)
-            found.add(part, reader.engine.spec.findings if reader else server_spec().findings)
-            if reader is not None:
-                say(*access_warnings(workspace, reader))
+            found.add(part, specs.get(part.label, server_spec().findings))
     output_for(target).lines(exposition(found.families()))
     return int(bool(found.unreadable))
 
@@ -60,20 +52,18 @@ class Metrics:
     """The metrics of all engines that were read so far."""
 
     def __init__(self) -> None:
-        self.nodes = Metric(name="unstick_nodes", about="Nodes of an engine by phase.", samples=[])
-        self.stuck = Metric(name="unstick_stuck_nodes", about="Nodes that have a finding.", samples=[])
+        self.nodes = Metric(name="unstick_nodes", about="Nodes of an engine by phase.")
+        self.stuck = Metric(name="unstick_stuck_nodes", about="Nodes that have a finding.")
         self.oldest = Metric(
             name="unstick_stuck_oldest_age_seconds",
             about="Age of the oldest node that has a finding.",
             unit="seconds",
-            samples=[],
         )
-        self.dead = Metric(name="unstick_dead_letters", about="Dead letters that await a decision.", samples=[])
+        self.dead = Metric(name="unstick_dead_letters", about="Dead letters that await a decision.")
         self.dead_oldest = Metric(
             name="unstick_dead_letters_oldest_age_seconds",
             about="Age of the oldest dead letter that was read.",
             unit="seconds",
-            samples=[],
         )
         self.unreadable: list[str] = []
 
@@ -98,9 +88,6 @@ class Metrics:
             since = None if finding.since is None else findings.at - finding.since
             ages.setdefault(finding.code, {})[finding.node_id] = since
         skipped = {each.code for each in findings.skipped_findings}
-        if part.uncounted:
-            self.failed([f"{label}: {part.uncounted}"])
-        self.failed([*not_read(part)])
         for spec in specs:
             nodes = ages.get(spec.code, {})
             unknown = bool(part.error) or (spec.code in skipped and not nodes)

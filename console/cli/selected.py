@@ -112,9 +112,9 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
 
 async def _incident(workspace: Workspace, key: str, sample: float | None) -> Incident | None:
     """Return an incident as it is now, after samples for ``sample`` seconds."""
-    answer, notes = await stuck.read(workspace, list(workspace.engines.values()), FINDING_NODES, sample)
+    now, notes = await stuck.read(workspace, list(workspace.engines.values()), FINDING_NODES, sample)
     say(*notes)
-    return next((incident for incident in answer.incidents if incident.key == key), None)
+    return next((incident for incident in now.incidents if incident.key == key), None)
 
 
 def _suggested(incident: Incident) -> tuple[str, ...]:

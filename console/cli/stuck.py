@@ -20,7 +20,7 @@ from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.finding import Stuck
-from queries.records.snapshot import Part
+from queries.records.snapshot import Part, Snapshot
 from queries.snapshot import NEEDS_SAMPLES, snapshot
 from queries.workspace import Workspace
 
@@ -41,8 +41,9 @@ async def stuck(
             readers = list(select_readers(workspace, engine))
             labels = [reader.label for reader in readers]
             seconds = 0.0 if watch and sample is None else sample
-            answer, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
+            now, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
+            answer = Stuck(incidents=now.incidents, at=now.at, skipped_findings=now.skipped_findings, capped=now.capped)
             output.page(answer, lambda cells: _lines(target, answer, labels, cells))
             unread = exit_code and workspace.broken
             return STUCK if exit_code and answer.incidents else int(bool(notes or unread))
@@ -51,25 +52,32 @@ async def stuck(
 
 
 async def read(
-    workspace: Workspace, readers: Sequence[Reader], limit: int, sample: float | None, *, whole: bool = True
-) -> tuple[Stuck, tuple[str, ...]]:
-    """Read the incidents of engines and server.
+    workspace: Workspace,
+    readers: Sequence[Reader],
+    limit: int,
+    sample: float | None,
+    *,
+    whole: bool = True,
+    counts: bool = False,
+) -> tuple[Snapshot, list[str]]:
+    """Read what is stuck in engines and server.
 
     Also return why parts could not be read. ``sample``: seconds of samples before. ``whole``: of all engines, so that
-    one that is declined was not checked.
+    one that is declined was not checked. ``counts``: also the numbers of nodes.
     """
-    notes = [] if sample is None else await take_samples(workspace, readers, sample)
-    now = await snapshot(workspace, readers, page=limit, sampled=sample is not None, whole=whole)
+    notes = [] if sample is None else await _take_samples(workspace, readers, sample)
+    now = await snapshot(workspace, readers, page=limit, sampled=sample is not None, counts=counts, whole=whole)
     here = {reader.label: reader for reader in readers}
     for part in now.parts:
-        notes += not_read(part, here.get(part.label))
+        notes += _not_read(part, here.get(part.label))
         notes += access_warnings(workspace, here[part.label]) if part.label in here else ()
-    stuck = Stuck(incidents=now.incidents, at=now.at, skipped_findings=now.skipped_findings, capped=now.capped)
-    return stuck, tuple(notes)
+    return now, notes
 
 
-def not_read(part: Part, reader: Reader | None = None) -> Iterator[str]:
+def _not_read(part: Part, reader: Reader | None) -> Iterator[str]:
     """Yield one line per reason for which a part of a snapshot could not be read."""
+    if part.uncounted:
+        yield f"{part.label}: {part.uncounted}"
     if part.error:
         yield f"{part.label}: {part.error}"
     elif reader is None or reader.found.readable:  # otherwise one line about the missing privileges is enough
@@ -77,7 +85,7 @@ def not_read(part: Part, reader: Reader | None = None) -> Iterator[str]:
             yield f"{label}: not checked: {text}"
 
 
-async def take_samples(workspace: Workspace, readers: Sequence[Reader], seconds: float) -> list[str]:
+async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds: float) -> list[str]:
     """Sample for ``seconds``, at least once.
 
     Return the engines whose last sample failed, with the error.

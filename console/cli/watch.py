@@ -136,25 +136,25 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
         async def once() -> int:
             nonlocal first
             readers = list(select_readers(workspace, engine))
-            answer, notes = await stuck.read(workspace, readers, FINDING_NODES, 0.0, whole=engine is None)
+            now, notes = await stuck.read(workspace, readers, FINDING_NODES, 0.0, whole=engine is None)
             say(*notes)
             if first:
                 first = False
-                for incident in answer.incidents:
-                    seen.add(incident, answer.at)
-                say(f"Watching. Incidents that exist already: {len(answer.incidents)}; --existing reports these too.")
-            for incident in seen.fresh(answer.incidents, answer.at):
+                for incident in now.incidents:
+                    seen.add(incident, now.at)
+                say(f"Watching. Incidents that exist already: {len(now.incidents)}; --existing reports these too.")
+            for incident in seen.fresh(now.incidents, now.at):
                 ended.pop(incident.key, None)
-                new = news(incident, answer.at)
+                new = news(incident, now.at)
                 if new_command:
                     hooks.start(new_command, new, partial(report, new))
                 else:
                     report(new)
-            if not any(each.failed for each in answer.skipped_findings):  # else an incident may not have been read
-                over = seen.over(answer.at)
+            if not any(each.failed for each in now.skipped_findings):  # else an incident may not have been read
+                over = seen.over(now.at)
                 ended.update((each.key, each) for each in over if end_command)
             for key, incident in ended.items():
-                hooks.start(end_command, news(incident, answer.at), partial(forget, key))
+                hooks.start(end_command, news(incident, now.at), partial(forget, key))
             return int(bool(notes))
 
         try:
