@@ -33,6 +33,7 @@ from queries.runs.cohorts import Redrive, Settings, parse_settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Change, Ended, Reason, Step
+from queries.text.counted import counted
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
@@ -117,8 +118,7 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str
         return FAILED
     run = await runs.begin(workspace, plan)
     nodes = count_nodes(len(plan.members), plan.ids)
-    cohorts = "cohort" if len(preview.cohorts) == 1 else "cohorts"
-    say(f"Redrive {run.log.id}: {nodes} in {len(preview.cohorts)} {cohorts}. Ctrl-C leaves it open.")
+    say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
     return await _run(target, workspace, run, asked)
 
 

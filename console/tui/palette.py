@@ -25,7 +25,7 @@ from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.footer import Hint
 from queries.contract.spec import Action
 from queries.read.reader import Reader
-from queries.read.sentence import plural
+from queries.text.counted import plural
 from queries.text.safe_text import safe_text
 
 DRY_RUN = "Dry run first; nothing is committed until you confirm"

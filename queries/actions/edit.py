@@ -22,6 +22,7 @@ from queries.read.documents import Document
 from queries.read.reader import Reader
 from queries.records.action import Edit, Mark
 from queries.records.node import Node
+from queries.text.counted import counted
 from queries.text.json_text import ALIGNED, NotJson, Number, below, parse, pretty, respelled
 from queries.workspace import Workspace
 
@@ -174,7 +175,7 @@ class Learned:
 
     def __init__(self, values: Sequence[Any], *, of_successes: bool) -> None:
         self._of_successes = of_successes
-        self._who = f"{len(values)} success{'' if len(values) == 1 else 'es'}" if of_successes else "the text before"
+        self._who = counted(len(values), "success") if of_successes else "the text before"
         self._types: dict[str, Counter[str]] = {}
         self._keys: dict[str, Counter[str]] = {}
         self._ranges: dict[str, list[tuple[Decimal, str]]] = {}  # lowest and highest

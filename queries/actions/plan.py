@@ -14,10 +14,10 @@ from queries.contract.spec import TITLE_END, Action, Argument
 from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
 from queries.read.reader import Reader
-from queries.read.sentence import plural
 from queries.records.action import Edit, Outcome, Result
 from queries.records.node import Node, a_kind, split_id
 from queries.records.record import Record
+from queries.text.counted import plural
 from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 from queries.write import undo

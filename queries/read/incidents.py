@@ -12,10 +12,10 @@ from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
 from queries.read.dead_letters import fold
 from queries.read.findings import rank
-from queries.read.sentence import plural
 from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
+from queries.text.counted import plural
 from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested

@@ -51,10 +51,3 @@ def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
 def without_values(sentence: str) -> str:
     """Return the sentence with an ellipsis for each value."""
     return re.sub(r"\{\w+\}", "…", sentence)
-
-
-def plural(word: str) -> str:
-    """Return the plural of a noun, such as the name of a kind."""
-    if re.search(r"[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    return f"{word}es" if re.search(r"(?:s|x|z|sh|ch)$", word) else f"{word}s"

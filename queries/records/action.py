@@ -10,6 +10,7 @@ import msgspec
 
 from queries.records.node import Precision
 from queries.records.record import Record
+from queries.text.counted import counted
 from queries.text.json_text import decoded
 
 
@@ -280,7 +281,7 @@ class OtherRows(Record):
     def words(self) -> str:
         """The numbers in words: ``deleted 2 rows, inserted 1 row``."""
         named = (("deleted", self.deleted), ("updated", self.updated), ("inserted", self.inserted))
-        return ", ".join(f"{word} {n:,} {'row' if n == 1 else 'rows'}" for word, n in named if n) or "written no row"
+        return ", ".join(f"{word} {counted(n, 'row')}" for word, n in named if n) or "written no row"
 
 
 class DryRun(Record):

@@ -28,6 +28,7 @@ from queries.records.action import (
     titles_of,
 )
 from queries.records.node import Node
+from queries.text.counted import counted
 
 WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
 
@@ -127,7 +128,7 @@ def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
     """Return the rows before and after, or how many there are and how to see them."""
     number = len(dry_run.changes)
     if number and not limit:
-        note = f"{key} shows {number:,} {'row' if number == 1 else 'rows'}; nothing is changed yet"
+        note = f"{key} shows {counted(number, 'row')}; nothing is changed yet"
         return [heading("Rows before and after", note)]
     rows = differences(dry_run.changes, cells, limit=limit, known=dry_run.titles)
     head_line = heading("Rows before and after", "rolled back, nothing is changed yet")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from console.text import formatting
 from console.text.spans import Spans, crop, width, wrap
 from queries.records.action import RowChange
+from queries.text.counted import counted
 from queries.text.safe_text import safe_text
 
 COLUMNS_SHOWN = 3  # differing columns of a table
@@ -61,11 +62,11 @@ def _parts(changes: Sequence[RowChange]) -> list[str]:
         each = Counter(row.id for row in rows)
         alike = each.keys() == nodes and len(set(each.values())) == 1
         number = next(iter(each.values())) if alike else len(rows)
-        counted = f"{number} {'row' if number == 1 else 'rows'} of {table}{' each' * (alike and len(nodes) > 1)}"
+        them = f"{counted(number, 'row')} of {table}{' each' * (alike and len(nodes) > 1)}"
         if kind:
-            parts.append(f"{counted} {('deleted', 'inserted')[kind - 1]}")
+            parts.append(f"{them} {('deleted', 'inserted')[kind - 1]}")
         else:
-            parts.append(f"{f'{counted}: ' * (several or number > 1 or not alike)}{_columns(rows)}")
+            parts.append(f"{f'{them}: ' * (several or number > 1 or not alike)}{_columns(rows)}")
     return parts
 
 

@@ -53,23 +53,17 @@ def routine(answer: Changes) -> str:
     return safe_text(", ".join(left))
 
 
-def unsearched(answer: Changes) -> Iterator[str]:
-    """Yield what was not searched, and what cannot be read."""
+def notes(answer: Changes, *, brief: bool = False) -> Iterator[str]:
+    """Yield what each source records, what was not searched, and what cannot be read.
+
+    ``brief``: without what it records, and how more could be read.
+    """
     for source in answer.sources:
         if source.unreadable:
             yield f"{source.name}: {source.unreadable}"
-        if source.scope:
-            yield f"{source.name}: {source.scope}."
-
-
-def notes(answer: Changes) -> Iterator[str]:
-    """Yield what each source records, what was not searched, and what cannot be read."""
-    for source in answer.sources:
-        if source.unreadable:
-            yield f"{source.name}: {source.unreadable}"
-        if source.recorded:
+        if source.recorded and not brief:
             yield f"{source.name}: {source.recorded}."
         if source.scope:
             yield f"{source.name}: {source.scope}."
-        if source.scan_required:
+        if source.scan_required and not brief:
             yield f"{source.name}: {source.scan_required.why} ({source.scan_required.ddl})"

@@ -6,6 +6,7 @@ from console.text import formatting
 from console.text.pages.lines import heading, plain, wrapped
 from console.text.spans import Spans
 from queries.records.action import Edit, Mark
+from queries.text.counted import counted
 from queries.text.safe_text import safe_text
 
 STYLES = {"-": "$removed", "+": "$added"}
@@ -38,7 +39,7 @@ def _mark(mark: Mark) -> str:
 
 
 def _compared(edit: Edit) -> str:
-    number = f"{edit.compared} success{'' if edit.compared == 1 else 'es'} of the same kind"
+    number = f"{counted(edit.compared, 'success')} of the same kind"
     if edit.compared:
         return f"Compared with {number}; {edit.scope}."
     return f"Compared with the text before only. Successes of the same kind: {edit.scope}."

@@ -9,7 +9,7 @@ from console.text.pages.lines import BLANK, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
 from queries.records.action import Proof
-from queries.records.finding import Finding
+from queries.records.finding import Finding, Incident
 from queries.text.instant import of_timestamp
 from queries.text.safe_text import safe_text
 
@@ -38,24 +38,34 @@ def finding_lines(
     finding: Finding, cells: int, *, now: float, helps: Callable[[Finding], str], indent: int, ids: bool
 ) -> list[Spans]:
     """Return one finding as `findings` does."""
-    since = f"for {formatting.age(now - finding.since)}" if finding.since is not None else "start not recorded"
-    inferred = "  behaviour inferred" if finding.proof is Proof.ASSUMED else ""
-    lines: list[Spans] = [
-        [
-            (" " * indent, ""),
-            (safe_text(finding.title), f"bold {band(finding.severity).ink}"),
-            (f"  {since}", ""),
-            ("  ", ""),
-            *marked(finding.severity),
-            (inferred, "italic $faint"),
-            (f"  {safe_text(finding.node_id)}" if ids else "", ""),
-        ],
+    since = "" if finding.since is not None else "start not recorded"
+    name = (f"  {safe_text(finding.node_id)}" if ids else "", "")
+    lines = [
+        [(" " * indent, ""), *headline(finding, now, since=since), name],
         *reason(finding, cells, indent + 2),
     ]
-    if finding.action is not None:
-        label: Spans = [(" " * (indent + 2), ""), ("suggested action: ", "$faint")]
-        lines.append([*label, (safe_text(helps(finding)), "bold $accent")])
-    return lines
+    return [*lines, suggestion(helps(finding), indent + 2)] if finding.action is not None else lines
+
+
+def headline(of: Finding | Incident, now: float, *, number: str = "", since: str = "") -> Spans:
+    """Return the title of a problem, its age and its severity.
+
+    ``number``: of the nodes that have it. ``since``: what is said if its age is not known.
+    """
+    known = f"for {formatting.age(now - of.since)}" if of.since is not None else since
+    return [
+        (safe_text(of.title), f"bold {band(of.severity).ink}"),
+        (f"  {number}" if number else "", "bold"),
+        (f"  {known}" if known else "", ""),
+        ("  ", ""),
+        *marked(of.severity),
+        ("  behaviour inferred" if of.proof is Proof.ASSUMED else "", "italic $faint"),
+    ]
+
+
+def suggestion(command: str, indent: int) -> Spans:
+    """Return the suggested action, as the command or the key that runs it."""
+    return [(" " * indent, ""), ("suggested action: ", "$faint"), (safe_text(command), "bold $accent")]
 
 
 def reason(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from console.text import formatting
-from console.text.pages.findings import finding_lines
+from console.text.pages.findings import finding_lines, headline, suggestion
 from console.text.pages.lines import BLANK, wrapped
-from console.text.severity import band, marked
 from console.text.spans import Spans
-from queries.read.sentence import plural
-from queries.records.action import Proof
 from queries.records.finding import Finding, Incident, ManySchemas
+from queries.text.counted import plural
 from queries.text.safe_text import safe_text
 
 SHOWN = 5  # nodes of an incident that are listed
@@ -69,23 +66,15 @@ def explanation(incident: Incident, cells: int, indent: int) -> list[Spans]:
 
 
 def _incident(incident: Incident, cells: int, now: float, command: Callable[[Incident], str]) -> list[Spans]:
-    since = f"  for {formatting.age(now - incident.since)}" if incident.since is not None else ""
+    name = (f"  {safe_text(incident.key)}", "$faint")
     lines: list[Spans] = [
-        [
-            (safe_text(incident.title), f"bold {band(incident.severity).ink}"),
-            (f"  {size(incident)}" if incident.n else "", "bold"),
-            (since, ""),
-            ("  ", ""),
-            *marked(incident.severity),
-            ("  behaviour inferred" if incident.proof is Proof.ASSUMED else "", "italic $faint"),
-            (f"  {safe_text(incident.key)}", "$faint"),
-        ],
+        [*headline(incident, now, number=size(incident)), name],
         *wrapped(incident.sentence, cells, "", 2),
     ]
     if isinstance(incident, ManySchemas):
         lines += _schemas(incident, cells)
     elif incident.action is not None:
-        lines.append([("  suggested action: ", "$faint"), (safe_text(command(incident)), "bold $accent")])
+        lines.append(suggestion(command(incident), 2))
     nodes = incident.node_ids
     lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:SHOWN]]
     if len(nodes) > SHOWN:

@@ -19,6 +19,7 @@ from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import ActionInput, Plan
 from queries.contract.spec import Argument
+from queries.text.counted import counted
 
 
 class AskScreen(Dialog[ActionInput]):
@@ -125,8 +126,7 @@ def _is_optional(argument: Argument) -> bool:
 
 
 def _optional(arguments: Sequence[Argument]) -> str:
-    number = len(arguments)
-    return f"{number} optional {'field' if number == 1 else 'fields'}"
+    return counted(len(arguments), "optional field")
 
 
 def _given(argument: Argument, before: ActionInput) -> str:

@@ -95,7 +95,7 @@ class ChangedScreen(ListScreen[Change]):
 
     def show_body(self) -> None:
         answer = self._answer
-        self.query_one("#unsearched", Note).put(" ".join(pages.unsearched(answer)) if answer else "")
+        self.query_one("#unsearched", Note).put(" ".join(pages.notes(answer, brief=True)) if answer else "")
         counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])

@@ -25,6 +25,7 @@ from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
+from queries.text.counted import counted
 from queries.text.safe_text import safe_text
 
 STOP, GO_ON, UNDO, AGAIN = keymap.RESULT
@@ -176,9 +177,8 @@ class ResultScreen(Dialog[str | Again]):
                 0,
             )
         if work.held is not None:
-            nodes = work.total - len(work.results)
-            locked = f"{nodes} locked node{'' if nodes == 1 else 's'}"
-            return plain(f"Waiting for {locked}, at most {formatting.age(work.held)}: {done}", "$warning", 0)
+            nodes = counted(work.total - len(work.results), "locked node")
+            return plain(f"Waiting for {nodes}, at most {formatting.age(work.held)}: {done}", "$warning", 0)
         if work.awaited_standbys:
             awaited = pages.STANDBY_WAIT.format(standbys=work.awaited_standbys)
             return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
