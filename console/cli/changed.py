@@ -31,7 +31,7 @@ async def changed(
         answer = whole = await workspace.changed(seconds, after, limit, routine=routine)
         if answer.capped and after is None and limit < CHANGES_COUNTED:
             whole = await workspace.changed(seconds, None, CHANGES_COUNTED, routine=routine)
-        warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
+        warnings = access_warnings(workspace, workspace.engines.values())
     context = Context(now=answer.at)
     counted = [change for change in whole.changes if fields.matches(wanted, change, context)]
     matching = tuple(change for change in answer.changes if fields.matches(wanted, change, context))

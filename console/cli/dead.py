@@ -34,7 +34,7 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
         readers = list(select_readers(workspace, engine))
         found = await workspace.database.together(*(read(reader, limit) for reader in readers))
         for reader, part in zip(readers, found, strict=True):
-            if lines := access_warnings(workspace, reader):
+            if lines := access_warnings(workspace, [reader]):
                 say(*lines)
                 code = 1
             if part.unreadable:

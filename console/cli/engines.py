@@ -61,7 +61,7 @@ async def engines(target: Target) -> int:
     """List the engines. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         found = await workspace.database.together(*map(_summary, workspace.engines.values()))
-        lines = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
+        lines = access_warnings(workspace, workspace.engines.values())
     declined = workspace.declined
     answer = Engines(engines=tuple(found), declined=declined, broken=workspace.broken, expected=workspace.expected)
     output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))

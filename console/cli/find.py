@@ -35,7 +35,7 @@ async def find(target: Target, text: str, *, large: bool = False) -> int:
             answers.append(answer)
             if not output.json and answer.hits:
                 output.rows(_rows(answer, output))
-        warnings = [line for reader in workspace.engines.values() for line in access_warnings(workspace, reader)]
+        warnings = access_warnings(workspace, workspace.engines.values())
     if output.json:
         output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
     say(*warnings, *pages.notes(wanted, answers, workspace.declined_alike, larger="`--large`"))

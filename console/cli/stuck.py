@@ -70,8 +70,7 @@ async def read(
     here = {reader.label: reader for reader in readers}
     for part in now.parts:
         notes += _not_read(part, here.get(part.label))
-        notes += access_warnings(workspace, here[part.label]) if part.label in here else ()
-    return now, notes
+    return now, [*notes, *access_warnings(workspace, readers)]
 
 
 def _not_read(part: Part, reader: Reader | None) -> Iterator[str]:

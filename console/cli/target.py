@@ -158,19 +158,19 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
     return found
 
 
-def access_warnings(workspace: Workspace, reader: Reader) -> list[str]:
-    """Return why parts of an engine cannot be read.
+def access_warnings(workspace: Workspace, readers: Iterable[Reader]) -> list[str]:
+    """Return why parts of engines cannot be read.
 
     The cause is a missing privilege or an unknown variant.
     """
-    lines, role, found = [], workspace.server.role, reader.found
-    if not found.usable:
-        lines.append(f"{reader.label}: permission denied: the role {role} has no USAGE on schema {found.schema}")
-    elif found.denied:
-        denied = ", ".join(found.denied)
-        lines.append(f"{reader.label}: permission denied: the role {role} has no SELECT on {denied}")
-    if reader.variant.unrecognised:
-        lines.append(
-            f"{reader.label}: the variant of the engine could not be determined: {reader.variant.unrecognised}"
-        )
+    lines, role = [], workspace.server.role
+    for reader in readers:
+        label, found = reader.label, reader.found
+        if not found.usable:
+            lines.append(f"{label}: permission denied: the role {role} has no USAGE on schema {found.schema}")
+        elif found.denied:
+            denied = ", ".join(found.denied)
+            lines.append(f"{label}: permission denied: the role {role} has no SELECT on {denied}")
+        if why := reader.variant.unrecognised:
+            lines.append(f"{label}: the variant of the engine could not be determined: {why}")
     return lines

@@ -123,7 +123,7 @@ async def tree(
                     raise
                 except DatabaseError as error:
                     why = str(error)
-                part.failed = access_warnings(workspace, reader) + ([f"{reader.label}: {why}"] if why else [])
+                part.failed = access_warnings(workspace, [reader]) + ([f"{reader.label}: {why}"] if why else [])
                 return part
 
             asked = [reader for reader in readers if may_match(narrowed, reader.label)]
