@@ -10,6 +10,7 @@ from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
 from console.text.arguments import arguments
+from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
@@ -105,12 +106,12 @@ def _text(engine: EngineSummary) -> Iterator[str | Spans]:
     yield from (f"  {note}" for note in engine.notes)
     visible = " (rows visible under row-level security)" if engine.policies else ""
     yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible
-    rows: list[list[tables.Cell]] = []
+    rows: list[list[Cell]] = []
     for here in engine.actions:
         name = (here.action.name, "bold" if here.available else "$faint")
         effect = (here.action.effect, "") if here.available else (f"not available: {here.why}", "$faint")
         rows.append(["", [name], [("/".join(here.action.kinds), "$faint")], [effect]])
         rows += [["", "", "", [(f"{word}: {meaning}", "$faint")]] for word, meaning in arguments(here.action)]
-    yield from tables.table(rows)
+    yield from aligned(rows)
     for ddl in engine.missing:
         yield f"  suggested index: {ddl}"

@@ -9,9 +9,9 @@ import msgspec
 
 from console.cli.output import output_for
 from console.cli.program import state_dir, version
-from console.cli.tables import Cell, table
 from console.cli.target import opened
 from console.target import Target
+from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
 from queries.db.database import Server
 from queries.db.errors import DatabaseError
@@ -83,4 +83,4 @@ def _facts(answer: Info) -> Iterator[Spans]:
         elif name == "load":
             value = f"{value:.1%} of wall time, for this command"
         rows.append([[(name, "$faint")], str(value)])
-    return table(rows)
+    return aligned(rows)

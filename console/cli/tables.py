@@ -1,4 +1,4 @@
-"""Lines and aligned columns for a terminal or a pipe. `Output` escapes each line."""
+"""Records as lines, and commands to type. `Output` escapes each line."""
 
 from __future__ import annotations
 
@@ -9,33 +9,13 @@ from typing import TypeVar
 from console.model.fields.field import NOTHING, Context, Field
 from console.target import Target
 from console.text import formatting, spans
+from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
 from queries.records.finding import OPEN, Finding, Incident
 from queries.records.node import Count, Precision
-from queries.text.safe_text import safe_text
-
-Cell = str | Spans
-"""A text without a style, or a line."""
 
 T = TypeVar("T")
 EMPTY = ("", formatting.NONE)
-
-
-def table(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
-    """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
-    safe = [[_safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
-    columns = max((len(row) for row in safe), default=0)
-    widths = [max((spans.width(row[n]) for row in safe if n < len(row)), default=0) for n in range(columns)]
-    for row in safe:
-        line: Spans = []
-        for n, cell in enumerate(row):
-            space = (" " * (widths[n] - spans.width(cell)), "")
-            line += [*([("  ", "")] if n else []), *([space, *cell] if n in right else [*cell, space])]
-        yield line
-
-
-def _safe(cell: Spans) -> Spans:
-    return [(safe_text(text), style) for text, style in cell]
 
 
 def counts(of: Iterable[Count]) -> str:
@@ -65,7 +45,7 @@ def listed(
             cells = [[(indent, ""), *cell] for indent, cell in zip(indents, cells, strict=True)]
         right += [len(columns)] if field.align == "right" else []
         columns.append([[(field.printed, "$faint")], *cells])
-    return table(zip(*columns, strict=True), right)
+    return aligned(zip(*columns, strict=True), right)
 
 
 def incident_command(target: Target, of: Incident) -> str:

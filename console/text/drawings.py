@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from console.text import formatting, graph, timeline
+from console.text import graph, timeline
+from console.text.ascii import to_ascii
 from console.text.spans import Spans
 from queries.records.detail import Section
 
@@ -15,5 +16,5 @@ def draw(section: Section, width: int, now: float, *, ascii: bool = False) -> tu
     if section.drawn == "graph":
         steps = graph.steps(section.columns, section.rows)
         note = graph.summary(steps)
-        return formatting.plain(note) if ascii else note, graph.draw(steps, width, ascii=ascii)
+        return to_ascii(note) if ascii else note, graph.draw(steps, width, ascii=ascii)
     return "", timeline.draw(timeline.changes(section.columns, section.rows), width, now, ascii=ascii)

@@ -343,11 +343,3 @@ def trend(numbers: Sequence[int], cells: int, seconds: float, ascii: bool = Fals
     bars = sparkline(peaks)
     scale = f"{min(peaks, default=0)}..{max(peaks, default=0)} in {age(seconds, 1)}"
     return (scale if ascii else f"{bars} {scale}") if bars else ""
-
-
-def plain(text: str) -> str:
-    """Return text of this module in ASCII: ``≈`` as ``~``, ``µs`` as ``us``.
-
-    Do not use it for text from a database.
-    """
-    return to_ascii(text)

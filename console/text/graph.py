@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from console.text import formatting
+from console.text.ascii import to_ascii
 from console.text.spans import Spans
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -345,7 +346,7 @@ class _StepText:
             ("  ", ""),
             (formatting.fit(safe_text(step.state, self.ascii), self.state, ascii=self.ascii), ink),
             ("  ", ""),
-            (formatting.fit(formatting.plain(seconds) if self.ascii else seconds, 6, "right"), "$faint"),
+            (formatting.fit(to_ascii(seconds) if self.ascii else seconds, 6, "right"), "$faint"),
         ]
         if self.bar:
             length = (

@@ -110,10 +110,16 @@ def _fitting(word: str, cells: int) -> int:
 
 def _stripped(line: Spans) -> Spans:
     """Join words of one style to one span; drop blanks at the end."""
-    joined: Spans = []
+    found = joined(line)
+    return [*found[:-1], (found[-1][0].rstrip(), found[-1][1])] if found else []
+
+
+def joined(line: Spans) -> Spans:
+    """Join neighbouring texts of the same style."""
+    found: Spans = []
     for part, style in line:
-        if joined and joined[-1][1] == style:
-            joined[-1] = (joined[-1][0] + part, style)
+        if found and found[-1][1] == style:
+            found[-1] = (found[-1][0] + part, style)
         else:
-            joined.append((part, style))
-    return [*joined[:-1], (joined[-1][0].rstrip(), joined[-1][1])] if joined else []
+            found.append((part, style))
+    return found

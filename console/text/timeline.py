@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console.text import formatting
-from console.text.spans import Spans
+from console.text.ascii import to_ascii
+from console.text.spans import Spans, joined
 from queries.records.node import Phase
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -129,24 +130,13 @@ def draw_lane(line: Sequence[Change], first: float, last: float, cells: int, asc
             spans.append(("." if ascii else "·", "$line"))
         else:
             spans.append((formatting.glyph(phase, ascii), f"$phase-{phase}"))
-    return _joined(spans)
-
-
-def _joined(spans: Spans) -> Spans:
-    """Join neighbouring spans of the same style."""
-    lines: Spans = []
-    for text, ink in spans:
-        if lines and lines[-1][1] == ink:
-            lines[-1] = (lines[-1][0] + text, ink)
-        else:
-            lines.append((text, ink))
-    return lines
+    return joined(spans)
 
 
 def _axis(first: float, last: float, indent: int, cells: int, ascii: bool) -> Spans:
     """Draw the axis with its first and last time and its length."""
     span = formatting.duration(last - first)
-    ends = (_clock(first), f" {formatting.plain(span) if ascii else span} ", f"{_clock(last)} UTC")
+    ends = (_clock(first), f" {to_ascii(span) if ascii else span} ", f"{_clock(last)} UTC")
     gaps = cells - sum(map(len, ends)) - 2
     rule = "-" if ascii else "─"
     if gaps < 2 or last <= first:
@@ -184,7 +174,7 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
             (f"  {_clock(change.at, clock)}  ", "$faint"),
             (f"{mark} {formatting.fit(safe_text(change.state, ascii), state, ascii=ascii)}", ink),
             (f"  {formatting.fit(safe_text(change.lane, ascii), lane, ascii=ascii)}" if lane else "", ""),
-            (f"  {formatting.fit(formatting.plain(waited) if ascii else waited, 6, 'right')}", "bold"),
+            (f"  {formatting.fit(to_ascii(waited) if ascii else waited, 6, 'right')}", "bold"),
             (f" {formatting.fit('' if length == formatting.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
         ]
         lines += _noted(spans, change, room, 2 + clock + 4, width, ascii)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from console.cli import output, tables
 from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
+from console.text.pages.lines import aligned
 from queries.read.incidents import ordered
 from queries.records.detail import Detail
 from queries.records.finding import Stuck
@@ -296,7 +297,7 @@ def test_info_contains_no_secrets(demo: str, tmp_path: Path) -> None:
 
 def test_columns_line_up_with_any_content() -> None:
     rows = [["漢字", "x"], ["\x1b[31m", "y"], ["e\u0301a", "z"], ["plain", "w"]]
-    lines = [spans.text(line).rstrip() for line in tables.table(rows)]
+    lines = [spans.text(line).rstrip() for line in aligned(rows)]
     assert lines[1].startswith("␛[31m")
     assert {formatting.width(line[:-1]) for line in lines} == {7}
 

@@ -9,6 +9,8 @@ from console.text.spans import Spans, link, width, wrap
 from queries.text.safe_text import safe_text
 
 BLANK: Spans = []
+Cell = str | Spans
+"""A text without a style, or a line."""
 HEADING = "bold $primary"  # style of the title of a section
 
 
@@ -88,25 +90,34 @@ def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) 
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, indent: int = 2) -> list[Spans]:
-    """Return a table with fitted columns; if it is too wide, every row as pairs."""
+    """Return a table with fitted columns; if it is too wide, every row as pairs.
+
+    Ids are links.
+    """
     texts = [[formatting.scalar(value) for value in row] for row in rows]
-    widths = [
-        max(formatting.width(column), *(formatting.width(row[i]) for row in texts)) for i, column in enumerate(columns)
-    ]
-    if indent + sum(widths) + 2 * len(widths) > cells:
-        lines: list[Spans] = []
-        for row in texts:
-            lines += [*pairs(zip(columns, row, strict=True), cells, indent), BLANK]
-        return lines[:-1]
-    head = "  ".join(formatting.fit(safe_text(c), w) for c, w in zip(columns, widths, strict=True))
-    body = [_cells(row, widths, indent) for row in texts]
-    return [plain(head, "$faint", indent), *body]
+    head = [[(column, "$faint")] for column in columns]
+    body = [[[(text, link(text))] for text in row] for row in texts]
+    lines: list[Spans] = [[(" " * indent, ""), *line] for line in aligned([head, *body])]
+    if width(lines[0]) <= cells:
+        return lines
+    lines = []
+    for row in texts:
+        lines += [*pairs(zip(columns, row, strict=True), cells, indent), BLANK]
+    return lines[:-1]
 
 
-def _cells(row: Sequence[str], widths: Sequence[int], indent: int) -> Spans:
-    """Return a row of a table. Ids are links."""
-    line: Spans = [(" " * indent, "")]
-    for cell, room in zip(row, widths, strict=True):
-        space = room - formatting.width(cell)
-        line += [(cell, link(cell)), (" " * (space + 2), "")]
-    return line[:-1]
+def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
+    """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
+    safe = [[_safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
+    columns = max((len(row) for row in safe), default=0)
+    widths = [max((width(row[n]) for row in safe if n < len(row)), default=0) for n in range(columns)]
+    for row in safe:
+        line: Spans = []
+        for n, cell in enumerate(row):
+            space = (" " * (widths[n] - width(cell)), "")
+            line += [*([("  ", "")] if n else []), *([space, *cell] if n in right else [*cell, space])]
+        yield line
+
+
+def _safe(cell: Spans) -> Spans:
+    return [(safe_text(text), style) for text, style in cell]

@@ -10,6 +10,7 @@ from console.model.fields.field import Field
 from console.model.session import Session
 from console.text import formatting
 from console.text.arguments import arguments
+from console.text.ascii import to_ascii
 from console.text.glossary import words_in
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
@@ -72,7 +73,7 @@ def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bo
         lines += pairs([(keys.all_shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK, *_filters(width)]
-    header = [(formatting.plain(sign), means) for sign, means in HEADER] if ascii else HEADER
+    header = [(to_ascii(sign), means) for sign, means in HEADER] if ascii else HEADER
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     for reader in engines:

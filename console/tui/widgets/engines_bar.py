@@ -8,6 +8,7 @@ from textual.content import Content
 
 from console.model.flow import Rates
 from console.text import formatting
+from console.text.ascii import to_ascii
 from console.text.severity import BANDS, band, sums
 from console.tui.widgets.text_bar import TextBar, aligned, clickable, fitting, spread, widths
 from queries.records.node import Count, Phase, Precision
@@ -133,7 +134,7 @@ class EnginesBar(TextBar):
             text = f"in {entered} out {left} /min"
         elif name == "trend":
             text = formatting.trend(line.history, TREND, line.span, self._ascii)
-        return Content.styled(formatting.plain(text) if self._ascii else text, "$faint")
+        return Content.styled(to_ascii(text) if self._ascii else text, "$faint")
 
     def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
         """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
@@ -172,7 +173,7 @@ class EnginesBar(TextBar):
         return Content.assemble(
             (formatting.glyph(phase, self._ascii), ink),
             " ",
-            (formatting.plain(number) if self._ascii else number, f"bold {ink}"),
+            (to_ascii(number) if self._ascii else number, f"bold {ink}"),
             (f" {phase.value}" if words_too else "", "$faint"),
         )
 

@@ -15,7 +15,7 @@ from console.model.fields.node import COLUMNS
 from console.model.forest import EdgeRow, Row
 from console.model.order import Order
 from console.text import formatting
-from console.text.ascii import TABLE
+from console.text.ascii import TABLE, to_ascii
 from console.tui.widgets.columns import GAP, heading, layout
 from console.tui.widgets.look import Look, Styles
 from queries.records.node import Node
@@ -152,7 +152,7 @@ class TreeLook(Look[Node]):
             if column.foreign:
                 text = safe_text(text[: 4 * cells], context.ascii)
             elif context.ascii:
-                text = formatting.plain(text)
+                text = to_ascii(text)
             names = (*base, "dimmed") if row.dimmed else (*base, style) if style else base
             width = cells if number else room
             if not number and column.foreign and len(text) <= 4 * cells:
