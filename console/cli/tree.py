@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Container, Iterator
 from typing import Any
 
 import click
@@ -20,11 +20,9 @@ from console.model.selection import (
     finding_terms,
     may_match,
     select,
-    stored_documents,
-    uses_findings,
     with_findings,
 )
-from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, unfinished
+from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, in_order, unfinished
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
@@ -173,59 +171,35 @@ async def _rows(
     most = LOOKED if narrowed.terms else limit
     reading = _flat(reader, most, found) if live else _deep(reader, depth, most, allow_scan, found)
     if narrowed.terms:
-        hint = "" if live else " --live compares the unfinished ones."
-        return await _matching(reader, reading, narrowed, limit, found, hint)
-    return await _with_findings(reader, [row async for row in reading])
+        rows = await _matching(reader, reading, narrowed, limit, found, live=live)
+    else:
+        rows = [row async for some in reading for row in some]
+    nodes, why = await with_findings(reader, [row.node for row in rows])
+    return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
 
 
 async def _matching(
-    reader: Reader, reading: AsyncGenerator[Row], narrowed: Filter, limit: int, found: Rows, hint: str
-) -> tuple[list[Row], str]:
+    reader: Reader, reading: AsyncGenerator[list[Row]], narrowed: Filter, limit: int, found: Rows, *, live: bool
+) -> list[Row]:
     """Return the rows that match, with their ancestors.
 
-    Reads until ``limit`` rows match.
+    Reads until more than ``limit`` rows match.
     """
-    kept: list[Row] = []
-    batch: list[Row] = []  # whole subtrees
-    looked = matched = 0
-    whys: list[str] = []
+    walked: list[Row] = []
 
-    async def compare() -> int:
-        """Keep the matching rows of the batch. Return how many match, above the limit too."""
-        nonlocal batch, matched
-        if uses_findings(narrowed):
-            batch, why = await _with_findings(reader, batch)
-            whys.append(why)
-        texts, why = await stored_documents(reader, narrowed, [row.node for row in batch])
-        found.unread += [f"{why[:1].upper()}{why[1:]}."] if why else []
-        context = Context(now=found.at, documents=texts)
-        for row in _narrow(batch, narrowed, context):
-            matched += NODES.matches(narrowed, row.node, context)
-            if matched <= limit:
-                kept.append(row)
-        batch = []
-        return matched
+    async def pages() -> AsyncGenerator[Page]:
+        async with contextlib.aclosing(reading):
+            async for rows in reading:
+                walked.extend(rows)
+                yield Page(nodes=tuple(row.node for row in rows), at=found.at)
 
-    async with contextlib.aclosing(reading):
-        async for row in reading:
-            if row.depth == 0 and len(batch) >= NODES_AT_ONCE and await compare() >= limit:
-                matched = max(matched, limit + 1)  # what is not read may match too
-                break
-            if looked == LOOKED:
-                found.unread.append(
-                    f"Only the first {looked} nodes of {reader.label} were compared with the filter.{hint}"
-                )
-                break
-            looked += 1
-            batch.append(row)
-    if batch:
-        await compare()
-    if matched > limit:
-        found.more.append(f"in {reader.label} that may match")
-    if not uses_findings(narrowed):
-        kept, why = await _with_findings(reader, kept)
-        whys.append(why)
-    return kept, next(filter(None, whys), "")
+    around = "" if live else "--live compares the unfinished ones"
+    async with contextlib.aclosing(pages()) as compared:
+        selection = await select(reader, narrowed, limit, pages=compared, around=around)
+    if selection.cut:
+        found.more.append(f"in {reader.label} that matches")
+    found.unread += [f"{why[:1].upper()}{why[1:]}." for why in selection.missing]
+    return _with_those_above(walked, {node.id for node in selection.nodes})
 
 
 async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: Rows) -> list[Row]:
@@ -235,37 +209,29 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
     if selection.cut:
         found.more.append(f"in {reader.label} that matches")
     found.unread += [f"{reader.label}: {why}." for why in selection.missing]
-    nodes: dict[str, Node] = {}
-    below: dict[str | None, dict[str, None]] = {None: {}}
+    matching = {node.id: node for node in selection.nodes}
+    below: dict[str, dict[str, Node]] = {}
     for node in selection.nodes:
-        parent: str | None = None
+        parent = ""
         for each in (*reversed(await reader.above(node)), node):
-            below.setdefault(parent, {})[each.id] = None
-            nodes.setdefault(each.id, each)
+            below.setdefault(parent, {})[each.id] = matching.get(each.id, each)
             parent = each.id
-    nodes |= {node.id: node for node in selection.nodes}
-    rows: list[Row] = []
-    waiting = [(id_, 0) for id_ in reversed(below[None])]
-    while waiting:
-        id_, depth = waiting.pop()
-        rows.append(Row(nodes[id_], depth))
-        waiting += [(child, depth + 1) for child in reversed(below.pop(id_, {}))]
-    return rows
+    children = {parent: list(nodes.values()) for parent, nodes in below.items()}
+    return in_order(children.pop("", []), children)
 
 
-async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[Row]:
+async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[Row]]:
     left = limit
     async for page in unfinished(reader, min(limit, NODES_AT_ONCE)):
         found.note(page, reader.label)
-        for node in page.nodes[:left]:
-            yield Row(node, 0)
+        yield [Row(node, 0) for node in page.nodes[:left]]
         left -= len(page.nodes)
         if left < 0 or (left == 0 and page.cursor is not None):
             found.more.append(f"unfinished in {reader.label}")
             return
 
 
-async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[Row]:
+async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[list[Row]]:
     """Yield the nodes of the tree, in tree order."""
 
     def note(page: Page, parent: Node | None) -> None:
@@ -274,26 +240,18 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
     walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < LOOKED)
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
-            for row in rows:
-                yield row
+            yield rows
     found.below += walk.below
     found.more += [f"at the top of {reader.label}"] * walk.cut
     found.deeper = levels if walk.deeper else 0
 
 
-async def _with_findings(reader: Reader, rows: list[Row]) -> tuple[list[Row], str]:
-    nodes, why = await with_findings(reader, [row.node for row in rows])
-    return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
-
-
-def _narrow(rows: list[Row], narrowed: Filter, context: Context) -> list[Row]:
-    """Return the matching rows and their ancestors."""
-    if not narrowed.terms:
-        return rows
+def _with_those_above(rows: list[Row], ids: Container[str]) -> list[Row]:
+    """Return the rows of these nodes and of their ancestors."""
     kept: list[Row] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
-        if row.depth < above or NODES.matches(narrowed, row.node, context):
+        if row.depth < above or row.node.id in ids:
             kept.append(row)
             above = row.depth
         elif row.depth == 0:

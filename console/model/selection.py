@@ -45,14 +45,29 @@ class Selection(Record):
     cut: bool = False
 
 
-async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds: Collection[str] = ()) -> Selection:
-    """Return at most ``most`` nodes that match, of these ``kinds`` if there are any."""
+async def select(
+    reader: Reader,
+    wanted: Filter,
+    most: int | None = None,
+    kinds: Collection[str] = (),
+    *,
+    pages: AsyncIterator[Page] | None = None,
+    around: str = "",
+) -> Selection:
+    """Return at most ``most`` nodes that match, of these ``kinds`` if there are any.
+
+    ``pages``: the nodes to compare, if they are not those that the filter needs. ``around``: the way around the limit
+    of compared nodes then.
+    """
     missing: list[str] = []
     found: dict[str, Node] = {}
     at = 0.0
     looked = 0
-    by_conditions = not finding_terms(wanted) and reader.matches_conditions
-    if finding_terms(wanted):
+    by_conditions = pages is None and not finding_terms(wanted) and reader.matches_conditions
+    reading: AsyncIterator[Page]
+    if pages is not None:
+        reading = (await _complete(reader, wanted, missing, page) async for page in pages)
+    elif finding_terms(wanted):
         reading = _of_findings(reader, wanted, missing)
     elif by_conditions:
         reading = _by_conditions(reader, wanted, missing, live_first=most is not None)
@@ -72,7 +87,7 @@ async def select(reader: Reader, wanted: Filter, most: int | None = None, kinds:
         looked += len(page.nodes)
         if (looked - len(found) if by_conditions else looked) >= LOOKED or len(found) >= SELECTED:
             only = f"only the first {looked} nodes of {reader.label} were compared with the filter"
-            missing.append(f"{only}: {_around(wanted, by_conditions)}")
+            missing.append(f"{only}: {around or _around(wanted, by_conditions)}")
             break
     return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
 

@@ -95,7 +95,7 @@ class Walk:
             cursor, left = page.cursor, left - len(nodes)
             top = [node for node in nodes if node.id not in self._seen]
             self._seen.update(node.id for node in top)
-            yield _in_order(top, await self._read_below(top))
+            yield in_order(top, await self._read_below(top))
             if cursor is None:
                 return
         self.cut = True
@@ -153,13 +153,17 @@ class Walk:
         return nodes
 
 
-def _in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]:
+def in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]:
+    """Return nodes and all below them, in tree order.
+
+    Takes the nodes from ``children``, so that a loop in the data ends.
+    """
     rows: list[Row] = []
     waiting = [Row(node, 0) for node in reversed(top)]
     while waiting:
         row = waiting.pop()
         rows.append(row)
-        waiting += [Row(node, row.depth + 1) for node in reversed(children.get(row.node.id, ()))]
+        waiting += [Row(node, row.depth + 1) for node in reversed(children.pop(row.node.id, ()))]
     return rows
 
 
@@ -176,4 +180,4 @@ def attention_first(rows: Sequence[Row]) -> list[Row]:
             worst |= dict.fromkeys(way, 0)
     for siblings in children.values():
         siblings.sort(key=lambda node: rank(node, worst))
-    return _in_order(children.pop("", []), children)
+    return in_order(children.pop("", []), children)
