@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from console.cli import tables
+from console.cli import suggested
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import opened
@@ -24,5 +24,5 @@ async def blockers(target: Target, node_id: str | None) -> int:
                 say(f"{node_id} was not found. It may have been deleted.")
                 return SKIPPED
         found = await read(workspace.database, workspace.engines, ids)
-    output_for(target).page(found, lambda cells: pages.page(found, cells, partial(tables.session_command, target)))
+    output_for(target).page(found, lambda cells: pages.page(found, cells, partial(suggested.session_command, target)))
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from console.cli import find, tables
+from console.cli import find, suggested
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import opened
@@ -39,7 +39,7 @@ async def show(target: Target, text: str, size: int) -> int:
             cells,
             now=detail.at,
             engine=reader.engine,
-            helps=partial(tables.command, target),
+            helps=partial(suggested.command, target),
             entries=entries,
             why_unread=unreadable,
             actions=actions,

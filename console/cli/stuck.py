@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from console.cli.exit_codes import STUCK
-from console.cli.incident_lines import incident_lines
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
+from console.cli.suggested import incident_lines
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.not_checked import by_reason

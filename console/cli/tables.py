@@ -1,17 +1,14 @@
-"""Records as lines, and commands to type. `Output` escapes each line."""
+"""Records as aligned lines. `Output` escapes each line."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from console.model.fields.field import NOTHING, Context, Field
-from console.target import Target
 from console.text import formatting, spans
 from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
-from queries.records.finding import OPEN, Finding, Incident
 from queries.records.node import Count, Precision
 
 T = TypeVar("T")
@@ -46,34 +43,3 @@ def listed(
         right += [len(columns)] if field.align == "right" else []
         columns.append([[(field.printed, "$faint")], *cells])
     return aligned(zip(*columns, strict=True), right)
-
-
-def incident_command(target: Target, of: Incident) -> str:
-    """Return the shell command of an incident's suggested action, for all its nodes."""
-    return _do(target, of.action, "--incident", of.key, *_given(of.arguments))
-
-
-def command(target: Target, of: Finding) -> str:
-    """Return the shell command of a finding's suggested action."""
-    guard = ("--guard", of.guard) if of.guard else ()
-    return _do(target, of.action, of.node_id, *_given(of.arguments), *guard)
-
-
-def session_command(target: Target, session_id: str) -> str:
-    """Return the shell command that ends a session."""
-    return _do(target, "end_session", session_id)
-
-
-def _do(target: Target, action: str | None, *words: str) -> str:
-    """Return a command that needs only the reason, and what the operator must choose."""
-    selected = f" {shlex.join(target.words)}" if target.words else ""
-    return f'unstick do {action} {shlex.join(words)} --reason "{OPEN}"{selected}'
-
-
-def _given(arguments: Mapping[str, str]) -> Iterator[str]:
-    """Yield the words of arguments.
-
-    By typing the command the operator confirms a flag that is left to them.
-    """
-    for name, value in arguments.items():
-        yield from ("--arg", f"{name}={'true' if value == OPEN else value}")

@@ -16,9 +16,9 @@ from functools import partial
 import click
 
 from console.cli import stuck
-from console.cli.incident_lines import incident_lines
 from console.cli.output import answered, output_for, say
 from console.cli.repeat import repeat
+from console.cli.suggested import incident_lines
 from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.spans import Make

@@ -448,6 +448,7 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
     loaded = set(done.stderr.split())
     assert not loaded & set(MODULES)
     assert not loaded & {
+        "console.model.fields.field",
         "console.model.filter",
         "queries.actions.perform",
         "queries.files.strict_toml",

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from console.cli import tables
+from console.cli import suggested
 from console.config import Config
 from console.target import Target
 from queries.contract.builtin import builtin
@@ -55,7 +55,7 @@ async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path
     for each in workspace.engines.values():
         for finding in (await each.findings()).found:
             if finding.action:
-                commands.setdefault((finding.code, finding.action), tables.command(target, finding))
+                commands.setdefault((finding.code, finding.action), suggested.command(target, finding))
     await workspace.close()
     for (code, action), line in commands.items():
         answer = await asyncio.to_thread(run, line, "--dry-run", dsn=dsn)

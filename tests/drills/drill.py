@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from console.cli import tables
+from console.cli import suggested
 from console.config import Config
 from console.target import Target
 from queries.contract.server_spec import server_spec
@@ -150,7 +150,10 @@ async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[st
     """Dry-run the printed commands of an incident, and return what refuses them."""
     target = Target(Config(path=Path()), dsn=dsn)
     found = incident.findings[0]
-    lines = [tables.incident_command(target, incident), *([tables.command(target, found)] if found.action else [])]
+    lines = [
+        suggested.incident_command(target, incident),
+        *([suggested.command(target, found)] if found.action else []),
+    ]
     lists: dict[str, list[str]] = {}
     for engine, values in overrides.items():
         for name, value in values.items():
