@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final, Self
 
 import asyncpg
@@ -26,10 +26,10 @@ Progress = Callable[[str], None]
 class Demo:
     """A demo server with its engines' workers. ``dsn`` connects as superuser."""
 
-    def __init__(self, seed: int = 1, *, server: Server | None = None) -> None:
+    def __init__(self, seed: int = 1, *, engines: Sequence[Engine] | None = None, server: Server | None = None) -> None:
         self.server = server or Server()
         self._seed = seed
-        self._engines = folder_engines()
+        self._engines: Sequence[Engine] = folder_engines() if engines is None else engines
         self._workers: list[asyncio.Task[None]] = []
 
     @property
