@@ -152,7 +152,9 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
     With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``found`` has
-    the rows with their ``id``, and ``more``, if there is one, whether there may be other rows.
+    the rows with their ``id``, and ``more``, if there is one, whether there may be other rows. With ``alike``, the part
+    has ``failed`` instead: ``id``, ``at``, ``error``, and ``first``, true for the rows that are compared. Those are
+    found whose error at least half of these have.
     """
 
     code: str
@@ -191,6 +193,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
+    alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failed`` with the same error
 
     @property
     def statement(self) -> str:
