@@ -1,11 +1,10 @@
 -- Jobs by id.
 -- Index: oban_jobs_pkey.
-SELECT 'job:' || j.id AS id, 'queue:' || j.queue AS parent_id, NULL::text AS job_id, 'job' AS kind, j.worker AS title,
-       j.state::text AS status,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, extract(epoch FROM j.inserted_at)::float8 AS created_at,
+SELECT 'job:' || j.id AS id, 'queue:' || j.queue AS parent_id, 'job' AS kind, j.worker AS title,
+       j.state::text AS status, extract(epoch FROM j.inserted_at)::float8 AS created_at,
        extract(epoch FROM greatest(j.attempted_at, j.completed_at, j.discarded_at, j.cancelled_at, j.inserted_at))::float8 AS changed_at,
        extract(epoch FROM CASE WHEN j.state::text IN ('available', 'scheduled', 'retryable') THEN j.scheduled_at END)::float8 AS due_at,
-       CASE WHEN j.state = 'executing' THEN coalesce(j.attempted_by[2], j.attempted_by[1]) END AS owner, NULL::float8 AS heartbeat_at,
+       CASE WHEN j.state = 'executing' THEN coalesce(j.attempted_by[2], j.attempted_by[1]) END AS owner,
        j.attempt::int8 AS attempts, j.max_attempts::int8 AS max_attempts,
 \ir parts/error.sql
          AS error,

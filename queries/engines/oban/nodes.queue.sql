@@ -1,11 +1,8 @@
 -- Queues by name, each with its number of available jobs, up to 1,000.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id).
-SELECT q.id, NULL::text AS parent_id, NULL::text AS job_id, 'queue' AS kind,
+SELECT q.id, NULL::text AS parent_id, 'queue' AS kind,
        q.name || CASE WHEN n.ready > 1000 THEN ' - 1,000+ available' WHEN n.ready > 0 THEN ' - ' || n.ready || ' available' ELSE '' END AS title,
-       NULL::text AS status, CASE WHEN n.ready > 0 THEN 'ready' ELSE 'done' END AS phase,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, NULL::float8 AS created_at, NULL::float8 AS changed_at,
-       NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       NULL::text AS error, '-' AS version, extract(epoch FROM now())::float8 AS now
+       CASE WHEN n.ready > 0 THEN 'ready' ELSE 'done' END AS phase, '-' AS version, extract(epoch FROM now())::float8 AS now
   FROM (SELECT i AS id, substr(i, 7) AS name FROM unnest(:ids) AS i WHERE i LIKE 'queue:%') AS q
  CROSS JOIN LATERAL (SELECT count(*) AS ready
                        FROM (SELECT FROM :"schema".oban_jobs j WHERE j.state = 'available' AND j.queue = q.name LIMIT 1001) AS o) AS n

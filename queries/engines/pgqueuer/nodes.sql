@@ -11,14 +11,13 @@ logged AS MATERIALIZED (
   SELECT DISTINCT l.entrypoint
     FROM (SELECT g.entrypoint FROM :"schema".:"pgqueuer_log" g WHERE EXISTS (SELECT FROM names) ORDER BY g.created DESC LIMIT 2000) AS l
 )
-SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, NULL::text AS job_id, 'job' AS kind, j.entrypoint || ' ' || j.id AS title,
+SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, 'job' AS kind, j.entrypoint || ' ' || j.id AS title,
        j.status::text AS status,
        CASE j.status::text WHEN 'queued' THEN CASE WHEN j.execute_after > now() THEN 'scheduled' ELSE 'ready' END END AS phase,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        extract(epoch FROM j.created)::float8 AS created_at, extract(epoch FROM j.updated)::float8 AS changed_at,
        CASE WHEN j.status = 'queued' THEN extract(epoch FROM j.execute_after)::float8 END AS due_at,
        j.queue_manager_id::text AS owner, CASE WHEN j.status = 'picked' THEN extract(epoch FROM j.heartbeat)::float8 END AS heartbeat_at,
-       j.attempts::int8 AS attempts, NULL::int8 AS max_attempts, CASE WHEN j.status = 'failed' THEN e.error END AS error,
+       j.attempts::int8 AS attempts, CASE WHEN j.status = 'failed' THEN e.error END AS error,
        j.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".:"pgqueuer" j
  CROSS JOIN LATERAL (
@@ -26,15 +25,15 @@ SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, NULL::t
        ) AS e
  WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
 UNION ALL
-SELECT 'schedule:' || s.id, NULL, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,
-       CASE WHEN s.status = 'picked' THEN NULL WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END, NULL, NULL, NULL,
+SELECT 'schedule:' || s.id, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,
+       CASE WHEN s.status = 'picked' THEN NULL WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END,
        extract(epoch FROM s.created)::float8, extract(epoch FROM s.updated)::float8, extract(epoch FROM s.next_run)::float8, NULL,
-       CASE WHEN s.status = 'picked' THEN extract(epoch FROM s.heartbeat)::float8 END, NULL, NULL, NULL, s.xmin::text, extract(epoch FROM now())::float8
+       CASE WHEN s.status = 'picked' THEN extract(epoch FROM s.heartbeat)::float8 END, NULL, NULL, s.xmin::text, extract(epoch FROM now())::float8
   FROM :"schema".:"pgqueuer_schedules" s
  WHERE s.id = ANY (ARRAY(SELECT substr(i, 10)::int8 FROM unnest(:ids) AS i WHERE i ~ '^schedule:[0-9]{1,18}$'))
 UNION ALL
-SELECT 'entrypoint:' || n.name, NULL, NULL, 'entrypoint', n.name, NULL, CASE WHEN n.name IN (SELECT p.entrypoint FROM picked p) THEN 'running' ELSE 'ready' END,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
+SELECT 'entrypoint:' || n.name, NULL, 'entrypoint', n.name, NULL, CASE WHEN n.name IN (SELECT p.entrypoint FROM picked p) THEN 'running' ELSE 'ready' END,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
   FROM names n
  WHERE n.name IN (SELECT p.entrypoint FROM picked p)
     OR EXISTS (SELECT FROM :"schema".:"pgqueuer" j WHERE j.status = 'queued' AND j.entrypoint = n.name)

@@ -1,11 +1,10 @@
 -- Workers, dispatchers, schedulers and supervisors by id.
 -- Index: solid_queue_processes_pkey.
-SELECT 'process:' || p.id AS id, NULL::text AS parent_id, NULL::text AS job_id, 'process' AS kind,
+SELECT 'process:' || p.id AS id, NULL::text AS parent_id, 'process' AS kind,
        p.kind || ' ' || p.id || coalesce(' - ' || p.hostname, '') || ' - pid ' || p.pid AS title,
        CASE WHEN p.last_heartbeat_at < timezone('UTC', now()) - :alive THEN 'silent' ELSE 'alive' END AS status,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll, extract(epoch FROM p.created_at)::float8 AS created_at,
-       extract(epoch FROM p.last_heartbeat_at)::float8 AS changed_at, NULL::float8 AS due_at, NULL::text AS owner,
-       extract(epoch FROM p.last_heartbeat_at)::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       NULL::text AS error, p.xmin::text AS version, extract(epoch FROM now())::float8 AS now
+       extract(epoch FROM p.created_at)::float8 AS created_at, extract(epoch FROM p.last_heartbeat_at)::float8 AS changed_at,
+       extract(epoch FROM p.last_heartbeat_at)::float8 AS heartbeat_at,
+       p.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".solid_queue_processes p
  WHERE p.id = ANY (ARRAY(SELECT substr(i, 9)::int8 FROM unnest(:ids) AS i WHERE i ~ '^process:[0-9]{1,18}$'))

@@ -1,11 +1,9 @@
 -- Recurring tasks by key, each with its last run.
 -- Indexes: the one on solid_queue_recurring_tasks(key), the one on solid_queue_recurring_executions(task_key, run_at).
-SELECT 'recurring:' || t.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'recurring' AS kind,
+SELECT 'recurring:' || t.key AS id, NULL::text AS parent_id, 'recurring' AS kind,
        t.key || ' - ' || t.schedule AS title, CASE WHEN t.static THEN 'static' ELSE 'dynamic' END AS status,
-       NULL::int8 AS revision, NULL::float8 AS cpu, NULL::float8 AS poll,
        extract(epoch FROM t.created_at)::float8 AS created_at,
        (SELECT extract(epoch FROM max(e.run_at))::float8 FROM :"schema".solid_queue_recurring_executions e WHERE e.task_key = t.key) AS changed_at,
-       NULL::float8 AS due_at, NULL::text AS owner, NULL::float8 AS heartbeat_at, NULL::int8 AS attempts, NULL::int8 AS max_attempts,
-       NULL::text AS error, t.xmin::text AS version, extract(epoch FROM now())::float8 AS now
+       t.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".solid_queue_recurring_tasks t
  WHERE t.key = ANY (ARRAY(SELECT substr(i, 11) FROM unnest(:ids) AS i WHERE i LIKE 'recurring:%'))
