@@ -367,7 +367,7 @@ class _Writer:
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [(f"-- kinds: {finding.kind}", at)] if finding.kind and len(self.kinds) > 1 else [],
-            "part": [(f"\\ir {file}", (*at, "among")), *self._alike(finding, (*at, "alike"))],
+            "part": [(f"\\ir {file}", (*at, "among")), *_compared(finding, at)],
             "since": (f"extract(epoch FROM {since})::float8" if since else "NULL::float8", (*at, "since")),
             "evidence": (evidence, (*at, "evidence")),
             "suggest": (_in_line(finding.suggest), (*at, "suggest")),
@@ -380,10 +380,6 @@ class _Writer:
             text = self.folder.sql(file).text
         names = ["finding_among", "more"] if re.search(r"^more AS", text, re.MULTILINE) else ["finding_among"]
         self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in names])
-
-    def _alike(self, finding: FindingSpec, at: Setting) -> Lines:
-        """Return how the rows of a part are compared by their errors."""
-        return filled("alike", at, {"least": (_in_line(finding.alike), at)}) if finding.alike else []
 
     def _action(self, n: int, action: Action) -> None:
         """Derive the sections of an action's file that it does not have."""
@@ -590,6 +586,15 @@ class _Writer:
 def _of(column: str) -> str:
     """Return a column of a node's row as SQL."""
     return f"t.{sql_name(column)}"
+
+
+def _compared(finding: FindingSpec, at: Setting) -> Lines:
+    """Return how the rows of a part are compared with each other."""
+    lines: Lines = []
+    for rule, least in (("alike", finding.alike), ("regular", finding.regular)):
+        if least:
+            lines += filled(rule, (*at, rule), {"least": (_in_line(least), (*at, rule))})
+    return lines
 
 
 def _in_line(sql: str) -> str:

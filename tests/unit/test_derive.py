@@ -462,6 +462,24 @@ def test_a_derived_text_has_no_placeholder_left() -> None:
         assert names <= {*PARAMETERS, "stale"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "part", "condition"),
+    [
+        ("alike", "failed AS (SELECT 'item:1' AS id, now() AS at, 'no' AS error, true AS first)", "count(*) >= "),
+        ("regular", "events AS (SELECT 'mail' AS key, 'item:1' AS id, now() AS at)", "1.2 * p.longest)), "),
+    ],
+)
+def test_a_rule_finds_rows_of_a_part_by_comparing_them(folder: Path, rule: str, part: str, condition: str) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts" / "rows.sql").write_text(f"-- Made up.\n{part}\n")
+    change(folder, TOML, 'from = ["doing"]\nwhere = "taken_at < now() - :stale"', f'among = "rows"\n{rule} = ":stale"')
+    change(folder, TOML, 'since = "taken_at"', 'since = "now()"')
+    change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { worker = "id", age = "now()" }')
+    (statement,) = load(folder).statements["findings/taken_too_long"]
+    assert f"{condition}make_interval(" in statement.text
+    assert locate(statement, statement.text.index(condition), "").file.endswith(TOML)
+
+
 def test_a_finding_may_be_declared_among_the_rows_of_a_part(folder: Path) -> None:
     (folder / "parts").mkdir()
     (folder / "parts" / "running.sql").write_text(PART)

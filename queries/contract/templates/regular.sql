@@ -1,0 +1,19 @@
+-- Of the intervals, which are 6 or more, 4 in 5 are near the median. The longest one seen is allowed.
+, gaps AS MATERIALIZED (
+  SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap FROM events e
+),
+periods AS MATERIALIZED (
+  SELECT g.key, (array_agg(g.id ORDER BY g.at DESC))[1] AS id, count(g.gap) AS n, max(g.at) AS last, max(g.gap) AS longest,
+         percentile_cont(0.5) WITHIN GROUP (ORDER BY g.gap) AS period
+    FROM gaps g GROUP BY g.key HAVING count(g.gap) >= 6
+),
+steady AS (
+  SELECT p.key FROM periods p JOIN gaps g ON g.key = p.key GROUP BY p.key
+  HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
+),
+found AS (
+  SELECT p.key, p.id, p.last, p.n + 1 AS seen, date_trunc('second', make_interval(secs => round(p.period)))::text AS period
+    FROM periods p
+   WHERE p.key IN (SELECT s.key FROM steady s)
+     AND now() - p.last > greatest(make_interval(secs => greatest(2 * p.period + 60, 1.2 * p.longest)), :least)
+)
