@@ -81,8 +81,11 @@ class Target(Record):
             words=(f"@{name}", *self.words[at : at + 2], *engine_words(self.engine_folders)),
         )
 
-    async def open(self) -> Workspace:
-        """Connect to the database. Raises DatabaseError."""
+    async def open(self, *, later: bool = False) -> Workspace:
+        """Connect to the database.
+
+        ``later`` determines engine variants at their first read. Raises DatabaseError.
+        """
         return await Workspace(
             self.dsn,
             self.config.overrides(),
@@ -95,7 +98,7 @@ class Target(Record):
             images=self.context is None or self.context.images,
             outside=self.outside,
             words=self.words,
-        ).open()
+        ).open(later=later)
 
 
 def outside(config: Config, context: Context | None, given: Iterable[Path]) -> OutsideEngines:

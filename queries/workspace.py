@@ -160,12 +160,15 @@ class Workspace:
         self._trusted = trusted
         self.keeps_values = images  # False: the audit log has no value of a changed row
         self._local_log = local_log
+        self._later = False
 
-    async def open(self) -> Workspace:
+    async def open(self, *, later: bool = False) -> Workspace:
         """Connect to the database, detect its engines, and return this workspace.
 
-        Raises DatabaseError. A database without engines is no error; ``declined`` and ``expected`` give the reasons.
+        ``later``: recognise the variant of an engine at its first read, not now. Raises DatabaseError. A database
+        without engines is no error; ``declined`` and ``expected`` give the reasons.
         """
+        self._later = later
         try:
             await self.detect()
         except BaseException:
@@ -204,6 +207,8 @@ class Workspace:
                 reader.variant.set_option(option, value)
             self.engines[found.label] = reader
         self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
+        if not self._later:
+            await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
         self.audit_log_file = None if state.writable and not doubt else self._file
         self.audit_log_readable = state.readable and not doubt and not state.policies

@@ -44,7 +44,7 @@ async def do(
     """Dry-run an action, confirm it and commit it. Return the exit code."""
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
-    async with opened(target) as workspace:
+    async with opened(target, later=True) as workspace:  # its first read travels with others
         try:
             chosen = await selected(target, workspace, source, action)
         except EmptyError as error:

@@ -102,12 +102,13 @@ def _interval(written: str) -> float:
 
 
 @contextlib.asynccontextmanager
-async def opened(target: Target, *, empty: bool = False) -> AsyncIterator[Workspace]:
+async def opened(target: Target, *, empty: bool = False, later: bool = False) -> AsyncIterator[Workspace]:
     """Connect to the database.
 
-    Raises DatabaseError, also if the database holds no engine and ``empty`` is False.
+    ``later``: recognise the variant of an engine at its first read. Raises DatabaseError, also if the database holds no
+    engine and ``empty`` is False.
     """
-    workspace = await target.open()
+    workspace = await target.open(later=later)
     say(*(line for folder in workspace.broken for line in folder.lines))
     try:
         if not (workspace.engines or empty):

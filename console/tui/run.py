@@ -32,7 +32,7 @@ def run(target: Target, guide: Guide | None = None) -> int:
     """
 
     async def start() -> int:
-        session = Session(target.open, target.interval)
+        session = Session(lambda: target.open(later=True), target.interval)
         session.findings_first = target.config.start == "stuck"
         session.begin()
         try:

@@ -57,7 +57,7 @@ async def _rounds(server: PostgresServer, dsn: str) -> tuple[list[Counter[str]],
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             before = log.stat().st_size
-            workspace = await Workspace(dsn, file=Path(folder) / "audit_log").open()
+            workspace = await Workspace(dsn, file=Path(folder) / "audit_log").open(later=True)
             readers = list(workspace.engines.values())
             await snapshot(workspace, readers, once=False)
             commands.append(_since(log, before))

@@ -209,7 +209,7 @@ async def run_tui(
 
     async def open_() -> Workspace:
         file = folder / "audit_log.jsonl"
-        workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside).open()
+        workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside).open(later=True)
         workspace.database.load = Load(now)
         return workspace
 

@@ -26,9 +26,9 @@ from tests.db.eternaltwin import LABEL
 OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
 
 
-async def opened(dsn: str, folder: Path, **options: Any) -> Workspace:
+async def opened(dsn: str, folder: Path, *, later: bool = False, **options: Any) -> Workspace:
     """Open a workspace with its local audit log in ``folder``."""
-    return await Workspace(dsn, file=folder / "audit_log.jsonl", **options).open()
+    return await Workspace(dsn, file=folder / "audit_log.jsonl", **options).open(later=later)
 
 
 def reader(workspace: Workspace, label: str = LABEL) -> Reader:

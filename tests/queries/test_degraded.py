@@ -109,7 +109,6 @@ async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
     await agent_jobs_db.job("failed")
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     jobs = reader(workspace, "agent_jobs")
-    await jobs.variant.recognise()
     conditional = [
         action for kind in jobs.engine.spec.kinds for action in jobs.actions(kind.name) if action.when and action.writes
     ]
@@ -120,7 +119,7 @@ async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
 
 async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     await agent_jobs_db.job("active")
-    workspace = await opened(agent_jobs_db.dsn, tmp_path)
+    workspace = await opened(agent_jobs_db.dsn, tmp_path, later=True)
     await agent_jobs_db.connection.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE")
     jobs = reader(workspace, "agent_jobs")
     await jobs.variant.recognise()

@@ -33,7 +33,7 @@ async def test_four_round_trips_to_the_first_rows(
     dsn = server.fresh(engine, filled=True)
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0
-    workspace = await Workspace(far.through(dsn), file=tmp_path / "audit_log").open()
+    workspace = await Workspace(far.through(dsn), file=tmp_path / "audit_log").open(later=True)
     page = await workspace.engines[engine].roots()
     trips = far.trips - connecting
     assert page.nodes
