@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from queries.contract.engine import Engine
-from queries.contract.spec import EngineSpec
-from queries.files.statement import Statement
 
-T = TypeVar("T")
-Named = Callable[[str], str]
+Tables = Mapping[str, str]
+"""The table of each role."""
+Rename = Callable[[str, Tables], str]
+Names: TypeAlias = "Rename | _Keyed | Mapping[str, Names]"
+"""How something names tables: a text, a table by name, or the fields of a record."""
 
 
 def like(engines: Iterable[Engine]) -> list[str]:
@@ -57,116 +58,94 @@ def _texts(roles: Mapping[str, str], names: Collection[str]) -> list[str]:
 
 def _bound(engine: Engine, text: str) -> Engine:
     """Return the engine with the tables that have this text in their names."""
+    replace = msgspec.structs.replace
     tables = {role: pattern.replace("*", text) for role, pattern in engine.spec.recognise.roles.items()}
-
-    def statements(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
-        return tuple(msgspec.structs.replace(each, text=_written(each.text, tables)) for each in parts)
-
-    return msgspec.structs.replace(
-        engine,
+    found: Engine = _renamed(engine, _NAMES, tables)
+    return replace(
+        found,
         name=f"{engine.name}.{text}" if text else engine.name,
         unbound=engine.name,
-        spec=_spec(engine.spec, tables),
-        statements={key: statements(variants) for key, variants in engine.statements.items()},
-        actions={
-            _table_of_file(script, tables): {name: statements(run) for name, run in sections.items()}
-            for script, sections in engine.actions.items()
-        },
+        spec=replace(found.spec, recognise=replace(found.spec.recognise, roles={})),
     )
 
 
-def _written(text: str, tables: Mapping[str, str]) -> str:
+def _written(text: str, tables: Tables) -> str:
+    """Return SQL with tables in place of variables."""
     for role, table in tables.items():
         text = text.replace(f':"{role}"', f'"{table}"').replace(f":'{role}'", f"'{table}'")
     return text
 
 
-def _table_of_file(script: str, tables: Mapping[str, str]) -> str:
-    folder, slash, name = script.partition("/")
-    return f"{folder}/{tables.get(name, name)}" if slash and folder == "undo" else script
+def _table(name: str, tables: Tables) -> str:
+    return tables.get(name, name)
 
 
-def _spec(spec: EngineSpec, tables: Mapping[str, str]) -> EngineSpec:
-    """Return the spec with tables in place of roles."""
+def _named(text: str, tables: Tables) -> str:
+    """Return ``table.column`` or ``UPDATE table`` with the table of a role."""
+    if text.startswith(("EXECUTE ", "USAGE ")):
+        return text
+    privilege, space, name = text.rpartition(" ")
+    table, dot, column = name.partition(".")
+    return privilege + space + _table(table, tables) + dot + column
 
-    def table(name: str) -> str:
-        return tables.get(name, name)
 
-    def column(name: str) -> str:
-        first, dot, rest = name.partition(".")
-        return table(first) + dot + table(rest)
+def _file(script: str, tables: Tables) -> str:
+    """Return the name of an action's file, or of a table's undo: ``undo/table``."""
+    folder, _, name = script.partition("/")
+    return f"undo/{_table(name, tables)}" if folder == "undo" else script
 
-    def privilege(text: str) -> str:
-        word, space, name = text.partition(" ")
-        return text if word in ("EXECUTE", "USAGE") else word + space + table(name)
 
-    def keys(each: Mapping[str, T]) -> dict[str, T]:
-        return {table(name): value for name, value in each.items()}
+def _types(predicate: str, tables: Tables) -> str:
+    return re.sub(r"(?<=::)\w+", lambda match: _table(match[0], tables), predicate)
 
-    def of_type(predicate: str) -> str:
-        return re.sub(r"(?<=::)\w+", lambda match: table(match[0]), predicate)
 
-    def words(meaning: str) -> str:
-        return re.sub(r"\w+", lambda match: table(match[0]), meaning)
+def _words(meaning: str, tables: Tables) -> str:
+    return re.sub(r"\w+", lambda match: _table(match[0], tables), meaning)
 
-    def all_of(names: Iterable[str], change: Named) -> tuple[str, ...]:
-        return tuple(map(change, names))
 
-    replace = msgspec.structs.replace
-    recognise = spec.recognise
-    return replace(
-        spec,
-        recognise=replace(
-            recognise,
-            roles={},
-            relations={
-                table(name): {field: table(kind) for field, kind in columns.items()}
-                for name, columns in recognise.relations.items()
-            },
-            enums=keys(recognise.enums),
-            literals=keys(recognise.literals),
-            unique=keys(recognise.unique),
-            absent=keys(recognise.absent),
-            optional=all_of(recognise.optional, column),
-        ),
-        needs={
-            name: replace(
-                n,
-                table=table(n.table),
-                ddl=_written(n.ddl, tables),
-                why=_written(n.why, tables),
-                partial=all_of(n.partial, of_type),
-            )
-            for name, n in spec.needs.items()
+class _Keyed(NamedTuple):
+    """Table of settings whose keys name tables. ``values``: names in its values."""
+
+    keys: Rename
+    values: Names | None = None
+
+
+_NAMES: Names = {
+    "spec": {
+        "recognise": {
+            "relations": _Keyed(_table, _table),
+            "enums": _Keyed(_table),
+            "literals": _Keyed(_table),
+            "unique": _Keyed(_table),
+            "absent": _Keyed(_table),
+            "optional": _named,
         },
-        kinds=tuple(replace(kind, table=table(kind.table)) for kind in spec.kinds),
-        actions=tuple(
-            replace(a, overwrites=all_of(a.overwrites, column), privileges=all_of(a.privileges, privilege))
-            for a in spec.actions
-        ),
-        workers=tuple(
-            replace(
-                w,
-                privileges=all_of(w.privileges, privilege),
-                channels=all_of(w.channels, table),
-                indexes=tuple(_written(ddl, tables) for ddl in w.indexes),
-            )
-            for w in spec.workers
-        ),
-        own=replace(
-            spec.own,
-            objects=all_of(spec.own.objects, words),
-            unique=all_of(spec.own.unique, words),
-            columns=keys(spec.own.columns),
-        ),
-        effects={
-            privilege(done): tuple(privilege(each) if " " in each else column(each) for each in more)
-            for done, more in spec.effects.items()
-        },
-        undo=replace(
-            spec.undo,
-            counters=all_of(spec.undo.counters, column),
-            append_only=all_of(spec.undo.append_only, table),
-        ),
-        flow=replace(spec.flow, table=table(spec.flow.table)) if spec.flow else None,
-    )
+        "needs": {"table": _table, "ddl": _written, "why": _written, "partial": _types},
+        "kinds": {"table": _table},
+        "actions": {"overwrites": _named, "privileges": _named},
+        "workers": {"privileges": _named, "channels": _table, "indexes": _written},
+        "own": {"objects": _words, "unique": _words, "columns": _Keyed(_table)},
+        "effects": _Keyed(_named, _named),
+        "undo": {"counters": _named, "append_only": _table},
+        "flow": {"table": _table},
+    },
+    "statements": {"text": _written},
+    "actions": _Keyed(_file, {"text": _written}),
+}
+"""Parts of an engine that name tables, and how; of a list or a table, in each entry."""
+
+
+def _renamed(value: Any, names: Names | None, tables: Tables) -> Any:
+    """Return a part of an engine with tables in place of roles."""
+    if value is None or names is None:
+        return value
+    if isinstance(names, _Keyed):
+        return {names.keys(key, tables): _renamed(each, names.values, tables) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_renamed(each, names, tables) for each in value)
+    if isinstance(value, dict):
+        return {key: _renamed(each, names, tables) for key, each in value.items()}
+    if isinstance(names, Mapping):
+        changed = {field: _renamed(getattr(value, field), each, tables) for field, each in names.items()}
+        return msgspec.structs.replace(value, **changed)
+    return names(value, tables)
