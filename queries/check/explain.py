@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from queries.db.query import Query
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.text.psql_text import array, literal
@@ -20,7 +21,7 @@ _OPTIONS = "ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON"
 async def explained(transaction: Transaction, statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
     """Run a read and return its plan as it ran. Raises DatabaseError."""
     await transaction.control(f"PREPARE explained AS {statement.text}")
-    given = ", ".join(_literal(values[name]) for name in statement.parameters)
+    given = ", ".join(map(_literal, Query(statement, values).arguments.values()))
     text = f"EXPLAIN ({_OPTIONS}) EXECUTE explained{f'({given})' if given else ''}"
     explain = msgspec.structs.replace(statement, text=text, parameters=())
     (row,) = await transaction.rows(explain, {})

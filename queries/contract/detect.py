@@ -168,7 +168,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
-    args = msgspec.json.encode({"like": roles.like(engines)}).decode()
+    args = {"like": roles.like(engines)}
     return [
         Query(statement("catalog"), {"query": sorted(names), "args": args}),
         Query(statement("types"), {"query": sorted(types | called), "args": args}),
@@ -182,7 +182,7 @@ def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
     given = {"functions": sorted(called), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
-    return Query(statement("code"), {"query": sorted(names), "args": msgspec.json.encode(given).decode()})
+    return Query(statement("code"), {"query": sorted(names), "args": given})
 
 
 def _relations(engine: Engine) -> set[str]:

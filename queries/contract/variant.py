@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
@@ -102,7 +100,7 @@ class EngineVariant:
 
         ``settings`` are the thresholds and options.
         """
-        return {"met_needs": sorted(self.found.met_needs), "settings": _json(self.engine.settings), **more}
+        return {"met_needs": sorted(self.found.met_needs), "settings": self.engine.settings, **more}
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
         """Return the best variant of a statement for this schema and server, or None."""
@@ -110,7 +108,3 @@ class EngineVariant:
         met_needs = frozenset(self.engine.spec.needs) if allow_scan else self.found.met_needs
         version = self.database.server.version if self.database.server else 0
         return choose(candidates, met_needs, version, kind)
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from queries.files.statement import Statement
+import msgspec
+
+from queries.files.statement import PARAMETERS, Statement
 from queries.records.record import Record
 
 Rows = Sequence[Mapping[str, Any]]
@@ -14,6 +16,7 @@ Rows = Sequence[Mapping[str, Any]]
 class Query(Record, kw_only=False):
     """A statement and the values of its parameters, by name.
 
+    A value of the type jsonb is anything that JSON can hold; a text is JSON already.
     ``in_order``, ``limit``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
     `Transaction.apart`; after it come only others that are apart.
@@ -25,3 +28,15 @@ class Query(Record, kw_only=False):
     in_order: bool | None = None
     limit: float | None = None
     apart: bool = False
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The values of the parameters in their order, as they are sent."""
+        return {name: _sent(PARAMETERS.get(name), self.values[name]) for name in self.statement.parameters}
+
+
+def _sent(type_: str | None, value: Any) -> Any:
+    """Return a value as it is sent for a type of the server."""
+    if type_ != "jsonb" or value is None or isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()

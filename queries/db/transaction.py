@@ -267,8 +267,7 @@ class Transaction(Reads):
             if changed:
                 steps.append(Run("; ".join(changed)))
             limit = max(limit, settings.limit)
-            arguments = tuple(query.values[name] for name in query.statement.parameters)
-            steps.append(Fetch(query.statement.text, arguments, settings.plan))
+            steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
         taken = 0
 
         def note(rows: Rows) -> None:

@@ -128,7 +128,7 @@ async def read_table(database: Database, name: str, schema: str = "", trusted: S
         why = f"Several schemas have such a table: {where}. Choose one with --schema." if found else ""
         raise NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
     table = found[0]
-    args = msgspec.json.encode({"functions": [], "trusted": list(trusted)}).decode()
+    args = {"functions": [], "trusted": list(trusted)}
     (doubts,) = await database.batch([Query(statement("code"), {"query": [table.name], "args": args})])
     if table.kind in NO_TABLE:
         raise NoProposalError(

@@ -190,7 +190,7 @@ def _composed(asked: Sequence[Asked]) -> Query:
     """Return one statement about the rows of several engines."""
     parts, parameters, values = [], list[str](), dict[str, Any]()
     for number, (_, query) in enumerate(asked):
-        given = {f"{name} {number}": query.values[name] for name in query.statement.parameters}
+        given = {f"{name} {number}": value for name, value in query.arguments.items()}
         first = len(parameters)
         text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", query.statement.text)  # type: ignore[misc]
         parts.append(f"(SELECT {number} AS engine, r.* FROM (\n{text}\n) AS r)")
@@ -207,7 +207,7 @@ async def _sessions(
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
     tables = [[r.found.schema, name, r.label] for r in readers for name in r.found.relations]
-    values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": msgspec.json.encode(tables).decode()}
+    values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": tables}
     now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
     with readable("lock_sessions.sql"):
         sessions = {s.id: s for s in map(_session, read)}

@@ -127,7 +127,7 @@ class ServerFindings:
         self._spec = server_spec()
         self.settings = dict(self._spec.settings)
         self._read = 0.0  # time of the last read by the server's clock
-        self._asked: dict[str, str] = {}
+        self._asked: dict[str, Any] = {}
         self._kept: dict[str, Part] = {}
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
@@ -141,8 +141,8 @@ class ServerFindings:
         The catalog is read every few seconds only; its findings are kept in between.
         """
         asked = {
-            "args": msgspec.json.encode({"engines": [*map(_declared, self.engines)], "tools": TOOLS}).decode(),
-            "settings": msgspec.json.encode(self.settings).decode(),
+            "args": {"engines": [*map(_declared, self.engines)], "tools": TOOLS},
+            "settings": dict(self.settings),
         }
         if asked != self._asked:
             self._asked, self._kept = asked, {}

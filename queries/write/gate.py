@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from queries.db.database import Table
 from queries.db.errors import ConflictError, DeniedError
 from queries.db.query import Query, Rows
@@ -159,7 +157,7 @@ async def others(
     args = {"tables": sorted(more), "changed": sorted({*changed, *more})}
     causes = {
         (row["schema"], row["name"]): row["cause"]
-        for row in await transaction.rows(statement("written_by"), {"args": msgspec.json.encode(args).decode()})
+        for row in await transaction.rows(statement("written_by"), {"args": args})
     }
     return tuple(
         OtherRows(

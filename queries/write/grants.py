@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-
-import msgspec
 
 from queries.db.database import Database
 from queries.db.shared_sql import statement
@@ -44,7 +41,7 @@ async def grants(
         if option.columns
         for name in reader.engine.settings[key]
     ]
-    asked: dict[str, Any] = {
+    asked = {
         "schema": found.schema,
         "tables": list(found.relations),
         "changes": changes,
@@ -58,5 +55,5 @@ async def grants(
         "operators": list(operators),
     }
     async with database.reading() as transaction:
-        rows = await transaction.rows(statement("grants"), {"args": msgspec.json.encode(asked).decode()})
+        rows = await transaction.rows(statement("grants"), {"args": asked})
     return tuple(row["statement"] for row in rows)

@@ -217,7 +217,7 @@ class ImageReader:
                 self.layouts[table] = known
             else:
                 asked.append({"name": table, "columns": self._columns[table], "limit": ROW_LIMIT})
-        values = {"schema": self._schema, "args": msgspec.json.encode(asked).decode()}
+        values = {"schema": self._schema, "args": asked}
         queries = [Query(statement("image_columns"), values)] if asked else []
         return Asked(queries, lambda answers: self._learn({str(each["name"]) for each in asked}, answers))
 

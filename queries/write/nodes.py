@@ -123,9 +123,9 @@ def _parameters(request: Request) -> dict[str, Any]:
     return {
         "operator": order.operator.name,
         "reason": order.reason,
-        "args": msgspec.json.encode(dict(order.arguments)).decode(),
+        "args": dict(order.arguments),
         "met_needs": sorted(reader.found.met_needs),
-        "settings": msgspec.json.encode(reader.engine.settings).decode(),
+        "settings": reader.engine.settings,
         "copied": None,
         "dry_run": None if seen is None else str(seen.at),
     }

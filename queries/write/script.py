@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import msgspec
-
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
@@ -153,7 +151,7 @@ class ActionScript:
             copy = asked.read(answers)
             if any("copied" in part.parameters for parts in sections.values() for part in parts):
                 keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copy.rows]
-                self.nodes.parameters["copied"] = msgspec.json.encode(keys).decode()
+                self.nodes.parameters["copied"] = keys
             return copy
 
         return Asked(asked.queries, read)

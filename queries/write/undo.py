@@ -150,7 +150,7 @@ class UndoScript:
             }
             for t in found.tables
         ]
-        values = {"schema": detected.schema, "args": msgspec.json.encode(asked).decode()}
+        values = {"schema": detected.schema, "args": asked}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
         self._parts = {p.name: p for p in _parents_first(parts) if p.match}
         await self._texts.learn(transaction, self._parts, again=True)
@@ -257,10 +257,7 @@ class UndoScript:
             return {wanted[r["n"]].place: (r["place"], r["present"]) for wanted, found in pairs for r in found}
 
         queries = [
-            Query(
-                self._statement("undo_find", table, lock=clause),
-                {"changes": msgspec.json.encode([row.image.key for row in wanted]).decode()},
-            )
+            Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in wanted]})
             for table, wanted in asked.items()
         ]
         return Asked(queries, read)
@@ -333,8 +330,7 @@ class UndoScript:
             now = self._now.get(row.place)
             known = {} if now is None else {"place": now.place, "xmin": now.xmin}
             changes.append({**known, "before": row.image.before})
-        values: dict[str, Any] = {"changes": msgspec.json.encode(changes).decode()}
-        values["places"] = [change["place"] for change in changes if "place" in change]
+        values = {"changes": changes, "places": [change["place"] for change in changes if "place" in change]}
         await transaction.rows(self._statement(name, rows[0].table), values)
 
     async def _compensate(self, transaction: Transaction, rows: Sequence[Kept]) -> None:
@@ -359,7 +355,7 @@ class UndoScript:
             for row in rows
             for i in row.ids
         ]
-        return {**self.nodes.parameters, "changes": msgspec.json.encode(given).decode()}
+        return {**self.nodes.parameters, "changes": given}
 
     def copied(self, images: str = "") -> Asked[Copy]:
         """Ask for the places of the rows. Before the change they are known."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.reader import Reader
@@ -103,11 +101,10 @@ async def _lacking(
     *,
     in_table: bool,
 ) -> Sequence[Any]:
-    args = {"author": author, "in_table": in_table, "needs": needs}
     values = {
         "schema": reader.found.schema,
         "query": sorted(reader.found.relations),
-        "args": msgspec.json.encode(args).decode(),
+        "args": {"author": author, "in_table": in_table, "needs": needs},
     }
     return await transaction.rows(statement("undo_author"), values)
 
