@@ -5,24 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from queries.contract.sql_calls import Token, tokens_of
 from queries.files.statement import Statement
 from queries.records.record import Record
-from queries.text.psql_text import named
 
-_TEXT = re.compile(
-    r"""(?P<text>'(?:[^']|'')*')|(?P<comment>--[^\n]*|/\*.*?\*/)|:"(?P<variable>\w+)"|(?P<quoted>(?:U&)?"[^"]*")""",
-    re.DOTALL,
-)
-_NAME = r"@schema\.(?P<name>\w+)"
-_UPDATE = re.compile(rf"\bUPDATE\s+(?:ONLY\s+)?{_NAME}(?:\s+(?:AS\s+)?\w+)??\s+SET\b")
-_INSERT = re.compile(rf"\bINSERT\s+INTO\s+{_NAME}")
-_UPSERT = re.compile(r"\bON\s+CONFLICT\b.*?\bDO\s+(NOTHING|UPDATE)\b", re.DOTALL)
-_DELETE = re.compile(rf"\bDELETE\s+FROM\s+(?:ONLY\s+)?{_NAME}")
-_CALL = re.compile(rf"(?<!INTO ){_NAME}\(")
-_LOCK = re.compile(r"\bFOR\s+(?:NO\s+KEY\s+UPDATE|UPDATE|KEY\s+SHARE|SHARE)\b(?:\s+OF\s+(\w+(?:\s*,\s*\w+)*))?")
-_SOURCE = re.compile(rf"(?:\bFROM|\bJOIN|,)\s+{_NAME}(?!\w*\()(?:\s+(?:AS\s+)?(?P<alias>\w+))?")
-_TARGET = re.compile(r"\s*(?:\((?P<several>[^)]*)\)|(?P<one>\w+))")
-_DELIMITER = re.compile(r"[(),]|\b(?:DISTINCT\s+FROM|FROM|WHERE|RETURNING)\b")
+# Patterns of a statement whose parts have one space between them.
+_NAME = r"@schema \. (?P<name>\w+)"
+_UPDATE = re.compile(rf"\bUPDATE (?:ONLY )?{_NAME}(?: (?:AS )?\w+)?? SET\b")
+_INSERT = re.compile(rf"\bINSERT INTO {_NAME}")
+_UPSERT = re.compile(r"\bON CONFLICT\b.*?\bDO (NOTHING|UPDATE)\b")
+_DELETE = re.compile(rf"\bDELETE FROM (?:ONLY )?{_NAME}")
+_CALL = re.compile(rf"(?<!INTO ){_NAME} \(")
+_LOCK = re.compile(r"\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)\b(?: OF (\w+(?: , \w+)*))?")
+_SOURCE = re.compile(rf"(?:\bFROM|\bJOIN|,) {_NAME}\b(?! \()(?: (?:AS )?(?P<alias>\w+))?")
+_TARGET = re.compile(r" (?:\((?P<several>[^)]*)\)|(?P<one>\w+))")
+_DELIMITER = re.compile(r"[(),]|\b(?:DISTINCT FROM|FROM|WHERE|RETURNING)\b")
 _ENCODED = re.compile(r"__name_((?:[0-9a-f]{2})+)")
 
 
@@ -53,7 +50,7 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
     """Return the effects of an action's statements."""
     found: dict[str, list[str]] = {field: [] for field in Effects.__struct_fields__}
     for statement in statements:
-        text = _TEXT.sub(_word, statement.text)
+        text = " ".join(map(_word, tokens_of(statement.text)))
         for update in _UPDATE.finditer(text):
             found["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
         for insert in _INSERT.finditer(text):
@@ -64,25 +61,20 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
         found["deletes"] += (match["name"] for match in _DELETE.finditer(text))
         found["locks"] += _locked(text)
         found["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
-    return Effects(**{field: tuple(dict.fromkeys(map(decoded, names))) for field, names in found.items()})
+    return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in found.items()})
 
 
-def _word(match: re.Match[str]) -> str:
-    """Return a text, a comment or a name as one word."""
-    if match["quoted"]:
-        return encoded(match["quoted"])
-    if match["variable"]:
-        return "@schema" if match["variable"] == "schema" else match["variable"]
-    return "''" if match["text"] else " "
+def _word(token: Token) -> str:
+    """Return a token as one word, or a sign."""
+    if token.text.startswith(':"'):
+        return "@schema" if token.text == ':"schema"' else token.text[2:-1]
+    if token.kind in ("text", "bound"):
+        return "''"
+    return f"__name_{token.word.encode().hex()}" if token.text[-1] == '"' else token.text
 
 
-def encoded(identifier: str) -> str:
-    """Return the name that an identifier quotes as one word."""
-    return f"__name_{named(identifier).encode().hex()}"
-
-
-def decoded(names: str) -> str:
-    """Return names with those that were made one word as they are."""
+def _decoded(names: str) -> str:
+    """Return names with those that quotes made one word as they are."""
     return _ENCODED.sub(lambda match: bytes.fromhex(match[1]).decode(), names)
 
 
@@ -121,5 +113,5 @@ def _level(text: str, end: int) -> str:
         depth += {")": 1, "(": -1}.get(character, 0)
         if depth < 0:
             break
-        kept.append(character if depth == 0 and character != "(" else " ")
+        kept.append(character if depth == 0 else " ")
     return "".join(reversed(kept))
