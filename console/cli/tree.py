@@ -26,7 +26,7 @@ from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, in_ord
 from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
@@ -114,13 +114,12 @@ async def tree(
 
             async def of_engine(reader: Reader) -> Rows:
                 part = Rows()
-                try:
-                    rows, why = await _rows(reader, narrowed, levels, limit, live, allow_scan, part)
+                read = await attempted(_rows(reader, narrowed, levels, limit, live, allow_scan, part))
+                if isinstance(read, DatabaseError):
+                    why = str(read)
+                else:
+                    rows, why = read
                     part.rows = rows if live else attention_first(rows)
-                except NO_CONNECTION:
-                    raise
-                except DatabaseError as error:
-                    why = str(error)
                 part.failed = access_warnings(workspace, [reader]) + ([f"{reader.label}: {why}"] if why else [])
                 return part
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from console.model.refresh_clock import LOAD_SHARE, RefreshClock
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
-from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
+from queries.db.errors import NO_CONNECTION, DatabaseError, LostError, attempting
 from queries.read.findings import rank
 from queries.read.reader import Reader
 from queries.records.action import DryRun
@@ -76,15 +77,9 @@ class ErrorCollector:
         self.error_text = ""  # the first error
         self.failed: set[str] = set()  # labels of the engines with a failed read
 
-    @contextlib.contextmanager
-    def each(self, label: str = "") -> Iterator[None]:
+    def each(self, label: str = "") -> AbstractContextManager[None]:
         """Wrap one read. ``label`` names its engine, if it belongs to one."""
-        try:
-            yield
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.add(label, str(error))
+        return attempting(lambda error: self.add(label, str(error)))
 
     def add(self, label: str, error: str) -> None:
         """Add the error of one read; "" is none."""

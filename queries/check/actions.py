@@ -17,7 +17,7 @@ from queries.check.report import Notebook, first
 from queries.check.scripts import script
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted, attempting
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import documents
@@ -181,15 +181,13 @@ class ActionCheck:
 
         A node can change between the sections where the version does not cover its status.
         """
+        now, changed = dict[str, Phase](), set[str]()
         async with self._open(tried) as (transaction, running):
-            try:
+            with attempting():  # after an error nothing was changed
                 await running.places(transaction)
                 now = {node.id: node.phase for node in await self.reader.existing(transaction, running.nodes.live)}
-                changed, _ = await running.script.change(transaction) if running.nodes.live else (set(), [])
-            except NO_CONNECTION:
-                raise
-            except DatabaseError:
-                return  # nothing was changed
+                if running.nodes.live:
+                    changed, _ = await running.script.change(transaction)
         same = (
             each for each in sorted(changed) if now.get(each) == self.nodes[each].phase
         )  # a phase may end with time
@@ -429,13 +427,9 @@ class ActionCheck:
         async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
             running.nodes.expect({i: _other(version) for i, version in tried.changed.items()})
-            try:
-                changed, _ = await running.script.change(transaction)
-            except NO_CONNECTION:
-                raise
-            except DatabaseError:
-                return  # such as a version that is not a number: nothing was changed either
-        if changed:
+            changed = await attempted(running.script.change(transaction))
+        # After an error, such as of a version that is not a number, nothing was changed either.
+        if not isinstance(changed, DatabaseError) and changed[0]:
             message = "it changes a node of another version than the one that was seen: the guard is missing"
             self.notes.fault(self._at(tried.action, "change"), f"{tried.action.name}: {message}")
 

@@ -12,7 +12,7 @@ from queries.contract.allowed_words import allowed_words
 from queries.contract.id_forms import why_malformed
 from queries.contract.phases import ENDED, phases_of
 from queries.contract.rules import evidence_names
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.files.statement import Statement
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
@@ -310,20 +310,13 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
         timed = {at for at in chosen if all(row["since"] is not None for row in await transaction.rows(at, values))}
     for edge in edges:
         async with reader.database.writing() as transaction:
-            try:
-                await transaction.control("SET LOCAL session_replication_role = replica")
-                await transaction.control(edge["change"])
-            except NO_CONNECTION:
-                raise
-            except DatabaseError:
+            change = f"SET LOCAL session_replication_role = replica; {edge['change']}"
+            if isinstance(await attempted(transaction.control(change)), DatabaseError):
                 continue  # a constraint keeps such rows out
             for at in chosen:
-                try:
-                    rows = await transaction.rows(at, values)
-                except NO_CONNECTION:
-                    raise
-                except DatabaseError as error:
-                    notes.fault(at, f"if {edge['name']} is {edge['value']}: {error.line}")
+                rows = await attempted(transaction.rows(at, values))
+                if isinstance(rows, DatabaseError):
+                    notes.fault(at, f"if {edge['name']} is {edge['value']}: {rows.line}")
                     break  # the transaction has failed
                 if at in timed and any(row["since"] is None for row in rows):
                     notes.note(f"{at.source}: since is NULL if {edge['name']} is {edge['value']}: its age is not shown")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import attempting
 from queries.files.statement import Statement, locate
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
@@ -58,31 +58,19 @@ class Notebook:
         """Note a fault of a setting in ``engine.toml``."""
         self._faults[self._toml.fault(path, message)] = None
 
-    @contextlib.contextmanager
-    def errors(self, at: Statement | None = None, what: str = "") -> Iterator[None]:
+    def errors(self, at: Statement | None = None, what: str = "") -> AbstractContextManager[None]:
         """Note an error of the server as a fault.
 
         Raises an error of NO_CONNECTION only.
         """
-        try:
-            yield
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.fault(at, f"{what}{error.line}", max(error.position, 1))
+        return attempting(lambda error: self.fault(at, f"{what}{error.line}", max(error.position, 1)))
 
-    @contextlib.contextmanager
-    def skipped(self, what: str) -> Iterator[None]:
+    def skipped(self, what: str) -> AbstractContextManager[None]:
         """Note an error of the server as something that could not be looked at.
 
         Raises an error of NO_CONNECTION only.
         """
-        try:
-            yield
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.note(f"{what}: {error.line}")
+        return attempting(lambda error: self.note(f"{what}: {error.line}"))
 
     def note(self, text: str) -> None:
         """Note what could not be looked at."""

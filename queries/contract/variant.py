@@ -9,7 +9,7 @@ from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
-from queries.db.errors import NO_CONNECTION, DatabaseError, readable
+from queries.db.errors import attempted, readable
 from queries.db.query import Rows
 from queries.files.statement import Statement
 
@@ -64,23 +64,20 @@ class EngineVariant:
         """
         if self._recognised or (self.unrecognised and not again):
             return
-        query = self.select("options")
-        rows: Rows = ()
-        try:
-            if query is not None:
-                async with self.database.reading(in_order=True) as source:
-                    rows = await source.rows(query, self.parameters())
-            with readable("options.sql"):
-                self._take(rows)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
+        error = await attempted(self._read_options())
+        if error is not None:
             self.unrecognised = error.line
 
-    def _take(self, rows: Rows) -> None:
-        fixed = self._settings.keys() | self.session_options.keys()
-        values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
-        reasons = {row["name"]: row["why"] if row["name"] in values else "from the settings" for row in rows}
+    async def _read_options(self) -> None:
+        query = self.select("options")
+        rows: Rows = ()
+        if query is not None:
+            async with self.database.reading(in_order=True) as source:
+                rows = await source.rows(query, self.parameters())
+        with readable("options.sql"):
+            fixed = self._settings.keys() | self.session_options.keys()
+            values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}
+            reasons = {row["name"]: row["why"] if row["name"] in values else "from the settings" for row in rows}
         self._reasons = {**reasons, **dict.fromkeys(self.session_options, "chosen here")}
         self.engine = with_settings(self.engine, values)
         self._recognised, self.unrecognised = True, ""

@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import ssl
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -72,12 +72,24 @@ async def attempted(read: Awaitable[T]) -> T | DatabaseError:
 
     Raises an error of NO_CONNECTION only.
     """
-    try:
+    errors: list[DatabaseError] = []
+    with attempting(errors.append):
         return await read
+    return errors[0]
+
+
+@contextlib.contextmanager
+def attempting(note: Callable[[DatabaseError], object] = lambda error: None) -> Iterator[None]:
+    """End the body at an error that costs only the body, and note the error.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    try:
+        yield
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
-        return error
+        note(error)
 
 
 class OutdatedError(DatabaseError):

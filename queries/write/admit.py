@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.spec import GONE
-from queries.db.errors import DatabaseError, LockedError, LostError
+from queries.db.errors import DatabaseError, LockedError, attempted, attempting
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
@@ -142,12 +142,8 @@ async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -
     if not ids:
         return {}
     with transaction.apart():
-        try:
-            return await blockers.holders_of(transaction, nodes.reader, ids)
-        except LostError:
-            raise
-        except DatabaseError:  # a missing privilege must not make the action fail
-            return {}
+        found = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
+    return {} if isinstance(found, DatabaseError) else found  # a missing privilege must not make the action fail
 
 
 async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
@@ -208,17 +204,17 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, aske
     if len(asked) > witnesses.SHOWN:
         parts = tuple(map(witnesses.counted, parts))
     row_locks = _row_locks(nodes)
-    with transaction.apart():
-        try:
-            with nodes.only(asked):
-                questions = [nodes.asked(part) for part in parts]
-            sessions = Asked([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
-            *found, facts = await together(*questions, sessions).answer(transaction)
-            owners = witnesses.owners([row for rows in found for row in rows], facts, row_locks)
-        except LostError:
-            raise
-        except DatabaseError as error:
-            owners = dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line))
+    owners: dict[str, Owner] = {}
+
+    def unread(error: DatabaseError) -> None:
+        owners.update(dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line)))
+
+    with transaction.apart(), attempting(unread):
+        with nodes.only(asked):
+            questions = [nodes.asked(part) for part in parts]
+        sessions = Asked([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
+        *found, facts = await together(*questions, sessions).answer(transaction)
+        owners.update(witnesses.owners([row for rows in found for row in rows], facts, row_locks))
     return {nodes.full(local): owner for local, owner in owners.items()}
 
 

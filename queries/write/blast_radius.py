@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempting
 from queries.db.query import Rows
 from queries.db.transaction import Reads, Transaction
 from queries.read.asked import Asked, answered
@@ -174,15 +174,11 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if not measured:
         return None
     ids = [i for each in measured for i in each.differing()]
-    now: State | None = State(phases={}, jobs={}, titles={}, findings={}, unread={})
+    now = None if ids else State(phases={}, jobs={}, titles={}, findings={}, unread={})
     if ids:
-        try:
+        with attempting():
             async with reader.database.reading(STATEMENT) as transaction:
                 now = await _state(transaction, reader, ids, time.monotonic() + BUDGET)
-        except NO_CONNECTION:
-            raise
-        except DatabaseError:
-            now = None
     spec = reader.engine.spec
     stalling = {finding.code for finding in spec.findings if finding.stalls}
     differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)

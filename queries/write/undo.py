@@ -14,7 +14,7 @@ import msgspec
 
 from queries.contract.spec import Action
 from queries.db.database import lock_tables
-from queries.db.errors import DatabaseError, LostError, table_locks
+from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
@@ -279,16 +279,11 @@ class UndoScript:
         xids = sorted({xid for _, _, xid in changed.values() if xid})
         writers: dict[str, str] = {}
         nodes: dict[str, Phase] = {}
-        with transaction.apart():
-            try:
-                nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
-                if self._in_table and xids:
-                    rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
-                    writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
-            except LostError:
-                raise
-            except DatabaseError:  # the reason is more than none
-                pass
+        with transaction.apart(), attempting():  # part of a reason is more than none
+            nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
+            if self._in_table and xids:
+                rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
+                writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
         reasons = {}
         for node_id, (outcome, why, xid) in changed.items():
             by = f"by transaction {xid}{writers.get(xid, '')}" if xid else ""

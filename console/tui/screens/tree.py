@@ -27,7 +27,7 @@ from console.tui.widgets.placeholder import Placeholder
 from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.tree_look import TreeLook
 from queries.contract import engine_options
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import attempting
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -162,12 +162,8 @@ class TreeScreen(ListPage):
         at_top = filling and node_list.forest.cursor_row == 0
         node_list.visit = visit
         beginning = f"{self._label}/"
-        try:
+        with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
             await node_list.bring([id_ for id_ in self.session.codes() if id_.startswith(beginning)])
-        except NO_CONNECTION:
-            raise
-        except DatabaseError as error:
-            self.say(f"The order was not read: {error}", "warn")
         if at_top:  # the first rows come in
             node_list.forest.move(-len(node_list.forest))
 
