@@ -34,7 +34,7 @@ async def test_a_click_on_a_tab_shows_its_page(eternaltwin_db: EternaltwinDb, et
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
         for text, mode in (("3 dead", "dead"), ("4 audit", "audit"), ("2 stuck", "stuck"), ("1 tree", "tree")):
-            await click(tui, "TabsBar", text, lambda mode=mode: tui.app.current_mode == mode)  # type: ignore[misc]
+            await click(tui, "#tabs", text, lambda mode=mode: tui.app.current_mode == mode)  # type: ignore[misc]
 
 
 async def test_a_click_on_a_key_of_the_footer_presses_it(
@@ -43,8 +43,8 @@ async def test_a_click_on_a_key_of_the_footer_presses_it(
     await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path, keys={"tree.live": "f8"}) as tui:
         await tui.wait_for("0/1", "C Cancel", "live list")
-        await click(tui, "FooterBar", "live list", lambda: "unfinished" in tui.text)
-        await click(tui, "FooterBar", "C Cancel", lambda: "Reason, for the audit log" in tui.text)
+        await click(tui, "#footer", "live list", lambda: "unfinished" in tui.text)
+        await click(tui, "#footer", "C Cancel", lambda: "Reason, for the audit log" in tui.text)
 
 
 async def test_a_click_on_an_engine_shows_its_tree(server: PostgresServer, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ async def test_a_click_on_an_engine_shows_its_tree(server: PostgresServer, tmp_p
         for label in reversed(list(tui.app.session.engines)):
             await click(
                 tui,
-                "EnginesBar",
+                "#engines",
                 label,
                 lambda label=label: tui.app.current_mode == "tree" and tui.app.front.label() == label,  # type: ignore[misc, union-attr]
             )

@@ -12,9 +12,9 @@ from console.text import spans
 from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
 from console.tui import keymap
-from console.tui.widgets.footer import REFUSED, FooterBar, Hint
-from console.tui.widgets.header import Header, HeaderBar
-from console.tui.widgets.tabs import TabsBar
+from console.tui.widgets.footer import REFUSED, Hint, footer_lines
+from console.tui.widgets.header import Header, header_line
+from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import aligned, spread, squeeze, widths
 from queries.actions import signals
 from queries.db import database
@@ -164,36 +164,19 @@ def test_columns_are_aligned_and_empty_ones_are_not_shown() -> None:
     assert [aligned(line, columns, right=True).plain for line in lines] == ["  1    ", "333  22"]
 
 
-class Tabs(TabsBar):
-    """Tabs without a screen."""
-
-    def renew(self) -> None:
-        """Paint nothing."""
-
-
-class Footer(FooterBar):
-    """Footer without a screen."""
-
-    def renew(self) -> None:
-        """Paint nothing."""
-
-
 @pytest.mark.parametrize("width", [64, 80, 120])
 @pytest.mark.parametrize(("crumbs", "note"), [((), "x" * 100), (("eternaltwin", "y" * 80), "31 dead letters")])
 def test_tabs_keep_their_words(crumbs: tuple[str, ...], note: str, width: int) -> None:
-    tabs = Tabs([(keymap.shown(key.keys), key.id.removeprefix("mode.")) for key in keymap.MODES])
-    tabs.show("dead", {"stuck": "120"}, crumbs, note)
-    line = tabs.compose_line(width)
+    modes = [(keymap.shown(key.keys), key.id.removeprefix("mode.")) for key in keymap.MODES]
+    line = tabs_line(width, modes, "dead", {"stuck": "120"}, crumbs, note)
     assert line.cell_length <= width
     assert line.plain.startswith("  1 tree  2 stuck 120  3 dead  4 audit  5 changed  ? help")
 
 
 def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible() -> None:
-    footer = Footer()
-    footer.show([Hint(key="X", title="Drop", best=True), Hint(key="W", title="Wake", why="it is done")], [], low=False)
-    assert footer.compose_line(80).plain.splitlines()[0].split() == ["X", "Drop"]
-    footer.show([Hint(key="W", title="Wake", why="it is done")], [], low=False)
-    assert footer.compose_line(80).plain.splitlines()[0].strip() == REFUSED
+    drop, wake = Hint(key="X", title="Drop", best=True), Hint(key="W", title="Wake", why="it is done")
+    assert footer_lines(80, [drop, wake], [], low=False).plain.splitlines()[0].split() == ["X", "Drop"]
+    assert footer_lines(80, [wake], [], low=False).plain.splitlines()[0].strip() == REFUSED
 
 
 @pytest.mark.parametrize(
@@ -218,20 +201,17 @@ def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible
     ],
 )
 def test_the_header_shows_the_state(header: Header, wanted: str) -> None:
-    bar = HeaderBar()
-    bar._header = header
-    assert wanted in bar.compose_line(120).plain
-    assert bar.compose_line(40).cell_length <= 40
+    assert wanted in header_line(120, header).plain
+    assert header_line(40, header).cell_length <= 40
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("production", [True, False])
 def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:
-    bar = HeaderBar()
     said = Header(context="db", production=production, server="x" * 200, link="live", age=0.1)
-    bar._header = replace(said, superuser=True, unencrypted=True)
-    assert "superuser" in bar.compose_line(width).plain
-    assert width < 80 or "not encrypted" in bar.compose_line(width).plain
+    line = header_line(width, replace(said, superuser=True, unencrypted=True)).plain
+    assert "superuser" in line
+    assert width < 80 or "not encrypted" in line
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.4, False), (0.6, True)])

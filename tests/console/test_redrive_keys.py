@@ -82,7 +82,7 @@ async def test_the_form_scrolls_on_a_small_screen(dsn: str, tmp_path: Path, size
         for name in names:
             field = screen.query_one(f"#{name}")
             await tui.wait_for(lambda field=field: screen.focused is field and _in_view(field, fields, screen))
-            others = screen.query("#box > Title, .buttons Button, #page")
+            others = screen.query("#title, .buttons Button, #page")
             await tui.wait_for(lambda others=others: all(_in_view(shown, screen) for shown in others))
             await tui.press("tab")
         screen.query_one(f"#{names[-1]}").focus()

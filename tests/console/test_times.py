@@ -12,7 +12,7 @@ import pytest
 
 from console.text import formatting
 from console.text.formatting import Times
-from console.tui.widgets.header import HeaderBar
+from console.tui.widgets.text_bar import TextBar
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 
@@ -77,7 +77,7 @@ async def test_the_header_always_says_how_old_the_data_is(
             clock[0] = read + elapsed
             await tui.wait_for(lambda elapsed=elapsed: f"data {elapsed:.0f}s old" in first(tui))  # type: ignore[misc]
             assert "live" not in first(tui)
-            spans = tui.app.screen.query_one(HeaderBar).render().spans
+            spans = tui.app.screen.query_one("#header", TextBar).render().spans
             assert any(span.style == "bold $warning" and span.end - span.start == 12 for span in spans)
 
 

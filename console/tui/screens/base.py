@@ -21,11 +21,12 @@ from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import text_of
 from console.tui.view import View
-from console.tui.widgets.engines_bar import EngineLine, EnginesBar
-from console.tui.widgets.footer import FooterBar, Hint
-from console.tui.widgets.header import Header, HeaderBar
-from console.tui.widgets.status_bar import StatusBar
-from console.tui.widgets.tabs import TabsBar
+from console.tui.widgets.engines_bar import EngineLine, EngineLines, engine_lines
+from console.tui.widgets.footer import Hint, footer_lines
+from console.tui.widgets.header import Header, header_line
+from console.tui.widgets.messages import status_line
+from console.tui.widgets.tabs import tabs_line
+from console.tui.widgets.text_bar import TextBar
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db.database import Server
@@ -46,10 +47,11 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     MODE: ClassVar[str] = ""
     DEFAULT_CSS = """
-    PageScreen.-low TabsBar, PageScreen.-low Preview { display: none; }
-    PageScreen.-tall Preview { height: 9; }
-    PageScreen.-broad Split { layout: horizontal; }
-    PageScreen.-broad Split Preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
+    PageScreen #header { background: $panel; &.-production { color: auto 95%; } }
+    PageScreen #engines { height: auto; }
+    PageScreen #tabs { background: $surface; }
+    PageScreen #footer { height: auto; max-height: 3; background: $surface; }
+    PageScreen.-low #tabs { display: none; }
     """
 
     _ready = False  # whether all widgets are there
@@ -60,6 +62,11 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """``mode``: from which the page is opened; "" for the first page of a mode."""
         super().__init__()
         self._mode = mode or self.MODE
+        self._header_bar = TextBar(header_line, id="header")
+        self._engines_bar = TextBar(engine_lines, id="engines")
+        self._tabs_bar = TextBar(tabs_line, id="tabs")
+        self._status_bar = TextBar(status_line, id="status")
+        self._footer_bar = TextBar(footer_lines, id="footer")
 
     @property
     def alive(self) -> bool:
@@ -175,13 +182,13 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         sizes = zip(self.app.size, (columns, self.app.VERTICAL_BREAKPOINTS), strict=True)
         for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
-        yield HeaderBar(id="header")
-        yield EnginesBar(id="engines", ascii=self.host.ascii)
-        modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
-        yield TabsBar(modes, id="tabs")
+        context = self.host.context
+        if context is not None and context.production:
+            self._header_bar.add_class("-production")
+            self._header_bar.styles.background = theme.context_color(context.color, production=True)
+        yield from (self._header_bar, self._engines_bar, self._tabs_bar)
         yield from self.body()  # type: ignore[misc]
-        yield StatusBar(id="status")
-        yield FooterBar(id="footer")
+        yield from (self._status_bar, self._footer_bar)
 
     def on_mount(self) -> None:
         self._ready = True
@@ -214,8 +221,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         self.host.action_find(" ".join(event.text.split()))
 
     def on_resize(self) -> None:
-        self.renew_footer()
-        self.query_one(EnginesBar).renew()  # it follows the height of the screen
+        if self._ready:
+            self.renew_footer()
+            self._renew_engines()  # they follow the height of the screen
 
     def renew(self) -> None:
         """Repaint the parts of the page whose data changed."""
@@ -233,14 +241,14 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         self._renew_engines()
         found = len(self.session.incidents)
         badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
-        self.query_one(TabsBar).show(self.tab(), badges, self.crumbs(), self.note())
+        modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
+        self._tabs_bar.show(modes, self.tab(), badges, self.crumbs(), self.note())
         self.renew_footer()
 
     def renew_header(self) -> None:
         """Repaint the header: ages grow every second."""
         if self._ready:
-            for bar in self.query(HeaderBar):  # it may be gone already, while the page is being closed
-                bar.show(self._header())
+            self._header_bar.show(self._header())
 
     def renew_footer(self) -> None:
         """Update the key hints."""
@@ -251,7 +259,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
                 Hint(key=keymap.shown(name), title=self.titled(key), rank=key.rank, press=name) for name, key in bound
             ]
             actions = self.action_hints()
-            self.query_one(FooterBar).show(actions, hints, low=self.app.size.height < 16, guide=self._guide(actions))
+            self._footer_bar.show(actions, hints, low=self.app.size.height < 16, guide=self._guide(actions))
 
     def _guide(self, actions: Sequence[Hint]) -> str:
         """Return the guide's line: how to come to the row of the repair, or its action."""
@@ -269,7 +277,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line."""
         if self._ready:
-            self.query_one(StatusBar).say(text, tone)
+            self._status_bar.show(text, tone)
 
     def actions(self) -> list[tuple[str, Action]]:
         """Return the actions for the node under the cursor, each with its key."""
@@ -336,24 +344,23 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     def _renew_engines(self) -> None:
         stale_engines, more = self.session.stale_engines, self.session.more
-        self.query_one(EnginesBar).show(
-            [
-                EngineLine(
-                    label=_name(label, reader.engine),
-                    counts=self.session.counts.get(label),
-                    stuck=self.session.severities(label) if self.session.findings_loaded else None,
-                    more_stuck=label in more,
-                    oldest=self.session.oldest(label),
-                    history=self.session.load.samples(label),
-                    span=self.session.load.seconds(label),
-                    rates=self.session.rates(label),
-                    stale=label in stale_engines,
-                    policies=bool(reader.found.policies),
-                    chosen=label == self.label(),
-                )
-                for label, reader in self.session.engines.items()
-            ]
+        lines = tuple(
+            EngineLine(
+                label=_name(label, reader.engine),
+                counts=self.session.counts.get(label),
+                stuck=self.session.severities(label) if self.session.findings_loaded else None,
+                more_stuck=label in more,
+                oldest=self.session.oldest(label),
+                history=self.session.load.samples(label),
+                span=self.session.load.seconds(label),
+                rates=self.session.rates(label),
+                stale=label in stale_engines,
+                policies=bool(reader.found.policies),
+                chosen=label == self.label(),
+            )
+            for label, reader in self.session.engines.items()
         )
+        self._engines_bar.show(EngineLines(lines=lines, ascii=self.host.ascii, screen_rows=self.size.height))
 
     def _header(self) -> Header:
         session, context = self.session, self.host.context

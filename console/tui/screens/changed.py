@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from textual.content import Content
-
 from console.model.fields.change import CHANGES_COUNTED, FIELDS, GROUPINGS, key
 from console.model.filter import Fields
 from console.model.newest import Newest
@@ -16,36 +14,24 @@ from console.tui import keymap
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
 from queries.records.change import Change, Changes
 from queries.records.node import Node
-from queries.text.safe_text import safe_text
 
 SECONDS = 600.0  # age of the oldest change that is shown
 CHANGES_LOADED = 200  # changes that the end of the list loads
-
-
-class Note(TextBar):
-    """Lines above or below the list: numbers, and what was not searched."""
-
-    DEFAULT_CSS = "Note { height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1; }"
-
-    text = ""
-
-    def put(self, text: str) -> None:
-        """Show a text, or nothing."""
-        self.text = text
-        self.display = bool(text)
-        self.renew()
-
-    def compose_line(self, width: int) -> Content:
-        return Content(safe_text(self.text))
 
 
 class ChangedScreen(ListScreen[Change]):
     """Shows the newest changes first; loads older ones when the cursor nears the end."""
 
     MODE = "changed"
+    DEFAULT_CSS = """
+    ChangedScreen #counts, ChangedScreen #unsearched {
+        height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1;
+    }
+    """
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
     PREVIEW = False
     LOADS = True
@@ -55,14 +41,16 @@ class ChangedScreen(ListScreen[Change]):
         self._log = Newest(key)
         self._answer: Changes | None = None  # the last one
         self._routine = False  # with changes that say only that work goes on
+        self._counts_bar = TextBar(note, id="counts")
+        self._unsearched_bar = TextBar(note, id="unsearched")
 
     def make_list(self) -> RowList[Change]:
         return RowList(key, Fields(FIELDS), GROUPINGS)
 
     def body(self) -> Iterable[object]:
-        yield Note(id="counts")
+        yield self._counts_bar
         yield from super().body()
-        yield Note(id="unsearched")
+        yield self._unsearched_bar
 
     def note(self) -> str:
         answer = self._answer
@@ -95,12 +83,14 @@ class ChangedScreen(ListScreen[Change]):
 
     def show_body(self) -> None:
         answer = self._answer
-        self.query_one("#unsearched", Note).put(" ".join(pages.notes(answer, brief=True)) if answer else "")
+        unsearched = " ".join(pages.notes(answer, brief=True)) if answer else ""
         counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
-        self.query_one("#counts", Note).put("  ·  ".join(counted))
+        for bar, said in ((self._counts_bar, "  ·  ".join(counted)), (self._unsearched_bar, unsearched)):
+            bar.display = bool(said)
+            bar.show(said)
         super().show_body()
 
     def notice(self) -> tuple[str, str]:

@@ -60,7 +60,9 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes=self.SIZE):
-            yield Title(self.heading, self.host.context)
+            title = TextBar(title_line, id="title")
+            title.show(self.heading, self.host.context)
+            yield title
             yield from self.body()
             if line := self.key_line():
                 yield text(line, id="keys", classes="keys")
@@ -123,25 +125,16 @@ def _rows(widget: Widget) -> int:
     return widget.outer_size.height + widget.styles.margin.height
 
 
-class Title(TextBar):
-    """First line of a dialog: its subject and the context."""
-
-    DEFAULT_CSS = "Title { height: 1; text-style: bold; }"
-
-    def __init__(self, text: str, context: Context | None) -> None:
-        super().__init__()
-        self._text = text
-        self._of = context
-
-    def compose_line(self, width: int) -> Content:
-        name = Content("")
-        if self._of is not None:
-            color = theme.context_color(self._of.color, production=self._of.production)
-            word = f" {safe_text(self._of.name)}{' · PRODUCTION' if self._of.production else ''} "
-            name = Content.styled(word, f"bold auto on {color}")
-        room = width - name.cell_length - 1
-        text = Content.styled(formatting.crop(safe_text(self._text), room), "bold")
-        return Content.assemble(text, " " * (room - text.cell_length + 1), name)
+def title_line(width: int, text: str, context: Context | None) -> Content:
+    """Return the first line of a dialog: its subject and the context."""
+    name = Content("")
+    if context is not None:
+        color = theme.context_color(context.color, production=context.production)
+        word = f" {safe_text(context.name)}{' · PRODUCTION' if context.production else ''} "
+        name = Content.styled(word, f"bold auto on {color}")
+    room = width - name.cell_length - 1
+    subject = Content.styled(formatting.crop(safe_text(text), room), "bold")
+    return Content.assemble(subject, " " * (room - subject.cell_length + 1), name)
 
 
 def text(content: Content | str, id: str | None = None, classes: str | None = None) -> Static:

@@ -11,7 +11,7 @@ from console.model.history import Place
 from console.model.row_list import RowList
 from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
-from console.text.spans import Make, Spans
+from console.text.spans import Make
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.detail import DetailScreen
@@ -27,7 +27,7 @@ class FindScreen(ListScreen[Hit]):
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
     SEARCHES = False
-    DEFAULT_CSS = "FindScreen Preview { height: 9; max-height: 25%; }"
+    DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
 
     def __init__(self, text: str, mode: str) -> None:
         self.finder = Finder(text)
@@ -103,16 +103,13 @@ class FindScreen(ListScreen[Hit]):
             return "Nothing was found.", "f searches for another text, esc goes back."
         return "Searching …", self.session.error_text
 
-    def preview(self) -> Make:
-        return self._notes
-
-    def _notes(self, width: int) -> list[Spans]:
+    def preview(self) -> Make | None:
         found, workspace = self.finder, self.session.workspace
         if found.wanted is None or workspace is None:
-            return []
+            return None
         answers = list(found.answers.values())
-        lines = pages.notes(found.wanted, answers, workspace.declined_alike, found.waiting, larger="m")
-        return [line for text in lines for line in wrapped(text, width, "$faint", 0)]
+        notes = list(pages.notes(found.wanted, answers, workspace.declined_alike, found.waiting, larger="m"))
+        return lambda width: [line for text in notes for line in wrapped(text, width, "$faint", 0)]
 
     # keys
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from textual import on
+from textual.containers import Container
+from textual.content import Content
 from textual.suggester import Suggester
 from textual.widgets import Input
 
@@ -16,13 +18,13 @@ from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
-from console.text.spans import Make
+from console.text.spans import Make, drawn
 from console.tui import keymap
 from console.tui.screens.base import PageScreen
 from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview
+from console.tui.widgets.messages import notice
+from console.tui.widgets.text_bar import TextBar
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
@@ -35,6 +37,19 @@ class ListPage(PageScreen):
     """
 
     SEARCHES: ClassVar[bool] = True
+    DEFAULT_CSS = """
+    ListPage #notice { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
+    ListPage #preview { height: 4; border-top: solid $line; padding: 0 1; }
+    ListPage.-low #preview { display: none; }
+    ListPage.-tall #preview { height: 9; }
+    ListPage.-broad #split { layout: horizontal; }
+    ListPage.-broad #split #preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
+    """
+
+    def __init__(self, mode: str = "") -> None:
+        super().__init__(mode)
+        self._notice_bar = TextBar(notice, id="notice")
+        self._preview_bar = TextBar(self._previewed, id="preview")
 
     # what a page provides
 
@@ -131,16 +146,27 @@ class ListPage(PageScreen):
     def show_rows(self) -> None:
         """Show the table, or why it has no rows."""
         self.table.show_rows()
-        notice = self.query_one(Placeholder)
-        if len(self.forest):
-            notice.hide()
-        else:
-            notice.show(*self.notice())
+        self._notice_bar.display = not len(self.forest)
+        if not len(self.forest):
+            self._notice_bar.show(*self.notice())
 
     def show_preview(self) -> None:
         """Show the lines about the row under the cursor."""
-        for preview in self.query(Preview):
-            preview.put(self.preview())
+        if self._preview_bar.is_attached:
+            self._preview_bar.show(self.preview())
+
+    def _previewed(self, width: int, make: Make | None) -> Content:
+        """Return the first lines about a row.
+
+        The height is fixed, so that the list above never jumps.
+        """
+        lines = list(make(width)) if make is not None else []
+        height = max(self._preview_bar.content_size.height, 1)
+        return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[:height])
+
+    def split(self, table: ListTable[Any]) -> Container:
+        """Return a list with its preview below it, or beside it on a broad screen."""
+        return Container(table, self._preview_bar, id="split")
 
     @on(ListTable.Cursor)
     @on(ListTable.Renewed)

@@ -16,8 +16,6 @@ from console.tui.screens.list_page import ListPage
 from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.columns import timed
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview, Split
 from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -95,9 +93,9 @@ class ListScreen(ListPage, Generic[T]):
         return [(sign, "$faint"), *self.cell(field, row)]
 
     def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
+        yield self._notice_bar
         table = ListTable(self.forest, self._look, id="list", ascii=self.host.ascii)
-        yield Split(table, Preview(id="preview")) if self.PREVIEW else table
+        yield self.split(table) if self.PREVIEW else table
 
     def on_mount(self) -> None:
         self.table.focus()

@@ -54,16 +54,9 @@ INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes th
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
-class News(TextBar):
-    """Line above the incidents: what is new, what grows, and how many are old."""
-
-    DEFAULT_CSS = "News { padding: 0 2; }"
-
-    news: Spans = []
-    old = ""
-
-    def compose_line(self, width: int) -> Content:
-        return spread(self.news, [(f"  {self.old}", "$faint")] if self.old else [], width)
+def news_line(width: int, news: Spans, old: str) -> Content:
+    """Return the line of what is new, what grows, and how many are old."""
+    return spread(news, [(f"  {old}", "$faint")] if old else [], width)
 
 
 class StuckScreen(ListScreen[Item]):
@@ -73,6 +66,7 @@ class StuckScreen(ListScreen[Item]):
     """
 
     MODE = "stuck"
+    DEFAULT_CSS = "StuckScreen #news { padding: 0 2; }"
     KEYS = (*keymap.ROWS, *keymap.STUCK)
 
     def __init__(self) -> None:
@@ -83,6 +77,7 @@ class StuckScreen(ListScreen[Item]):
         self._gone: set[str] = set()
         self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
         self._requested = ""  # row for which the last early refresh was requested
+        self._news_bar = TextBar(news_line, id="news")
         super().__init__()
 
     def make_list(self) -> RowList[Item]:
@@ -106,7 +101,7 @@ class StuckScreen(ListScreen[Item]):
         return TRENDS[self.session.history.trend(incident)][self.host.ascii]
 
     def body(self) -> Iterable[object]:
-        yield News(id="news")
+        yield self._news_bar
         yield from super().body()
 
     # description of the page
@@ -221,19 +216,17 @@ class StuckScreen(ListScreen[Item]):
         return not self._filled
 
     def show_body(self) -> None:
-        bar = self.query_one(News)
         self._incidents = by_schemas(self.session.incidents)
         self._growth = self.session.history.growth(self._incidents)
         self._fold()
         more = self.host.keys.shown(keymap.BY_ID["stuck.more"])
-        bar.news = news(
-            self._incidents, self.session.at, self._growth, self.host.keys.shown(keymap.BY_ID["stuck.news"])
-        )
+        key = self.host.keys.shown(keymap.BY_ID["stuck.news"])
+        fresh = news(self._incidents, self.session.at, self._growth, key)
         folded = f"{len(self._hidden)} folded ({more}): unchanged for 1h"
         old = "" if self.filter else unchanged(self._incidents, self.session.at, self._growth)
-        bar.old = folded if self._hidden else old
-        bar.display = bool(bar.news or bar.old) and not self.has_class("-low")
-        bar.renew()
+        old = folded if self._hidden else old
+        self._news_bar.display = bool(fresh or old) and not self.has_class("-low")
+        self._news_bar.show(fresh, old)
         super().show_body()
         self._filled = self.session.findings_loaded
         self._read_unknown()

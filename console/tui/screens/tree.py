@@ -23,8 +23,6 @@ from console.tui.pages import empty_state
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import recorded
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.placeholder import Placeholder
-from console.tui.widgets.preview import Preview, Split
 from console.tui.widgets.tree_look import TreeLook
 from queries.contract import engine_options
 from queries.db.errors import attempting
@@ -46,10 +44,10 @@ class TreeScreen(ListPage):
     MODE = "tree"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (140, "-broad")]  # its columns need less room
     DEFAULT_CSS = """
-    TreeScreen Preview { display: none; }
-    TreeScreen.-tall Preview, TreeScreen.-broad Preview { display: block; }
-    TreeScreen.-tall Preview { height: 6; }
-    TreeScreen.-broad Split Preview { width: 36%; height: 1fr; }
+    TreeScreen #preview { display: none; }
+    TreeScreen.-tall #preview, TreeScreen.-broad #preview { display: block; }
+    TreeScreen.-tall #preview { height: 6; }
+    TreeScreen.-broad #split #preview { width: 36%; height: 1fr; }
     """
     KEYS = (*keymap.ROWS, *keymap.TREE)
 
@@ -87,10 +85,10 @@ class TreeScreen(ListPage):
         return bool(self._fetching)
 
     def body(self) -> Iterable[object]:
-        yield Placeholder(id="notice")
+        yield self._notice_bar
         table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
         table.display = False
-        yield Split(table, Preview(id="preview"))
+        yield self.split(table)
 
     # description of the page
 
@@ -226,7 +224,7 @@ class TreeScreen(ListPage):
 
     def show_rows(self) -> None:
         super().show_rows()
-        self.query_one(Split).display = bool(len(self.forest))  # its place is the notice's
+        self.query_one("#split").display = bool(len(self.forest))  # its place is the notice's
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""

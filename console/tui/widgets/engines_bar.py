@@ -10,7 +10,7 @@ from console.model.flow import Rates
 from console.text import formatting
 from console.text.ascii import to_ascii
 from console.text.severity import BANDS, band, sums
-from console.tui.widgets.text_bar import TextBar, aligned, clickable, fitting, spread, widths
+from console.tui.widgets.text_bar import aligned, clickable, fitting, spread, widths
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -53,32 +53,23 @@ class EngineLine(Record):
     policies: bool = False  # row-level security may hide rows
 
 
-class EnginesBar(TextBar):
-    """Paints :class:`EngineLine` records."""
+class EngineLines(Record):
+    """Content of the bar."""
 
-    DEFAULT_CSS = "EnginesBar { height: auto; }"
+    lines: tuple[EngineLine, ...]
+    ascii: bool
+    screen_rows: int
 
-    def __init__(self, id: str | None = None, *, ascii: bool = False) -> None:
-        super().__init__(id=id)
-        self._lines: Sequence[EngineLine] = ()
-        self._ascii = ascii
-
-    def show(self, lines: Sequence[EngineLine]) -> None:
-        """Paint other lines."""
-        if lines != self._lines:
-            self._lines = lines
-            self.display = bool(lines)
-            self.renew()
-
-    def compose_line(self, width: int) -> Content:
-        number = next((n for n, line in enumerate(self._lines) if line.chosen), 0)
-        room = min(max((formatting.width(line.label) for line in self._lines), default=0), 20)
-        here = " > " if self._ascii else " ▸ "
-        if cut := len(self._lines) > self._most:
-            here = f" {number + 1}/{len(self._lines)} "
+    def content(self, width: int) -> Content:
+        """Return the lines that fit on the screen."""
+        number = next((n for n, line in enumerate(self.lines) if line.chosen), 0)
+        room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
+        here = " > " if self.ascii else " ▸ "
+        if cut := len(self.lines) > self._most:
+            here = f" {number + 1}/{len(self.lines)} "
         heads = [
             self._head(line, here if line.chosen or (cut and at == number) else " " * len(here), room)
-            for at, line in enumerate(self._lines)
+            for at, line in enumerate(self.lines)
         ]
         counts = self._counts(words_too=width >= WORDS)
         phases = widths(counts, ORDER)
@@ -89,7 +80,7 @@ class EnginesBar(TextBar):
             if len(kept) == len(phases):
                 break
         columns = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
-        texts = [self._instead(line) or aligned(of, columns) for line, of in zip(self._lines, counts, strict=True)]
+        texts = [self._instead(line) or aligned(of, columns) for line, of in zip(self.lines, counts, strict=True)]
         whole = [
             clickable(spread([head, text], [end, " "], width), f"app.show_engine({place})")
             for place, (head, text, end) in enumerate(zip(heads, texts, ends, strict=True))
@@ -99,30 +90,30 @@ class EnginesBar(TextBar):
     @property
     def _most(self) -> int:
         """Number of lines for which the screen has room."""
-        return min(max(self.screen.size.height // ROWS, 1), MAX_LINES)
+        return min(max(self.screen_rows // ROWS, 1), MAX_LINES)
 
     @property
     def _visible(self) -> slice:
         """The lines that fit, with the chosen one among them."""
-        chosen = next((number for number, line in enumerate(self._lines) if line.chosen), 0)
+        chosen = next((number for number, line in enumerate(self.lines) if line.chosen), 0)
         start = max(chosen + 1 - self._most, 0)
         return slice(start, start + self._most)
 
     def _head(self, line: EngineLine, mark: str, room: int) -> Content:
-        label = formatting.engine_label(safe_text(line.label), room, self._ascii)
+        label = formatting.engine_label(safe_text(line.label), room, self.ascii)
         return Content.assemble(
             (mark, "bold $primary"),
-            (formatting.fit(label, room, ascii=self._ascii), "bold" if line.chosen else "$faint"),
+            (formatting.fit(label, room, ascii=self.ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
 
     def _ends(self, width: int, extras: Sequence[str]) -> list[Content]:
         """Return the ends of the lines, with warnings about incomplete data first."""
-        cells = [{name: self._extra(name, line) for name in extras} | self._stuck(line, width) for line in self._lines]
+        cells = [{name: self._extra(name, line) for name in extras} | self._stuck(line, width) for line in self.lines]
         columns = widths(cells, (*extras, *(of.word for of in BANDS), "stuck"))
         return [
             Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True))
-            for line, of in zip(self._lines, cells, strict=True)
+            for line, of in zip(self.lines, cells, strict=True)
         ]
 
     def _extra(self, name: str, line: EngineLine) -> Content:
@@ -133,8 +124,8 @@ class EnginesBar(TextBar):
             entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
             text = f"in {entered} out {left} /min"
         elif name == "trend":
-            text = formatting.trend(line.history, TREND, line.span, self._ascii)
-        return Content.styled(to_ascii(text) if self._ascii else text, "$faint")
+            text = formatting.trend(line.history, TREND, line.span, self.ascii)
+        return Content.styled(to_ascii(text) if self.ascii else text, "$faint")
 
     def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
         """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
@@ -145,7 +136,7 @@ class EnginesBar(TextBar):
         number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
         levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE else ()
         return {
-            of.word: Content.styled(f"{of.plain if self._ascii else of.sign}{n}", of.ink) for n, of in levels if n
+            of.word: Content.styled(f"{of.plain if self.ascii else of.sign}{n}", of.ink) for n, of in levels if n
         } | {"stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")}
 
     def _instead(self, line: EngineLine) -> Content | None:
@@ -158,7 +149,7 @@ class EnginesBar(TextBar):
 
     def _counts(self, *, words_too: bool) -> list[dict[Phase, Content]]:
         """Return the counts of each line; numbers of a phase are as wide as the widest."""
-        found = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self._lines]
+        found = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self.lines]
         numbers = [{phase: formatting.count(count) for phase, count in counts.items()} for counts in found]
         cells = {
             phase: max((formatting.width(of[phase]) for of in numbers if phase in of), default=0) for phase in ORDER
@@ -171,9 +162,9 @@ class EnginesBar(TextBar):
     def _count(self, phase: Phase, number: str, words_too: bool) -> Content:
         ink = f"$phase-{phase}"
         return Content.assemble(
-            (formatting.glyph(phase, self._ascii), ink),
+            (formatting.glyph(phase, self.ascii), ink),
             " ",
-            (to_ascii(number) if self._ascii else number, f"bold {ink}"),
+            (to_ascii(number) if self.ascii else number, f"bold {ink}"),
             (f" {phase.value}" if words_too else "", "$faint"),
         )
 
@@ -184,3 +175,8 @@ def _warnings(line: EngineLine) -> str:
 
 def _shown(count: Count) -> bool:
     return bool(count.n) or count.precision is not Precision.EXACT
+
+
+def engine_lines(width: int, engines: EngineLines) -> Content:
+    """Return the lines of the engines."""
+    return engines.content(width)

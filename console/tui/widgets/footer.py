@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import TextBar, clickable, squeeze
+from console.tui.widgets.text_bar import clickable, squeeze
 from queries.records.record import Record
 
 REFUSED = "no action is possible in this row: ? says why"
@@ -27,36 +27,24 @@ class Hint(Record):
     press: str = ""  # name of the key, which a click presses
 
 
-class FooterBar(TextBar):
-    """Paints :class:`Hint` records in two lines, or in one line on a low screen."""
+def footer_lines(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, guide: str = "") -> Content:
+    """Return the keys in two lines.
 
-    DEFAULT_CSS = "FooterBar { height: auto; max-height: 3; background: $surface; }"
+    ``low``: in one line, for a low screen. ``guide`` is a line above.
+    """
+    above = [Content.styled(formatting.crop(guide, width - 2), "bold $accent")] if guide else []
+    lines = [*above, *_keys(width, actions, reads, low=low)]
+    return Content("\n").join([Content.assemble(" ", line) for line in lines])
 
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._actions: Sequence[Hint] = ()
-        self._reads: Sequence[Hint] = ()
-        self._low = False
-        self._guide = ""
 
-    def show(self, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, guide: str = "") -> None:
-        """Paint other keys. ``low`` paints them in one line. ``guide`` is a line above."""
-        if (actions, reads, low, guide) != (self._actions, self._reads, self._low, self._guide):
-            self._actions, self._reads, self._low, self._guide = actions, reads, low, guide
-            self.renew()
-
-    def compose_line(self, width: int) -> Content:
-        guide = [Content.styled(formatting.crop(self._guide, width - 2), "bold $accent")] if self._guide else []
-        return Content("\n").join([Content.assemble(" ", line) for line in (*guide, *self._keys(width))])
-
-    def _keys(self, width: int) -> list[Content]:
-        actions = [(hint.rank, _action(hint)) for hint in self._actions if not hint.why]
-        reads = [(hint.rank, _read(hint)) for hint in self._reads]
-        if self._low:  # available actions come first; the rank of the help key keeps it visible
-            return [squeeze([*actions, *reads], width - 2)]
-        first = squeeze(actions, width - 2) if actions else Content.styled(REFUSED, "$faint")
-        second = squeeze(reads, width - 2)
-        return [first, second] if self._actions else [second]
+def _keys(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool) -> list[Content]:
+    possible = [(hint.rank, _action(hint)) for hint in actions if not hint.why]
+    reading = [(hint.rank, _read(hint)) for hint in reads]
+    if low:  # available actions come first; the rank of the help key keeps it visible
+        return [squeeze([*possible, *reading], width - 2)]
+    first = squeeze(possible, width - 2) if possible else Content.styled(REFUSED, "$faint")
+    second = squeeze(reading, width - 2)
+    return [first, second] if actions else [second]
 
 
 def _action(hint: Hint) -> Content:

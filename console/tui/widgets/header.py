@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import Part, TextBar, spread
+from console.tui.widgets.text_bar import Part, spread
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
@@ -39,31 +39,14 @@ class Header(Record):
     critical: int | None = None  # number of critical incidents; None: not read yet
 
 
-class HeaderBar(TextBar):
-    """Paints a :class:`Header`."""
-
-    DEFAULT_CSS = "HeaderBar { background: $panel; &.-production { color: auto 95%; } }"
-
-    def __init__(self, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._header = Header()
-
-    def show(self, header: Header) -> None:
-        """Paint another header."""
-        if header.production and header.color:
-            self.add_class("-production")
-            self.styles.background = header.color
-        self._header = header
-        self.renew()
-
-    def compose_line(self, width: int) -> Content:
-        header = self._header
-        faint = "" if header.production else "$faint"
-        left: list[Part] = [_context_name(header), " ", *_warnings(header)]
-        if header.server:
-            left += [*_standby(header), (safe_text(header.server), faint)]
-        right: list[Part] = [*_state(header, width), " "]
-        return spread(left, right, width)
+def header_line(width: int, header: Header) -> Content:
+    """Return the line of a header."""
+    faint = "" if header.production else "$faint"
+    left: list[Part] = [_context_name(header), " ", *_warnings(header)]
+    if header.server:
+        left += [*_standby(header), (safe_text(header.server), faint)]
+    right: list[Part] = [*_state(header, width), " "]
+    return spread(left, right, width)
 
 
 def _context_name(header: Header) -> Content:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from textual import events
 from textual.content import Content
@@ -15,25 +15,40 @@ from console.tui.widgets.changed_cells import changed_cells
 
 ACTION = "bar_action"  # not Textual's "@click", which underlines
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Part = str | Content | tuple[str, str]
 
 
-class TextBar(Widget):
-    """Bar that shows the content of `compose_line`. Text is never read as markup."""
+class TextBar(Widget, Generic[P]):
+    """Bar of text that a function makes. Text is never read as markup."""
 
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
-    _content = Content("")
+    def __init__(self, make: Callable[Concatenate[int, P], Content], id: str | None = None) -> None:
+        """Create an empty bar.
 
-    def compose_line(self, width: int) -> Content:
-        """Return the content for a width in cells."""
-        raise NotImplementedError
+        ``make`` returns the content for a width in cells and the arguments of `show`.
+        """
+        super().__init__(id=id)
+        self._make = make
+        self._given: object = None
+        self._at_width: Callable[[int], Content] = lambda _: Content("")
+        self._content = Content("")
+
+    def show(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Show something else. Equal arguments have the same content."""
+        if self._given != (args, kwargs):
+            self._given = (args, kwargs)
+            self._at_width = lambda width: self._make(width, *args, **kwargs)
+            self.renew()
 
     def renew(self) -> None:
         """Make the content again and paint it if it differs."""
-        content = self.compose_line(self.content_size.width or self.app.size.width)
+        if not self.is_attached:  # it has no width yet, or its screen is being closed
+            return
+        content = self._at_width(self.content_size.width or self.app.size.width)
         if not content.is_same(self._content):
             before, self._content = self._content, content
             self._send(before.split(), content.split())
