@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any
 
 from textual import events
 from textual.app import App
@@ -37,18 +37,11 @@ from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.view import View
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
-from queries.actions.plan import Plan, plan_selection
 from queries.db.errors import DatabaseError
-from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
-if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
-    from console.model.filter import Filter
-
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
-JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
 BETWEEN = "between"  # mode without a page, while all pages are replaced
 LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
@@ -66,12 +59,6 @@ def _check(target: Target) -> None:
         known,
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
-
-
-async def _perform(page: PageScreen, plan: Plan) -> None:
-    from console.tui.screens.action import perform
-
-    await perform(page, plan)
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
@@ -510,34 +497,23 @@ class UnstickApp(App[None]):
         self.renew()
 
     def action_perform(self, key: str) -> None:
-        self._act(lambda page: self._planned(page, key))
+        from console.tui.screens.action import perform_key
 
-    def act_on_all(self, key: str, reader: Reader, wanted: Filter) -> None:
-        self._act(lambda page: self._matching(page, key, reader, wanted))
+        if self.front is not None:
+            self.act(perform_key(self.front, key))
 
-    def start(self, plan: Plan) -> None:
-        self._act(lambda page: _perform(page, plan))
-
-    def undo(self, name: str) -> None:
-        from console.tui.screens.action import undo
-
-        self._act(lambda page: undo(page, name))
-
-    def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
-        from console.tui.screens.redrive import redrive
-
-        self._act(lambda page: redrive(page, dead_letters, selection))
-
-    def _act(self, steps: Callable[[PageScreen], Awaitable[None]]) -> None:
+    def act(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run an action of the page in front, unless one is running.
 
         A key that repeats must not start it twice. The dialogs say themselves what fails; before them, nodes are read.
         """
-        if self.front is not None and not self._acting:
-            self._acting = True
-            self.run_worker(self._acted(steps(self.front)), group="actions")
+        if self.front is None or self._acting:
+            steps.close()
+            return
+        self._acting = True
+        self.run_worker(self._acted(steps), group="actions")
 
-    async def _acted(self, steps: Awaitable[None]) -> None:
+    async def _acted(self, steps: Coroutine[Any, Any, None]) -> None:
         try:
             await steps
         except DatabaseError as error:
@@ -545,62 +521,6 @@ class UnstickApp(App[None]):
             self.refuse(f"The nodes could not be read. {error}")
         finally:
             self._acting = False
-
-    async def _planned(self, page: PageScreen, key: str) -> None:
-        """Perform the action of a key on all targets, read or not."""
-        await page.read_targets()
-        await self._chosen(page, key, page.targets())
-
-    async def _matching(self, page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
-        """Perform the action of a key on all nodes of an engine that match.
-
-        Nothing is done if not all could be looked at.
-        """
-        from console.model.selection import select
-
-        found = await select(reader, wanted)
-        if found.missing:
-            self.refuse(f"Not everything was looked at: {found.missing[0]}. Nothing was changed.")
-        elif not found.nodes:
-            self.refuse(f"No node of {reader.label} matches the filter {wanted}")
-        else:
-            await self._chosen(page, key, found.nodes)
-
-    async def _chosen(self, page: PageScreen, key: str, targets: Sequence[Node]) -> None:
-        """Perform the action of a key on these nodes, or say why it is not possible."""
-        reader = self.session.reader(targets[0].id) if targets else None
-        plan = plan_selection(reader, targets, key, self.keys.actions[key])
-        of_jobs = await self._of_jobs(reader, targets, key) if reader is not None else None
-        if isinstance(plan, Plan):
-            await _perform(page, plan)
-        elif of_jobs is None:
-            self.refuse(plan.why, plan.commands)
-        elif await self._offered(plan.why, of_jobs):
-            await _perform(page, of_jobs)
-
-    async def _offered(self, why: str, plan: Plan) -> bool | None:
-        from console.tui.screens.refused import OfferScreen
-
-        return await self.push_screen_wait(OfferScreen(why, plan))
-
-    async def _of_jobs(self, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
-        """Return the plan of a key for the jobs of the targets.
-
-        None if the targets have such an action themselves.
-        """
-        names = self.keys.actions[key]
-        if any(action.name in names for node in targets for action in reader.actions(node.kind)):
-            return None
-        ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}
-        if not 0 < len(ids) <= JOBS_OFFERED:
-            return None
-        try:
-            jobs = (await reader.nodes(sorted(ids))).nodes
-        except DatabaseError as error:
-            self.session.failed(error)
-            return None
-        plan = plan_selection(reader, jobs, key, names)
-        return plan if isinstance(plan, Plan) else None
 
     def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing.

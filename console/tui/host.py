@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
 
 from console.config import Context
 from console.model.history import Place
@@ -12,13 +12,7 @@ from console.text.formatting import Times
 from console.tui.guide import Guide
 from console.tui.keymap import Keys
 from console.tui.view import View
-from queries.actions.plan import Plan
-from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
-
-if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
-    from console.model.filter import Filter
 
 
 class Host(Protocol):
@@ -56,17 +50,8 @@ class Host(Protocol):
     def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing."""
 
-    def act_on_all(self, key: str, reader: Reader, wanted: Filter) -> None:
-        """Open the dialogs of a key's action for all nodes that match, unless one is open."""
-
-    def start(self, plan: Plan) -> None:
-        """Open the dialogs of an action for the page in front, unless one is open."""
-
-    def undo(self, name: str) -> None:
-        """Open the dialogs of the undo of an entry or a run, unless one is open."""
-
-    def redrive(self, dead_letters: Sequence[DeadLetter], selection: str) -> None:
-        """Open the dialogs of a redrive for the page in front, unless one is open."""
+    def act(self, steps: Coroutine[Any, Any, None]) -> None:
+        """Run the dialogs of an action of the page in front, unless one is running."""
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""

@@ -145,16 +145,23 @@ class Commands(Provider):
             wanted = parse(rest, saved=self._host.saved_filters)
         except FilterError:
             return
-        label = self._page.label() if self._page is not None else None
-        readers = self._host.session.engines.values() if key and wanted.terms else ()
+        page = self._page
+        if page is None or not key or not wanted.terms:
+            return
+        label, readers = page.label(), self._host.session.engines.values()
         for reader in sorted(readers, key=lambda reader: reader.label != label):
             for kind in reader.engine.spec.kinds:
                 for action in reader.actions(kind.name):
                     chosen = _narrowed(wanted, reader, kind.name, action)
                     if action.name == name and action.writes and chosen is not None:
                         title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {wanted}"
-                        act = partial(self.app.call_later, self._host.act_on_all, key, reader, chosen)
+                        act = partial(self.app.call_later, self._act_on_all, page, key, reader, chosen)
                         yield Command(title, DRY_RUN, act)
+
+    def _act_on_all(self, page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
+        from console.tui.screens.action import perform_on_all
+
+        self._host.act(perform_on_all(page, key, reader, wanted))
 
     def _action(self, hint: Hint) -> Command:
         about = safe_text(hint.why) or DRY_RUN

@@ -2,17 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from console.model.filter import Filter
+from console.model.selection import select
 from console.model.session import Session
 from console.tui.screens.ask import AskScreen
 from console.tui.screens.base import PageScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.edited import edited_plan
+from console.tui.screens.refused import OfferScreen
 from console.tui.screens.result import Again, ResultScreen
-from queries.actions.plan import ActionInput, Plan
+from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.actions.undo import plan_entry
 from queries.db.errors import DatabaseError
+from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome
 from queries.records.finding import OPEN
+from queries.records.node import Node
+
+JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
+
+
+async def perform_key(page: PageScreen, key: str) -> None:
+    """Perform the action of a key on all targets of a page, read or not."""
+    await page.read_targets()
+    await _perform_on(page, key, page.targets())
+
+
+async def perform_on_all(page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
+    """Perform the action of a key on all nodes of an engine that match.
+
+    Nothing is done if not all could be looked at.
+    """
+    found = await select(reader, wanted)
+    if found.missing:
+        page.host.refuse(f"Not everything was looked at: {found.missing[0]}. Nothing was changed.")
+    elif not found.nodes:
+        page.host.refuse(f"No node of {reader.label} matches the filter {wanted}")
+    else:
+        await _perform_on(page, key, found.nodes)
+
+
+async def _perform_on(page: PageScreen, key: str, targets: Sequence[Node]) -> None:
+    """Perform the action of a key on these nodes, or say why it is not possible."""
+    reader = page.session.reader(targets[0].id) if targets else None
+    plan = plan_selection(reader, targets, key, page.host.keys.actions[key])
+    of_jobs = await _of_jobs(page, reader, targets, key) if reader is not None else None
+    if isinstance(plan, Plan):
+        await perform(page, plan)
+    elif of_jobs is None:
+        page.host.refuse(plan.why, plan.commands)
+    elif await page.app.push_screen_wait(OfferScreen(plan.why, of_jobs)):
+        await perform(page, of_jobs)
+
+
+async def _of_jobs(page: PageScreen, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
+    """Return the plan of a key for the jobs of the targets.
+
+    None if the targets have such an action themselves.
+    """
+    names = page.host.keys.actions[key]
+    if any(action.name in names for node in targets for action in reader.actions(node.kind)):
+        return None
+    ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}
+    if not 0 < len(ids) <= JOBS_OFFERED:
+        return None
+    try:
+        jobs = (await reader.nodes(sorted(ids))).nodes
+    except DatabaseError as error:
+        page.session.failed(error)
+        return None
+    plan = plan_selection(reader, jobs, key, names)
+    return plan if isinstance(plan, Plan) else None
 
 
 async def perform(page: PageScreen, plan: Plan) -> None:

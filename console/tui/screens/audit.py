@@ -85,12 +85,14 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
 
     def action_undo(self) -> None:
         """Undo the chosen entry. If it is a part of a run, undo the run."""
+        from console.tui.screens.action import undo
+
         entries = self.list.chosen()
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
-            self.host.undo(run)
+            self.host.act(undo(self, run))
         elif len(entries) == 1:
-            self.host.undo(entries[0].id)
+            self.host.act(undo(self, entries[0].id))
         else:
             self.host.refuse("Undo takes one entry or one run at a time." if entries else "There is no entry to undo.")
 

@@ -47,4 +47,6 @@ class AuditEntryScreen(TextPage):
         return entry_page(self._entry, width)
 
     def action_undo(self) -> None:
-        self.host.undo(self._entry.id)
+        from console.tui.screens.action import undo
+
+        self.host.act(undo(self, self._entry.id))

@@ -77,6 +77,8 @@ class BlockersScreen(TextPage):
             self.app.push_screen(prompt, lambda pid: self._signal(name, pid or ""))
 
     def _signal(self, name: str, pid: str) -> None:
+        from console.tui.screens.action import perform
+
         sessions = self._found.sessions if self._found else ()
         session = next((s for s in sessions if str(s.pid) == pid), None)
         if session is None:
@@ -84,4 +86,5 @@ class BlockersScreen(TextPage):
         elif session.backend_start is None:
             self.host.refuse("The start of the session is hidden, so it cannot be guarded. The page names the GRANT.")
         else:
-            self.host.start(signals.plan_session(name, session.id, session.name, session.backend_start))
+            plan = signals.plan_session(name, session.id, session.name, session.backend_start)
+            self.host.act(perform(self, plan))

@@ -180,12 +180,15 @@ class DeadScreen(ListScreen[Item]):
 
     def action_redrive(self) -> None:
         """Revive the marked dead letters, or those of the row, in cohorts."""
+        from console.tui.screens.redrive import redrive
+
         chosen = [item.dead_letter for item in self.list.chosen()]
         groups = {item.group.key for item in self.list.chosen()}
         if not chosen:
             self.host.refuse("A redrive revives dead letters. Move the cursor to a group first.")
             return
-        self.host.redrive(chosen, f"group {groups.pop()}" if len(groups) == 1 else f"{len(groups)} groups")
+        selection = f"group {groups.pop()}" if len(groups) == 1 else f"{len(groups)} groups"
+        self.host.act(redrive(self, chosen, selection))
 
     def action_more(self) -> None:
         part = self._board.parts.get(self.label() or "")
