@@ -25,10 +25,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Tree
 
+from console.model.fields.node import COLUMNS
 from console.model.forest import Forest
 from console.tui import theme
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.tree_look import TreeLook
+from console.tui.widgets.look import Look
 from queries.records.node import Node, Phase
 
 SIZE = (140, 50)
@@ -86,7 +87,7 @@ def make_forest(nodes: list[Node]) -> Forest[Node]:
 
 
 def tree_table(nodes: list[Node]) -> ListTable[Node]:
-    return ListTable(make_forest(nodes), TreeLook())
+    return ListTable(make_forest(nodes), Look(COLUMNS, tree=True))
 
 
 def tree_table_keys(table: ListTable[Node], nodes: list[Node]) -> dict[str, Key]:

@@ -22,10 +22,9 @@ from console.model.forest import EdgeRow, Forest
 from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
-from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.columns import layout, recorded
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.tree_look import TreeLook
+from console.tui.widgets.look import Look
 from queries.records.node import Node, Phase
 from queries.records.record import Record
 
@@ -67,7 +66,7 @@ class TableScreen(Screen[None]):
 class TreeTableApp(App[None]):
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__()
-        self.table = RecordingTable(Forest(), TreeLook(), ascii=ascii, id="table")
+        self.table = RecordingTable(Forest(), Look(COLUMNS, tree=True), ascii=ascii, id="table")
         self.table.lines = []
         self.heard: list[tuple[object, ...]] = []
 
@@ -522,7 +521,7 @@ class ListApp(App[None]):
         column = Field[Item]("text", "id", title="text")
         forest = Forest[Item](leaf=lambda item: True)
         forest.set_children(None, [Item(id=f"item {n}") for n in range(100)], complete=True)
-        self.table = ListTable(forest, ColumnLook(lambda field, item: [(item.id, "")], [column]))
+        self.table = ListTable(forest, Look([column]))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return theme.defaults(dark=True)
@@ -701,7 +700,6 @@ async def test_another_forest_and_other_columns_can_be_shown() -> None:
         other = type(app.table.forest)()
         other.set_children(None, nodes(["x"]), complete=True)
         only = Field("title", lambda item, _: item.title.upper(), title="entry", width=20, flex=1)
-        assert isinstance(app.table.look, TreeLook)
         app.table.look.put_columns([only])
         app.table.show(other)
         await pilot.pause()

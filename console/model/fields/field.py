@@ -182,7 +182,7 @@ class Field(Generic[T]):
         """Return the text of the record's cell in the tree, and its style."""
         if self.cell is not None:
             return self.cell(record, context)
-        return " ".join(self.texts(record, context)), ""
+        return " ".join(self.texts(record, context)), self.style
 
     def shown(self, record: T, context: Context) -> Spans:
         """Return the text of the record's cell in a list and in a command."""

@@ -8,15 +8,14 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 
-from console.model.fields.field import NOTHING, Field
+from console.model.fields.field import Field
 from console.model.forest import Forest
 from console.model.session import Session
 from console.text import export
-from console.text.spans import Spans
 from console.tui import clipboard, keymap
 from console.tui.screens.dialog import Dialog
-from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.look import Look
 from queries.actions.plan import statements
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
@@ -44,10 +43,6 @@ FIELDS: tuple[Field[CopyChoice], ...] = (
     Field("what", "title", title="what", width=24),
     Field("text", lambda choice, _: choice.text[:200].replace("\n", " "), title="text", style="$faint"),
 )
-
-
-def _cell(field: Field[CopyChoice], choice: CopyChoice) -> Spans:
-    return field.shown(choice, NOTHING)
 
 
 def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
@@ -121,8 +116,7 @@ class CopyScreen(Dialog[None]):
         self._forest.set_children(None, choices, complete=True)
 
     def body(self) -> ComposeResult:
-        look = ColumnLook(_cell, FIELDS, marks=False)
-        yield ListTable(self._forest, look, id="choices", ascii=self.host.ascii)
+        yield ListTable(self._forest, Look(FIELDS), id="choices", ascii=self.host.ascii)
 
     def on_mount(self) -> None:
         self.query_one(ListTable).focus()

@@ -13,9 +13,9 @@ from console.model.order import Order
 from console.text.spans import Make, Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
-from console.tui.widgets.column_look import ColumnLook
 from console.tui.widgets.columns import timed
 from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.look import Look
 from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -38,7 +38,7 @@ class ListScreen(ListPage, Generic[T]):
         super().__init__()
         self.list = self.make_list()
         self._fetching = False
-        self._look: ColumnLook[Bundle[T]] = ColumnLook(self._cell)
+        self._look: Look[Bundle[T]] = Look(cell=self._cell)
 
     # what a page provides
 
@@ -102,7 +102,9 @@ class ListScreen(ListPage, Generic[T]):
 
     def show_body(self) -> None:
         self.list.put(self.records(), self.context(), filling=self.filling)
-        self._look.put_columns(self.columns())
+        columns = self.columns()
+        if columns != self._look.columns:
+            self._look.put_columns(columns)
         self.table.sync(now=self.session.at)
         self.show_rows()
         self.show_preview()

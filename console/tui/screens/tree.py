@@ -23,7 +23,7 @@ from console.tui.pages import empty_state
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import recorded
 from console.tui.widgets.list_table import ListTable
-from console.tui.widgets.tree_look import TreeLook
+from console.tui.widgets.look import Look
 from queries.contract import engine_options
 from queries.db.errors import attempting
 from queries.records.node import Node
@@ -57,7 +57,7 @@ class TreeScreen(ListPage):
         self._kind = ListKind.TREE
         self._lists: dict[tuple[str | None, ListKind], NodeList] = {}
         self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
-        self._look = TreeLook()
+        self._look = Look[Node](COLUMNS, tree=True)
         self._filter: Filter | None = None
         self._documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
         self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes

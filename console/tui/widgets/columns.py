@@ -1,10 +1,10 @@
-"""Columns of the tree: widths, and the order in which they are omitted."""
+"""Columns of the tree and of lists: widths, and the order in which they are omitted."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from console.model.fields.field import Field
 from console.text import formatting
@@ -12,9 +12,12 @@ from queries.records.node import Node
 
 T = TypeVar("T")
 
-GAP = 1
+GAP, LIST_GAP = 1, 2  # cells between two columns of the tree, and of another list
+ALWAYS = ("title", "status")  # columns of the tree that are shown even if they are empty
 GLYPH = 2  # cells of a phase's glyph, before a status
 MIN_TITLE = 20  # cells that the first column keeps while another column can be dropped
+TITLE_CELLS = 40  # of a list's column without a width: wide columns make room for as many on a narrow screen
+LENT_DOWN_TO_CELLS = 16  # that a wide column keeps then
 
 
 def recorded(
@@ -38,16 +41,16 @@ def timed(column: Field[T]) -> Field[T]:
     return replace(column, width=formatting.time_width(column.width)) if column.absolute else column
 
 
-def heading(column: Field[Node]) -> str:
+def heading(column: Field[Any]) -> str:
     """Return a column's heading, which for times that are not relative is another."""
     return column.absolute if column.absolute and formatting.time_width(0) else column.title
 
 
-Layout = tuple[tuple[Field[Node], int], ...]
+Layout = tuple[tuple[Field[Any], int], ...]
 
 
 def layout(columns: Sequence[Field[Node]], width: int) -> Layout:
-    """Return the columns that fit into ``width`` cells, each with its width.
+    """Return the columns of the tree that fit into ``width`` cells, each with its width.
 
     The first column is never dropped.
     """
@@ -64,3 +67,28 @@ def layout(columns: Sequence[Field[Node]], width: int) -> Layout:
 def _needed(columns: Sequence[Field[Node]]) -> int:
     first, *rest = columns
     return min(first.width, MIN_TITLE) + sum(column.width + GAP for column in rest)
+
+
+def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int]) -> Layout:
+    """Return the columns of a list in ``width`` cells, each as wide as its widest text, if there is room.
+
+    The one without a width has the rest.
+    """
+    room = width - LIST_GAP * (len(columns) - 1)
+    wanted = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]
+    widths = [min(column.width, cells) for column, cells in zip(columns, wanted, strict=True)]
+    rest = next((n for n, column in enumerate(columns) if column.width == 0), None)
+    if rest is not None:
+        free = room - sum(widths) + widths[rest]
+        title = min(wanted[rest], TITLE_CELLS)
+        for n, cells in enumerate(widths):
+            lent = max(min(title - free, cells - LENT_DOWN_TO_CELLS), 0) if n != rest else 0
+            widths[n], free = cells - lent, free + lent
+        widths[rest] = max(min(free, wanted[rest], max(room // 2, TITLE_CELLS)), 1)
+    left = room - sum(widths)
+    for n, cells in enumerate(wanted):
+        more = max(min(cells - widths[n], left), 0)
+        widths[n], left = widths[n] + more, left - more
+    if rest is not None:
+        widths[rest] += max(left, 0)
+    return tuple(zip(columns, widths, strict=True))

@@ -622,10 +622,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip
 
     def _whole(self, strip: Strip, names: tuple[str, ...]) -> Strip:
-        """Return a line of the whole width in the terminal's colours."""
-        if not self.look.FITTED:
-            for line_filter in self.get_line_filters():
-                strip = strip.apply_filter(line_filter, self.background_colors[1])
+        """Return a line of the whole width."""
         return strip.adjust_cell_length(self._line_width, self.cell_style(names))
 
     def _repaint(self) -> None:
@@ -652,7 +649,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._measured = self.size
         room = self.size.width - self.scrollbar_size_vertical
         self._line_width = room if self.show_vertical_scrollbar else self.size.width
-        self.look.fit(self.size.width, room)
+        self.look.fit(self.size.width)
         self._strips.clear()
         self._painted.clear()
 
@@ -668,11 +665,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def cell_style(self, names: tuple[str, ...]) -> RichStyle:
         style = self._styles.get(names)
         if style is None:
-            style = self.content_style(names).rich_style
+            visual = self.get_visual_style(*(CLASSES[name] for name in names if name in CLASSES))
+            style = sum((Style.parse(name) for name in names if name not in CLASSES), start=visual).rich_style
             for line_filter in self.get_line_filters():
                 style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
             self._styles[names] = style
         return style
-
-    def content_style(self, names: tuple[str, ...]) -> Style:
-        return self.get_visual_style(*(CLASSES[name] for name in names))

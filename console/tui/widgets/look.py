@@ -1,91 +1,308 @@
-"""Look of the lines of a list, which differs between the tree and the others."""
+"""Look of the lines of a list: gutter, guides, cells.
+
+Text is never read as markup.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
+from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.strip import Strip
-from textual.style import Style
 
 from console.model.fields.field import Context, Field
-from console.model.forest import Row
+from console.model.forest import EdgeRow, Row
 from console.model.order import Order
 from console.model.tree_entry import Listed
+from console.text import formatting, spans
+from console.text.ascii import TABLE
+from console.text.formatting import Align
+from console.text.spans import Spans
+from console.tui.widgets.columns import ALWAYS, GAP, LIST_GAP, fitted, heading, layout
 from queries.records.node import Phase
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 T = TypeVar("T", bound=Listed)
+
+GUTTER = 2  # cells of the signs of the cursor and of a mark
+INDENT_CELLS = 2  # cells per level
+FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
+SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
+CHANGED = "changed"
 
 # Component classes by the names that looks and fields use.
 CLASSES = {
     name: f"list-table--{name}"
     for name in (
-        *("header", "cursor", "cursor-blurred", "marked", "marker", "changed", "guides", "dimmed", "muted", "edge"),
+        *("header", "cursor", "cursor-blurred", "marked", "marker", CHANGED, "guides", "dimmed", "muted", "edge"),
         *("late", "finding", "bar"),
         *(f"phase-{phase}" for phase in Phase),
     )
 }
 
 
+class Glyphs(Record, kw_only=False):
+    """Characters of guides and signs. All except the last are two cells wide."""
+
+    guide: str
+    branch: str
+    last: str
+    folded: str
+    unfolded: str
+    ellipsis: str
+
+
+GLYPHS = Glyphs("│ ", "├ ", "└ ", "▸ ", "▾ ", "…")
+ASCII_GLYPHS = Glyphs("| ", "|-", "`-", "+ ", "- ", "~")
+BLANK = "  "
+
+EDGES = {
+    EdgeRow.BEFORE: "more above",
+    EdgeRow.MORE: "more",
+    EdgeRow.LOADING: "loading",
+    EdgeRow.COSTLY: "costly: not read",
+}
+
+
+Run = tuple[str, tuple[str, ...]]
+"""Text and the names of its styles."""
+
+
 class Styles(Protocol):
-    """Combined styles of component classes."""
+    """Combined styles of component classes and of spans."""
 
     def cell_style(self, names: tuple[str, ...]) -> RichStyle:
         """Return the style of a segment, in the terminal's colours."""
 
-    def content_style(self, names: tuple[str, ...]) -> Style:
-        """Return the style of a ``Content``."""
-
 
 class Look(Generic[T]):
-    """Look of the lines: the columns, and what is before the first one."""
+    """Look of the lines: the columns, and what is before the first one.
 
-    FITTED = False  # True if all styles of the lines are cell styles: their colours are the terminal's
-    context: Context = Context()
+    Args:
+        columns: the columns that the records have.
+        cell: returns the text of a record in a column; default: that of the field.
+        tree: True if guides and a fold sign show the depth of a row. A column then has its own width, and is shown
+            from the first row on that has something in it. In other lists a column is as wide as what is in it.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Field[Any]] = (),
+        cell: Callable[[Field[Any], T], Spans] | None = None,
+        *,
+        tree: bool = False,
+    ) -> None:
+        self.context = Context()
+        self._cell = cell or self._rendered
+        self._tree = tree
+        self._width = 80
+        self.put_columns(columns)
 
     @property
-    def shown(self) -> Sequence[Field[Any]]:
+    def shown(self) -> list[Field[Any]]:
         """The columns that the screen has room for."""
-        raise NotImplementedError
+        return [column for column, _, _ in self._places]
 
-    def gutter(self, state: str, *, marked: bool) -> str:
-        """Return the signs of the cursor and of a mark."""
-        cursor, mark = ">*" if self.context.ascii else "▌●"
-        return (cursor if state else " ") + (mark if marked else " ")
+    def put_columns(self, columns: Sequence[Field[Any]]) -> None:
+        """Take other columns, of which no row was seen yet."""
+        self.columns = columns
+        self._widest: dict[str, int] = {}  # cells of the widest text of each column that has one
+        self._lay_out()
 
-    def arrow(self, title: str, order: Order[T] | None) -> str:
-        """Return the sign of the order in the heading of a column, or ""."""
-        if order is None or order.title != title:
-            return ""
-        return ("v^" if self.context.ascii else "▼▲")[order.reverse]
-
-    def fit(self, width: int, room: int) -> None:
-        """Lay out the columns in ``width`` cells, of which a scrollbar leaves ``room``."""
-        raise NotImplementedError
+    def fit(self, width: int) -> None:
+        """Lay out the columns in a table of this width. Forget the rows that were seen, except in a tree."""
+        if width != self._width:
+            self._width = width
+            if not self._tree:
+                self._widest.clear()
+            self._lay_out()
 
     def measure(self, records: Iterable[T]) -> bool:
         """Note what the records on the screen need.
 
-        Return True if the columns have to be laid out again.
+        Return True if the columns were laid out again. No column vanishes or becomes narrower because of rows that come
+        and go, so that these move nothing.
         """
-        return False
+        before = dict(self._widest)
+        columns = [column for column in self.columns if not (self._tree and column.name in before)]
+        for record in records if columns else ():
+            for column in columns:
+                text = spans.text(self._cell(column, record))
+                if text not in ("", formatting.NONE):
+                    self._widest[column.name] = max(
+                        self._widest.get(column.name, 0), formatting.width(safe_text(text, self.context.ascii))
+                    )
+        if self._widest == before:
+            return False
+        self._lay_out()
+        return True
+
+    def _lay_out(self) -> None:
+        """Give the columns their places. A cell is left free for a scrollbar."""
+        room = self._width - 1 - GUTTER
+        if self._tree:
+            columns = [column for column in self.columns if column.name in ALWAYS or column.name in self._widest]
+            sized, gap = layout(columns, room), GAP
+        else:
+            columns = [column for column in self.columns if self._width >= column.needs]
+            sized, gap = fitted(columns, room, self._widest), LIST_GAP
+        start = GUTTER
+        self._places: list[tuple[Field[Any], int, int]] = []  # each with its first cell and its width
+        for column, cells in sized:
+            self._places.append((column, start, cells))
+            start += cells + gap
+        self._end = start - gap if sized else start
+        self._first = sized[0][1] if sized else 0
+        dropped = [column for column in columns if column not in self.shown]
+        self._unnamed = next((column for column in dropped if column.name == "finding"), None)
 
     def header(self, order: Order[T] | None, styles: Styles) -> Strip:
         """Return the headings; an arrow shows the order."""
-        raise NotImplementedError
+        runs: list[Run] = []
+        end = 0
+        for column, start, cells in self._places:
+            arrow = self._arrow(column, order)
+            text = formatting.fit(heading(column)[: cells - len(arrow)] + arrow, cells, column.align)
+            runs.append((" " * (start - end) + text, ("header", "marker") if arrow else ("header",)))
+            end = start + cells
+        return Strip(_segments(runs, styles) if runs else [], self._end)
+
+    def _arrow(self, column: Field[Any], order: Order[T] | None) -> str:
+        if order is None or order.title != column.title:
+            return ""
+        return ("v^" if self.context.ascii else "▼▲")[order.reverse]
 
     def line(self, row: Row[T], state: str, changed: frozenset[str], styles: Styles) -> Strip:
         """Return the line of a row.
 
         ``state`` is the style of the cursor, if it is on the row; ``changed`` are fields to highlight.
         """
-        raise NotImplementedError
+        base = tuple(name for name in (state, "marked" if row.marked else "") if name)
+        before = self._before(row)
+        cursor, mark = ">*" if self.context.ascii else "▌●"
+        gutter = (cursor if state else " ") + (mark if row.marked else " ")
+        runs = [(gutter, (*base, "marker")), (before[: self._first], (*base, "guides"))]
+        if row.record is None:
+            text = formatting.fit(_edge(row, self.context), self._end - GUTTER - len(before), ascii=self.context.ascii)
+            runs.append((text, (*base, "edge")))
+        else:
+            runs += self._cells(row, row.record, self._first - len(before), base, changed)
+        if self.context.ascii:
+            runs = [(text.translate(TABLE), names) for text, names in runs]
+        return Strip(_segments(runs, styles), self._end)
 
     def title_at(self, x: int) -> str | None:
         """Return the title of the column at a cell."""
-        raise NotImplementedError
+        return next((column.title for column, start, cells in self._places if x <= start + cells), None)
 
     def fold_sign_at(self, row: Row[T]) -> range:
         """Return the cells of a line in which a click folds or unfolds the row."""
-        raise NotImplementedError
+        start = GUTTER + max(len(self._before(row)) - FOLD_SIGN, 0)
+        return range(start, start + FOLD_SIGN)
+
+    def _rendered(self, column: Field[Any], record: T) -> Spans:
+        return [column.render(record, self.context)]
+
+    def _before(self, row: Row[T]) -> str:
+        """Return the guides and the fold sign of a row."""
+        if not self._tree:
+            return ""
+        glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
+        fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
+        return indent(row, room_for_indent(self._first), self.context.ascii) + fold_sign
+
+    def _cells(self, row: Row[T], record: T, room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
+        """Return the cells of a record, of which the first has less room."""
+        runs: list[Run] = []
+        end = GUTTER
+        for column, start, cells in self._places:
+            line = self._cell(column, record)
+            if self._unnamed is not None and start == GUTTER and spans.text(self._cell(self._unnamed, record)):
+                line = [(SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
+            names = (*base, CHANGED) if not changed.isdisjoint(column.parts) else base
+            if start > end:
+                runs.append((" " * (start - end), base))
+            for text, style in _fitted(line, room if start == GUTTER else cells, column.align, self.context.ascii):
+                runs.append((text, (*names, "dimmed" if row.dimmed else style) if row.dimmed or style else names))
+            end = start + cells
+        return runs
+
+
+def indent(row: Row[Any], room: int, ascii: bool = False) -> str:
+    """Return the guides of a row in at most ``room`` cells.
+
+    A row too deep for that shows its depth as a number.
+    """
+    glyphs = ASCII_GLYPHS if ascii else GLYPHS
+    if row.depth == 0:
+        return ""
+    elbow = glyphs.last if row.last else glyphs.branch
+    levels = max(room // INDENT_CELLS - 1, 2)
+    if row.depth > levels or len(row.guides) < row.depth - 1:
+        return f"{glyphs.ellipsis}{row.depth}".ljust(levels * INDENT_CELLS - len(elbow)) + elbow
+    return "".join(glyphs.guide if goes_on else BLANK for goes_on in row.guides) + elbow
+
+
+def room_for_indent(width: int) -> int:
+    """Return the maximum number of cells for guides in a title column of this width."""
+    return min(width // 2, 40)
+
+
+def _fitted(line: Spans, cells: int, align: Align, ascii: bool) -> Spans:
+    """Crop or pad a cell to exactly so many cells. A number at its end is kept: ``send_confirm… +2``."""
+    if len(line) != 1:
+        line = [part for part in line if part[0]] or [("", "")]
+    if len(line) == 1:
+        ((text, style),) = line
+        return [(_text(text if len(text) <= 4 * cells else text[: 4 * cells] + "…", cells, align, ascii), style)]
+    parts = [(safe_text(text, ascii), style) for text, style in line]
+    space = " " * (cells - spans.width(parts))
+    if spans.width(parts) > cells:
+        end = formatting.ending(spans.text(parts), cells)
+        parts = [*spans.crop(parts, cells - len(end), ascii), (end, parts[-1][1])]
+        space = " " * (cells - spans.width(parts))  # half of a wide character
+    return [(space, ""), *parts] if align == "right" else [*parts, (space, "")]
+
+
+@lru_cache(4096)
+def _text(text: str, cells: int, align: Align, ascii: bool) -> str:
+    return formatting.fit(formatting.shorten(safe_text(text, ascii), cells, ascii), cells, align, ascii)
+
+
+def _segments(runs: Sequence[Run], styles: Styles) -> list[Segment]:
+    """Return the segments of a line, merging neighbours that look the same.
+
+    Textual handles each segment several times, so fewer are faster. A blank looks the same in any style without a
+    background of its own.
+    """
+    segments: list[Segment] = []
+    text, before = runs[0]
+    blank = text.isspace()
+    for more, names in runs[1:]:
+        if names == before:
+            text += more
+            blank = blank and more.isspace()
+        elif CHANGED in before or CHANGED in names:
+            segments.append(Segment(text, styles.cell_style(before)))
+            text, before, blank = more, names, more.isspace()
+        elif more.isspace():
+            text += more
+        elif blank:
+            text, before, blank = text + more, names, False
+        else:
+            segments.append(Segment(text, styles.cell_style(before)))
+            text, before = more, names
+    segments.append(Segment(text, styles.cell_style(before)))
+    return segments
+
+
+def _edge(row: Row[Any], context: Context) -> str:
+    if row.edge is None:
+        return ""
+    dots = "" if row.edge is EdgeRow.COSTLY else "..." if context.ascii else "…"
+    note = f" ({safe_text(row.note, context.ascii)})" if row.note else ""
+    return EDGES[row.edge] + dots + note
