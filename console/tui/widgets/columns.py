@@ -1,4 +1,4 @@
-"""Columns of the tree and of lists: widths, and the order in which they are omitted."""
+"""Widths of the columns of the tree and of lists, and what is omitted first."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ Layout = tuple[tuple[Field[Any], int], ...]
 
 
 def layout(columns: Sequence[Field[Node]], width: int) -> Layout:
-    """Return the columns of the tree that fit into ``width`` cells, each with its width.
+    """Return the columns of the tree that fit into ``width`` cells.
 
-    The first column is never dropped.
+    Each has its width. The first column is never dropped.
     """
     kept = list(columns)
     while len(kept) > 1 and _needed(kept) > width:
@@ -70,9 +70,9 @@ def _needed(columns: Sequence[Field[Node]]) -> int:
 
 
 def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int]) -> Layout:
-    """Return the columns of a list in ``width`` cells, each as wide as its widest text, if there is room.
+    """Return the columns of a list in ``width`` cells, with their widths.
 
-    The one without a width has the rest.
+    Each is as wide as its widest text, if there is room. The one without a width has the rest.
     """
     room = width - LIST_GAP * (len(columns) - 1)
     wanted = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]

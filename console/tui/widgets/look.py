@@ -114,7 +114,10 @@ class Look(Generic[T]):
         self._lay_out()
 
     def fit(self, width: int) -> None:
-        """Lay out the columns in a table of this width. Forget the rows that were seen, except in a tree."""
+        """Lay out the columns in a table of this width.
+
+        Forget the rows that were seen, except in a tree.
+        """
         if width != self._width:
             self._width = width
             if not self._tree:
@@ -253,7 +256,10 @@ def room_for_indent(width: int) -> int:
 
 
 def _fitted(line: Spans, cells: int, align: Align, ascii: bool) -> Spans:
-    """Crop or pad a cell to exactly so many cells. A number at its end is kept: ``send_confirm… +2``."""
+    """Crop or pad a text to ``cells``.
+
+    A number at its end is kept: ``send_confirm… +2``.
+    """
     if len(line) != 1:
         line = [part for part in line if part[0]] or [("", "")]
     if len(line) == 1:
