@@ -22,7 +22,6 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.strip import Strip
-from textual.style import Style
 
 from console.model.fields.field import Context
 from console.model.forest import EdgeRow, Forest, Row
@@ -666,7 +665,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         style = self._styles.get(names)
         if style is None:
             visual = self.get_visual_style(*(CLASSES[name] for name in names if name in CLASSES))
-            style = sum((Style.parse(name) for name in names if name not in CLASSES), start=visual).rich_style
+            parse = self.app.stylesheet.parse_style  # `Style.parse` knows no variables in a task without an active app
+            style = sum((parse(name) for name in names if name not in CLASSES), start=visual).rich_style
             for line_filter in self.get_line_filters():
                 style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
             self._styles[names] = style
