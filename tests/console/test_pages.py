@@ -205,6 +205,12 @@ def test_the_header_shows_the_state(header: Header, wanted: str) -> None:
     assert header_line(40, header).cell_length <= 40
 
 
+@pytest.mark.parametrize("width", [60, 71, 72, 80, 120])
+def test_a_lost_connection_is_said_in_every_width(width: int) -> None:
+    lost = Header(server="x" * 40, link="lost", age=5400.0, retry=60.0, critical=120)
+    assert "no connection, 1h old, again in 60s" in header_line(width, lost).plain
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("production", [True, False])
 def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:

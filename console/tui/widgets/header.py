@@ -12,6 +12,7 @@ from queries.text.safe_text import safe_text
 STALE = 2.0  # intervals after which the data counts as old
 LEAST_STALE_S = 2.0  # of age; with short intervals the header would change several times a second
 WIDE = 90  # cells from which numbers have more words
+TIGHT = 72  # cells below which a lost connection takes the place of the number of critical incidents
 NARROW = 60  # cells below which the age of fresh data is omitted
 FRESH = 5.0  # seconds of age that are not counted while the data is live, so that a header changes seldom
 
@@ -104,7 +105,7 @@ def _state(header: Header, width: int) -> list[Part]:
 
 
 def _critical(header: Header, width: int) -> Part:
-    if header.critical is None:
+    if header.critical is None or (header.link != "live" and width < TIGHT):
         return ""
     ink = "$phase-failed" if header.critical else "$faint"
     what = f" incident{'' if header.critical == 1 else 's'}" if width >= WIDE else ""
