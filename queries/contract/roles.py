@@ -20,7 +20,7 @@ Tables = Mapping[str, str]
 """The table of each role."""
 Rename = Callable[[str, Tables], str]
 Names: TypeAlias = "Rename | _Keyed | Mapping[str, Names]"
-"""How something names tables: a text, a table by name, or the fields of a record."""
+"""Names of tables in a part of an engine: a text, a table by name, or the fields of a record."""
 
 
 def like(engines: Iterable[Engine]) -> list[str]:

@@ -195,9 +195,9 @@ class Database:
 
         Their statements travel together. Return their results in order. All end before the first error is raised.
         """
-        if (joined := self._group()) is not None:
-            return await joined.join(reads)
         try:
+            if (joined := self._group()) is not None:
+                return await joined.join(reads)
             async with self.reading_alone(in_order=True) as transaction:
                 group = Group(self, transaction)
                 try:
