@@ -124,7 +124,6 @@ class Field(Generic[T]):
         row: its text in a row of a list; default: what the records of the row have in common.
         cell: its text and style in the tree.
         parts: fields of the record whose change highlights the cell; default: that in ``get``.
-        foreign: True if the tree has to escape the text, which comes from the database.
         order: what records are sorted by; default: the value.
         row_order: what rows of a list are sorted by; default: what their records have in common.
         known: False for a record that no filter by the field matches, because the value was not read.
@@ -151,7 +150,6 @@ class Field(Generic[T]):
     row: Callable[[Bundle[T], Context], Spans] | None = None
     cell: Callable[[T, Context], Cell] | None = None
     parts: frozenset[str] = frozenset()
-    foreign: bool = False
     order: Callable[[T, Context], Any] | None = None
     row_order: Callable[[Bundle[T], Context], Any] | None = None
     known: Callable[[T, Context], bool] | None = None

@@ -124,7 +124,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         printed="title",
         width=24,
         flex=3,
-        foreign=True,
         order=lambda node, _: node.title.casefold(),
     ),
     Field(
@@ -140,7 +139,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         keep=90,
         cell=_status,
         parts=frozenset({"status", "phase"}),
-        foreign=True,
         order=lambda node, _: (node.phase, node.status or ""),
     ),
     _measured("revision", Form.NUMBER, "number of changes of the state", cell=_number, title="rev", width=5, keep=70),
@@ -184,7 +182,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         style="$warning",
         cell=_findings,
         parts=frozenset({"findings"}),
-        foreign=True,
         order=lambda node, context: _codes(node, context) or None,
     ),
     Field("kind", "kind", Form.BEGINNING, "kind of node, such as job or task"),
