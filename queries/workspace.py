@@ -42,7 +42,7 @@ from queries.records.change import Changes, ChangeSource
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
-from queries.write import audit_chain, audit_log, run_file
+from queries.write import audit_chain, audit_log
 from queries.write.audit_log import Subject
 from queries.write.failover import Journal
 from queries.write.receipts import Receipt, Receipts
@@ -138,16 +138,16 @@ class Workspace:
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._known = (*builtin(), *outside.engines)
         self.expected = expected(self._known)
-        self._file = audit_log.File(file, self._origin)
-        self.audit_log_file: audit_log.File | None = self._file
+        self.local_file = audit_log.File(file, self._origin)  # also where the table is used
+        self.audit_log_file: audit_log.File | None = self.local_file
         self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
         self.audit_log_readable = False
         self.no_images = ""  # why no images of changed rows are kept, or ""
         self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
-        self.journal = Journal(self.database, self._file)
+        self.journal = Journal(self.database, self.local_file)
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
-        self.receipts = Receipts(self._file.path.parent)
+        self.receipts = Receipts(self.local_file.path.parent)
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._hashed = self._has_images = False
@@ -210,7 +210,7 @@ class Workspace:
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
-        self.audit_log_file = None if state.writable and not doubt else self._file
+        self.audit_log_file = None if state.writable and not doubt else self.local_file
         self.audit_log_readable = state.readable and not doubt and not state.policies
         self.no_audit_log = ""
         if state.exists and self.audit_log_file is not None and not self._local_log:
@@ -275,11 +275,6 @@ class Workspace:
         state = Query(statement("audit_log_state"))
         found = await self.database.batch([*detection_queries(self._known, self._trusted), state])
         return roles.bound(self._known, {row["relation"] for row in found[0]}), found
-
-    @property
-    def runs(self) -> Path:
-        """Folder with the runs of this machine, next to the local audit file."""
-        return self._file.path.parent / "runs"
 
     async def server_problems(
         self, found: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
@@ -455,22 +450,19 @@ class Workspace:
 
         ``changes``: read the rows of an entry; those of a run are not read. Raises UnknownIdError, DatabaseError.
         """
-        if run_file.is_id(name):
-            what, entries = f"entry of the run {name}", await self._run_entries(name)
+        if not audit_log.is_id(name):
+            raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
+        if self.audit_log_readable and not (name.isdecimal() and len(name) <= 17):  # a run that began in a file
+            entries = await self._run_entries(name)
         else:
-            what, cursor = f"entry {name}", None
-            if self.audit_log_readable:
-                if not (name.isascii() and name.isdecimal() and len(name) <= 17):
-                    raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-                cursor = str(int(name) + 1)  # the entry is the first one before it
+            cursor = str(int(name) + 1) if self.audit_log_readable else None  # the entry is the first one before it
             entries, _ = await self.audit_entries(cursor, 1, None, audit_log.Filter(entry=name, changes=changes))
             if entries and entries[0].run == name:  # its beginning
                 entries = (*await self._run_entries(name), *entries)
         if not entries and self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not entries:
-            kind = MissingError if run_file.is_id(name) or audit_log.is_id(name) else UnknownIdError
-            raise kind(f"The audit log has no {what}. `unstick audit` lists the entries.")
+            raise MissingError(f"The audit log has no entry {name}. `unstick audit` lists the entries.")
         return entries
 
     async def _run_entries(self, run: str) -> tuple[AuditLogEntry, ...]:
@@ -483,7 +475,7 @@ class Workspace:
         if self.audit_log_file is None:
             return ()
         entries = self.audit_log_file.entries(wanted=audit_log.Filter(changes=False))
-        return tuple(entry for entry in entries if entry.run == run)
+        return tuple(entry for entry in entries if entry.run == run != entry.id)
 
     async def audit_stream(
         self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
@@ -512,7 +504,7 @@ class Workspace:
         if self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not self.audit_log_readable:
-            return await audit_chain.verify(str(self._file.path), self._file.links(), known)
+            return await audit_chain.verify(str(self.local_file.path), self.local_file.links(), known)
         if not self._hashed:
             raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
         sequence = await audit_log.sequence(self.database)  # before the entries: later ones only add to them

@@ -107,17 +107,17 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             return
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
-        entry_id = await _write_entry(transaction, file, attempt, entry)
+        entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
         proof = RowProof(attempt.script, attempt.effect)
         if request.fence is not None:
-            request.fence.run.sending(mark, entry, proof)
+            request.fence.run.sending(mark, proof)
         sent = time.monotonic()
         workspace.awaited_standbys = mark.synchronous
         try:
             status = await commit_status.send_commit(transaction)
         except (ConflictError, SlowError) as error:
             attempt.nodes.skip_all(outcome_of(request, error), error.line)
-            append_outcome(file, attempt, entry)
+            append_outcome(workspace, attempt, entry)
             raise
         finally:
             workspace.awaited_standbys = ""
@@ -165,16 +165,30 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
 
 
 async def _write_entry(
-    transaction: Transaction, file: audit_log.File | None, attempt: Attempt, entry: AuditLogEntry
+    workspace: Workspace, transaction: Transaction, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark
 ) -> str:
     """Write the entry and the images of its rows, to the table or to the local file.
 
     Return its id, or "" if the server does not return it.
     """
-    if file is None:
-        return await attempt.copies.log(transaction, entry, attempt.effect)
-    file.append(entry, intended=True, images=attempt.effect.images)
-    return entry.id
+    entry_id = entry.id
+    if workspace.audit_log_file is None:
+        entry_id = await attempt.copies.log(transaction, entry, attempt.effect)
+    _append(workspace, attempt, entry, mark)
+    return entry_id
+
+
+def _append(workspace: Workspace, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark | None = None) -> None:
+    """Append an entry to the local file, if changes or their run are recorded there.
+
+    ``mark``: of the transaction before its COMMIT. Raises DatabaseError.
+    """
+    fence, intended = attempt.request.fence, mark is not None
+    if workspace.audit_log_file is not None:
+        images = attempt.effect.images if intended else None
+        workspace.audit_log_file.append(entry, intended=intended, images=images, mark=mark)
+    elif fence is not None and fence.run.file is not None:  # the table has the rows
+        fence.run.file.append(msgspec.structs.replace(entry, changes=()), intended=intended, mark=mark)
 
 
 async def _asked(
@@ -189,26 +203,23 @@ async def _asked(
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:
     """Note what became of a transaction whose COMMIT was sent."""
-    request, nodes = attempt.request, attempt.nodes
+    nodes = attempt.nodes
     if status == commit_status.ABORTED:
         attempt.lost = commit_status.ROLLED_BACK
         attempt.effect = msgspec.structs.replace(attempt.effect, copies=())
         nodes.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
     elif status == commit_status.UNKNOWN:
         nodes.skip_all(Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid))
-    append_outcome(workspace.audit_log_file, attempt, entry)  # before the run knows it, and asks no more
-    if request.fence is not None and status != commit_status.UNKNOWN:
-        request.fence.run.settled(mark, attempt.results() if status == commit_status.COMMITTED else ())
+    append_outcome(workspace, attempt, entry)
 
 
-def append_outcome(file: audit_log.File | None, attempt: Attempt, intent: AuditLogEntry) -> None:
+def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry) -> None:
     """Append the outcome to the local audit log.
 
     If that fails, the entry has no outcome and is shown as unknown.
     """
-    if file is not None:
-        with contextlib.suppress(DatabaseError):
-            file.append(_entry(attempt, intent.xid, intent.id), intended=False)
+    with contextlib.suppress(DatabaseError):
+        _append(workspace, attempt, _entry(attempt, intent.xid, intent.id))
 
 
 def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:

@@ -129,22 +129,20 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     """
     entry = event_entry(workspace, plan, operator)
     event = msgspec.to_builtins(plan.beginning)
+    log: OpenRun
     if not workspace.no_runs:
-        log: OpenRun
         log, begun = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
     elif plan.is_redrive:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
-        file = run_file.begin(workspace.runs, workspace.server, entry, event, plan.members)
-        log, begun = file.connect(workspace.database, workspace.audit_log_file), file.begun
+        log, begun = run_file.begin(_local(workspace), entry, event, plan.members)
     return Run(plan=plan, log=log, begun=begun, fresh=True)
 
 
 async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
     if run_file.is_id(name):
-        file = run_file.load(workspace.runs, name, workspace.server)
-        log = file.connect(workspace.database, workspace.audit_log_file)
+        log = run_file.load(_local(workspace), name)
         try:
             return _loaded(workspace, log.begun, log)
         except BaseException:
@@ -156,6 +154,11 @@ async def load(workspace: Workspace, name: str) -> Run:
     if begun is None:
         raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
     return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+
+
+def _local(workspace: Workspace) -> run_file.Local:
+    table = workspace.audit_log_file is None
+    return run_file.Local(database=workspace.database, file=workspace.local_file, table=table)
 
 
 def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
@@ -229,8 +232,8 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended.
     """
     found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
-    files = () if kind == REDRIVE else run_file.unfinished(workspace.runs, workspace.server)
-    summaries = map(summary, (*found, *(run.listed for run in files)))
+    files = () if kind == REDRIVE else run_file.unfinished(_local(workspace))
+    summaries = map(summary, (*found, *files))
     return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]))
 
 

@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -35,6 +35,7 @@ from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
 from queries.write.images import Images, StoredImages
+from queries.write.transaction_mark import TransactionMark
 
 TABLE = "table"
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
@@ -48,7 +49,7 @@ _HEAD = re.compile(
 )
 
 
-class _Line(Record):
+class _Chained(Record):
     """Fields of a line of the local file that the hash chain needs."""
 
     id: str
@@ -56,6 +57,34 @@ class _Line(Record):
     intended: bool = False
     previous: tuple[str, ...] = ()
     digest: str | None = None
+
+
+class Line(NamedTuple):
+    """A line of the local file.
+
+    ``intended``: it was written before COMMIT, with the mark of its transaction. ``images``: of its rows, or the nodes
+    of the run that it begins; compressed, or "".
+    """
+
+    text: bytes
+    entry: AuditLogEntry
+    intended: bool
+    mark: TransactionMark | None
+    images: str
+
+    @property
+    def intact(self) -> bool:
+        """Return True if the line has its hash."""
+        link = _link(self.text)
+        return link is not None and link.recorded == link.digest
+
+    @property
+    def kept(self) -> bytes:
+        """Return the images, or the nodes, as JSON; nothing if they cannot be read."""
+        try:
+            return zlib.decompress(base64.b64decode(self.images))
+        except (ValueError, zlib.error):
+            return b""
 
 
 class Operator(Record):
@@ -325,14 +354,25 @@ class File:
         It is written to each entry, and only its entries are read.
         """
         self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
-        self._origin = origin
+        self.origin = origin
 
-    def append(self, entry: AuditLogEntry, *, intended: bool, images: Images | None = None) -> None:
-        """Append an entry. Only the intended entry has images, compressed.
+    def append(
+        self,
+        entry: AuditLogEntry,
+        *,
+        intended: bool,
+        images: Images | msgspec.Raw | None = None,
+        mark: TransactionMark | None = None,
+    ) -> None:
+        """Append an entry.
 
-        Raises DatabaseError if the file cannot be written; the caller must then change nothing.
+        The intended one has the mark of its transaction and the images, which are compressed. The one that begins a run
+        has the list of its nodes instead of images. Raises DatabaseError if the file cannot be written; the caller must
+        then change nothing.
         """
-        fields = {**_plain(entry), "origin": self._origin()}
+        fields = {**_plain(entry), "origin": self.origin()}
+        if mark is not None:
+            fields["mark"] = mark
         if images is not None:
             fields["images"] = zlib.compress(msgspec.json.encode(images))
         del fields["id"]  # it goes to the end: the next writer reads the end of a line, whatever its length
@@ -358,19 +398,14 @@ class File:
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored. Raises
         DatabaseError.
         """
-        here = self._origin()
+        here = self.origin()
         done: set[str] = set()
-        for line in self._lines():
-            try:
-                fields = decoded(line)
-                entry = msgspec.convert(fields, AuditLogEntry, strict=False)
-                intended = bool(fields["intended"])
-            except (msgspec.MsgspecError, ValueError, KeyError):
-                continue
+        for line in self.lines():
+            entry = line.entry
             if entry.id in done or entry.origin is None or not entry.origin.same(here):
                 continue
             done.add(entry.id)
-            if intended:
+            if line.intended:
                 entry = msgspec.structs.replace(entry, results=tuple(map(_unknown, entry.results)))
             if node is not None:
                 if entry.schema != node.schema or not any(r.id in node.ids for r in entry.results):
@@ -398,30 +433,44 @@ class File:
 
     def images(self, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""
-        for line in self._lines():
-            with contextlib.suppress(msgspec.MsgspecError, ValueError, KeyError, zlib.error):
-                fields = decoded(line)
-                if fields["id"] == entry and "images" in fields:
-                    text, link = zlib.decompress(base64.b64decode(fields["images"])), _link(line)
-                    intact = link is not None and link.recorded == link.digest
-                    return StoredImages.of(fields["role"], fields["engine"], fields["schema"], text, intact=intact)
+        for line in self.lines(entry.encode()):
+            if line.entry.id == entry and line.images:
+                of = line.entry
+                return StoredImages.of(of.role, of.engine, of.schema, line.kept, intact=line.intact)
         return None
 
     def _open(self) -> BinaryIO:
         return open(self.path, "rb", opener=open_private)
 
-    def _lines(self) -> Iterator[bytes]:
-        """Yield the lines of the file, the last first.
+    def lines(self, part: bytes = b"") -> Iterator[Line]:
+        """Yield the lines of all databases that have a part, the last first.
 
-        Holds one BLOCK of the file and one line.
+        Holds one BLOCK of the file and one line. Raises DatabaseError.
         """
         try:
             with self._open() as file:
-                yield from _backwards(file.fileno(), file.seek(0, os.SEEK_END))
+                for text in _backwards(file.fileno(), file.seek(0, os.SEEK_END)):
+                    if part in text and (line := _parsed(text)):
+                        yield line
         except FileNotFoundError:
             return
         except OSError as error:
             raise self._unreadable(error) from error
+
+
+def _parsed(text: bytes) -> Line | None:
+    """Return a line, or None if it is no entry."""
+    try:
+        fields = decoded(text)
+        return Line(
+            text=text,
+            entry=msgspec.convert(fields, AuditLogEntry, strict=False),
+            intended=bool(fields["intended"]),
+            mark=msgspec.convert(fields.get("mark"), TransactionMark | None),
+            images=str(fields.get("images", "")),
+        )
+    except (msgspec.MsgspecError, ValueError, KeyError):
+        return None
 
 
 def _backwards(descriptor: int, end: int) -> Iterator[bytes]:
@@ -478,7 +527,7 @@ def _alone(descriptor: int) -> Iterator[None]:
 def _link(line: bytes) -> Link | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
     try:
-        fields = msgspec.convert(decoded(line), _Line)
+        fields = msgspec.convert(decoded(line), _Chained)
     except (msgspec.MsgspecError, ValueError):
         return None
     name = fields.id + INTENT if fields.intended else fields.id

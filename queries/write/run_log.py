@@ -80,6 +80,11 @@ class Entry(Record):
         """Return True for the entry of a change."""
         return "event" not in self.event
 
+    @property
+    def is_end(self) -> bool:
+        """Return True if the run has ended with it."""
+        return self.event.get("event") == END
+
 
 class Provable(Protocol):
     """A transaction whose rows can tell whether it was committed."""
@@ -98,6 +103,10 @@ class OpenRun(Protocol):
     irregular: bool
     place: str
 
+    @property
+    def file(self) -> audit_log.File | None:
+        """The local file that has each change too, or None."""
+
     async def guard(self, transaction: Transaction) -> None:
         """Make a transaction one of this run.
 
@@ -107,11 +116,8 @@ class OpenRun(Protocol):
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry that names the run."""
 
-    def sending(self, mark: TransactionMark, entry: AuditLogEntry, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, change: Provable) -> None:
         """Note a transaction before its COMMIT is sent."""
-
-    def settled(self, mark: TransactionMark, results: tuple[Result, ...]) -> None:
-        """Note the outcome of a transaction."""
 
     async def take_over(self, entry: AuditLogEntry) -> None:
         """Continue it instead of the process that did. Raises DatabaseError.
@@ -136,6 +142,7 @@ class TableRun:
     """A run in the audit log table, continued by this process."""
 
     place = audit_log.TABLE
+    file = None
 
     def __init__(self, database: Database, run: str, process: str) -> None:
         self.id, self.process = run, process
@@ -154,10 +161,7 @@ class TableRun:
         """Return the argument of an audit log entry."""
         return {"id": self.id, "process": self.process, **more}
 
-    def sending(self, mark: TransactionMark, entry: AuditLogEntry, change: Provable) -> None:
-        """Note nothing: the entry is in the transaction."""
-
-    def settled(self, mark: TransactionMark, results: tuple[Result, ...]) -> None:
+    def sending(self, mark: TransactionMark, change: Provable) -> None:
         """Note nothing: the entry is in the transaction."""
 
     async def take_over(self, entry: AuditLogEntry) -> None:
@@ -165,7 +169,7 @@ class TableRun:
         async with _locked(self._database, self.id) as transaction:
             last = await _last(transaction, self.id)
             if last["process"] != self.process:
-                await audit_log.append(transaction, _named(entry, self.named(event=RESUME)))
+                await audit_log.append(transaction, naming(entry, self.named(event=RESUME)))
                 await transaction.control("COMMIT")
 
     async def entries(self, *, guarded: bool = True) -> list[Entry]:
@@ -189,7 +193,7 @@ class TableRun:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
         async with _locked(self._database, self.id) as transaction:
             await self._check(transaction)
-            await audit_log.append(transaction, _named(entry, self.named(**event)))
+            await audit_log.append(transaction, naming(entry, self.named(**event)))
             await transaction.control("COMMIT")
 
     def close(self) -> None:
@@ -222,8 +226,7 @@ async def begin(
     Raises DatabaseError if another run about one of its ``groups`` has not ended.
     """
     listed = listed_members(members)
-    digest = hashlib.sha256(listed).hexdigest()
-    named = {**event, "event": BEGIN, "process": process, "digest": digest}
+    named = {**beginning(event, listed), "process": process}
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in (
             await _listed(transaction, entry.schema, OPEN, event["kind"], open_only=True) if event["groups"] else ()
@@ -236,10 +239,20 @@ async def begin(
                     f"Nothing was changed. `{database.command('redrive', other.begun.id, '--resume')}` continues it,"
                     f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
                 )
-        run = await audit_log.append(transaction, _named(entry, named), listed)
+        run = await audit_log.append(transaction, naming(entry, named), listed)
         at = await NOW.answer(transaction)
         await transaction.control("COMMIT")
     return TableRun(database, run, process), begun_of(entry, run, at, named, listed)
+
+
+def beginning(event: Mapping[str, Any], members: bytes) -> dict[str, Any]:
+    """Return the argument of the first entry of a run, which has a hash of its nodes."""
+    return {**event, "event": BEGIN, "digest": hashlib.sha256(members).hexdigest()}
+
+
+def has_members(run: Mapping[str, Any], members: bytes) -> bool:
+    """Return True if these are the nodes of the run that the argument begins."""
+    return hashlib.sha256(members).hexdigest() == run.get("digest")
 
 
 def begun_of(entry: AuditLogEntry, run: str, at: float, event: Mapping[str, Any], members: msgspec.Raw) -> Begun:
@@ -262,7 +275,7 @@ async def read(database: Database, run: str) -> Begun | None:
     if not rows:
         return None
     event, members = msgspec.json.decode(rows[0]["run"]), msgspec.Raw((rows[0]["members"] or "").encode())
-    if not rows[0]["intact"] or hashlib.sha256(members).hexdigest() != event.get("digest"):
+    if not rows[0]["intact"] or not has_members(event, members):
         raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
     return _begun(rows[0], event, members)
 
@@ -300,7 +313,8 @@ def _begun(row: Mapping[str, Any], run: dict[str, Any], members: msgspec.Raw = _
     return Begun(**fields, who=who(row), label=row["engine"], run=run, members=members)
 
 
-def _named(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
+def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
+    """Return an entry that is a part of a run, or begins one."""
     return msgspec.structs.replace(entry, arguments={**entry.arguments, RUN: dict(run)})
 
 

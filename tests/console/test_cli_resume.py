@@ -47,9 +47,8 @@ def unfinished(dsn: str, home: Path) -> list[str]:
 def recorded(dsn: str, home: Path) -> list[object]:
     """Return what changes whenever a run records something."""
     sizes: list[object] = []
-    for path in sorted((home / "state/unstick/runs").glob("*.jsonl")):
-        with contextlib.suppress(FileNotFoundError):  # a run removes its file at its end
-            sizes.append((path.name, path.stat().st_size))
+    with contextlib.suppress(FileNotFoundError):
+        sizes.append((home / "state/unstick/audit_log.jsonl").stat().st_size)
     if fetch(dsn, "SELECT to_regclass('unstick.audit_log') IS NOT NULL") == [(True,)]:
         sizes += fetch(dsn, "SELECT count(*) FROM unstick.audit_log")
     return sizes

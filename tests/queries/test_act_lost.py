@@ -10,6 +10,7 @@ import random
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -21,7 +22,6 @@ from queries.records.action import Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
-from queries.write.images import Images
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof, repeated
 from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, why
@@ -335,10 +335,10 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     append = workspace.audit_log_file.append
     task = await eternaltwin_db.task()
 
-    def full(entry: audit_log.AuditLogEntry, *, intended: bool, images: Images | None = None) -> None:
+    def full(entry: audit_log.AuditLogEntry, *, intended: bool, **more: Any) -> None:
         if not intended:
             raise DatabaseError("The disk is full.")
-        append(entry, intended=True, images=images)
+        append(entry, intended=True, **more)
 
     monkeypatch.setattr(workspace.audit_log_file, "append", full)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])

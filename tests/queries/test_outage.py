@@ -257,15 +257,25 @@ async def begun(workspace: Workspace, ids: list[str]) -> FileRun:
     return run.log
 
 
+def locks(workspace: Workspace) -> Path:
+    """Return the folder with a file for each run that has not ended."""
+    return workspace.local_file.path.parent / "runs"
+
+
+def lock_of(workspace: Workspace) -> Path:
+    (path,) = locks(workspace).iterdir()
+    return path
+
+
 async def test_a_file_is_private_locked_and_of_one_database(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(CHUNK + 1), status="Blocked", timer=60)
     log = await begun(workspace, [eternaltwin_db.id(task) for task in tasks])
-    (path,) = workspace.runs.iterdir()
+    path = lock_of(workspace)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(workspace.runs.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     with pytest.raises(DatabaseError, match="another console"):
         await runs.load(workspace, log.id)
     assert (await runs.listed(workspace, 9)).runs == ()
@@ -293,7 +303,7 @@ async def test_a_file_is_private_locked_and_of_one_database(
 async def test_a_chunk_without_an_outcome_is_asked_for(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, lines: str
 ) -> None:
-    """The file has lost the outcome of a chunk, or all about it, or a part of a line."""
+    """The file has lost the outcome of a chunk, or a part of it, or all about both."""
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
     ids = [eternaltwin_db.id(task) for task in tasks]
@@ -303,13 +313,12 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
         async for progress in steps(workspace, dry_run, decisions):
             if progress.done == 20:
                 decisions.leave()
-    (path,) = workspace.runs.iterdir()
-    kept = path.read_bytes().splitlines(keepends=True)
-    sent, _, second, outcome = [line for line in kept[1:] if line.strip()]
+    path = workspace.local_file.path
+    begun, sent, _, second, outcome = path.read_bytes().splitlines(keepends=True)
     content = {
-        "all": kept[0] + sent + second,
-        "torn": kept[0] + sent + second + outcome[:-20],
-        "head": kept[0] + sent[:-30],
+        "all": begun + sent + second,
+        "torn": begun + sent + second + outcome[:-20],
+        "head": begun + sent[:-30],
     }[lines]
     with path.open("r+b") as file:
         file.truncate()
@@ -323,8 +332,39 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
         assert (len(skipped), set(skipped) <= {REFUSED, STALE}) == (20, True), "the guard skips what is awake"
     else:
         assert set(outcomes.values()) == {CHANGED}
-    assert sorted(await entered(workspace)) == sorted(ids), "nothing was done twice"
-    assert list(workspace.runs.iterdir()) == []
+    changed = [i for i, outcome in outcomes.items() if outcome is CHANGED]
+    assert sorted(await entered(workspace)) == sorted(changed), "nothing was done twice"
+    assert list(locks(workspace).iterdir()) == []
+    await workspace.close()
+
+
+async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServer, tmp_path: Path) -> None:
+    """The table has the entries of the changes; the file has the run, and no rows."""
+    dsn = own_server.fresh("eternaltwin")
+    eternaltwin_db, ids = await filled(dsn)
+    await eternaltwin_db.sql("DROP INDEX unstick.audit_log_run_idx")
+    await eternaltwin_db.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
+    decisions = Decisions()
+    async for progress in steps(workspace, dry_run, decisions):
+        if progress.done >= 50:
+            decisions.leave()
+    path = workspace.local_file.path
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))  # the outcome of the last part
+    assert all(b'"changes":[]' in line for line in lines)
+    await asyncio.to_thread(own_server.halt, "immediate")
+    await asyncio.to_thread(own_server.start)
+    await workspace.renew()
+    assert progress.run is not None
+    (listed,) = (await runs.listed(workspace, 9)).runs
+    assert (listed.run, listed.state) == (progress.run.log.id, "open")
+    rest = await continued(workspace, progress.run.log.id)
+    assert {r.id: r.outcome for r in rest} == dict.fromkeys(ids, CHANGED)
+    assert sorted(await entered(workspace)) == sorted(ids), "each once"
+    assert len(await workspace.find_entries(listed.run)) == NODES // CHUNK
+    assert (await runs.listed(workspace, 9)).runs == ()
     await workspace.close()
 
 
@@ -334,7 +374,7 @@ async def test_a_run_that_cannot_be_written_begins_nothing(
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
-    workspace.runs.write_text("in the way")
+    locks(workspace).write_text("in the way")
     with pytest.raises(DatabaseError, match="Nothing was changed"):
         await launch.commit(workspace, dry_run, OPERATOR)
     assert (await woken(eternaltwin))[0] == set()

@@ -1,4 +1,4 @@
-"""Files of runs that another user may have written."""
+"""Runs in a local audit file that another user may have written."""
 
 from __future__ import annotations
 
@@ -9,43 +9,93 @@ from typing import Any, cast
 import pytest
 
 from queries.db.errors import DatabaseError
-from queries.records.audit import AuditLogEntry
+from queries.records.audit import AuditLogEntry, Origin
 from queries.records.run import Member
-from queries.write import run_file
+from queries.write import audit_log, run_file
+from queries.write.run_file import Local
 
 ENTRY = AuditLogEntry(
     id="", at=0.0, role="r", os_user="anna", host="laptop", engine="e", schema="s", action="bulk", reason="x"
 )
-SERVER = cast(Any, SimpleNamespace(database="d", system_identifier="1"))
+MEMBERS = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
+
+
+def local(folder: Path) -> Local:
+    origin = Origin(database="d", host="h", port=1, system_identifier="1")
+    file = audit_log.File(folder / "audit_log.jsonl", lambda: origin)
+    return Local(database=cast(Any, SimpleNamespace()), file=file, table=False)
 
 
 def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "b0123abcd.jsonl"
-    path.write_text("{}")
-    path.chmod(0o666)
-    with pytest.raises(DatabaseError, match=r"b0123abcd\.jsonl is not used: it can be written by other users"):
-        run_file.load(tmp_path, "b0123abcd", cast(Any, None))
+    begun, _ = run_file.begin(local(tmp_path), ENTRY, {"kind": "bulk"}, MEMBERS)
+    begun.close()
+    (tmp_path / "audit_log.jsonl").chmod(0o666)
+    with pytest.raises(DatabaseError, match=r"audit_log\.jsonl cannot be read: it can be written by other users"):
+        run_file.load(local(tmp_path), begun.id)
+    (tmp_path / "audit_log.jsonl").chmod(0o600)
+    (tmp_path / "runs" / begun.id).chmod(0o666)
+    with pytest.raises(DatabaseError, match=f"{begun.id} is not used: it can be written by other users"):
+        run_file.load(local(tmp_path), begun.id)
 
 
-async def test_a_file_that_was_changed_is_refused_by_name(tmp_path: Path) -> None:
-    """Also if another file has the line, and not if a crash cut the last line."""
-    members = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
-    made = [run_file.begin(tmp_path, SERVER, ENTRY, {"kind": "bulk"}, members) for _ in range(2)]
+def test_the_file_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/b0123abcd.jsonl").write_text("{}")
+    with pytest.raises(DatabaseError, match=r"b0123abcd\.jsonl is of version 0\.2\.0"):
+        run_file.load(local(tmp_path), "b0123abcd")
+    with pytest.raises(DatabaseError, match="has no run b0000abcd"):
+        run_file.load(local(tmp_path), "b0000abcd")
+
+
+async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
+    """Also with the line of another run; and it is used if a crash cut the last line."""
+    place = local(tmp_path)
+    made = [run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)[0] for _ in range(2)]
     for each in made:
         await each.record(ENTRY, {"event": "skipped"})
         each.close()
-    first, second = (tmp_path / f"{each.id}.jsonl" for each in made)
-    intact = first.read_bytes()
-    first.write_bytes(intact + b'\n{"line":{"resul')
-    again = run_file.load(tmp_path, made[0].id, SERVER)
+    path, name = place.file.path, made[0].id
+    intact = path.read_bytes()
+    path.write_bytes(intact + b'{"id":"' + name.encode())
+    again = run_file.load(place, name)
     assert bytes(again.begun.members) == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
+    assert again.listed().ended is None
     again.close()
+    begun, other, event, _ = intact.splitlines(keepends=True)
     for changed in (
-        intact.replace(b"e/job:2", b"e/job:3"),
-        intact + second.read_bytes().splitlines()[-1] + b"\n",
-        intact + b'{"results":[]}\n',
+        intact.replace(begun, begun.replace(b'"images":"', b'"images":"A')),
+        intact.replace(begun, begun.replace(b'"reason":"x"', b'"reason":"y"')),
+        intact.replace(begun, other.replace(made[1].id.encode(), name.encode())),
+        intact.replace(event, event.replace(b'"skipped"', b'"end"')),
     ):
-        first.write_bytes(changed)
-        with pytest.raises(DatabaseError, match=f"{first.name} was changed, or an earlier version wrote it"):
-            run_file.load(tmp_path, made[0].id, SERVER)
-    assert [each.id for each in run_file.unfinished(tmp_path, SERVER)] == [made[1].id]
+        assert changed != intact
+        path.write_bytes(changed)
+        with pytest.raises(DatabaseError, match=f"An entry of the run {name} was changed since it was written"):
+            read(place, name)
+        assert [each.begun.id for each in run_file.unfinished(place)] == [made[1].id]
+
+
+def read(place: Local, name: str) -> None:
+    run = run_file.load(place, name)
+    try:
+        run.listed()
+    finally:
+        run.close()
+
+
+async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: Path) -> None:
+    place = local(tmp_path)
+    run, _ = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    assert list(run_file.unfinished(place)) == [], "this process continues it"
+    with pytest.raises(DatabaseError, match="is running in another console"):
+        run_file.load(place, run.id)
+    await run.record(ENTRY, {"event": "end", "reason": "done"})
+    run.close()
+    assert list((tmp_path / "runs").iterdir()) == []
+    again = run_file.load(place, run.id)
+    ended = again.listed().ended
+    again.close()
+    assert list((tmp_path / "runs").iterdir()) == [], "also after it was read"
+    assert ended is not None
+    assert ended["reason"] == "done"
+    assert list(run_file.unfinished(place)) == []
