@@ -452,7 +452,7 @@ class Workspace:
         """
         if not audit_log.is_id(name):
             raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-        if self.audit_log_readable and not (name.isdecimal() and len(name) <= 17):  # a run that began in a file
+        if self.audit_log_readable and not audit_log.is_table_id(name):  # a run that began in a file
             entries = await self._run_entries(name)
         else:
             cursor = str(int(name) + 1) if self.audit_log_readable else None  # the entry is the first one before it

@@ -15,6 +15,7 @@ from console.text.pages.action import result_page
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
 from queries.actions.plan import count_nodes
+from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
 from queries.records.run import RunDetail, Runs
 from queries.runs import launch
@@ -78,6 +79,8 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
         await launch.stop(workspace, run)
         say(f"The run {run.log.id} is complete.")
         return print_outcomes(target, Outcomes(results=found.results))
+    if found.run.state != "open":
+        raise DatabaseError(f"The run {run.log.id} has ended: {found.run.state}.", "Nothing was changed.")
     ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
     say(
         f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(left)} of {len(plan.members)} nodes remain;"

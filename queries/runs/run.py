@@ -141,19 +141,18 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
 
 async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
-    if run_file.is_id(name):
-        log = run_file.load(_local(workspace), name)
+    if (log := run_file.load(_local(workspace), name)) is not None:
         try:
             return _loaded(workspace, log.begun, log)
         except BaseException:
             log.close()
             raise
-    if workspace.no_runs:
-        raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
-    begun = await run_log.read(workspace.database, name)
-    if begun is None:
-        raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
-    return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+    if audit_log.is_table_id(name):
+        if workspace.no_runs:
+            raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
+        if (begun := await run_log.read(workspace.database, name)) is not None:
+            return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+    raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
 
 
 def _local(workspace: Workspace) -> run_file.Local:

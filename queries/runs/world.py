@@ -47,10 +47,9 @@ class Log:
         await workspace.journal.check()  # before the nodes are changed again: an id of a lost transaction may be reused
         self._life = workspace.server.life
         if not self._taken:
-            await self.open.take_over(runs.event_entry(workspace, plan, self._operator))
-            self._taken = True
+            self._taken = await self.open.take_over(runs.event_entry(workspace, plan, self._operator))
         reader = current_reader(workspace, plan.label)
-        entries = await self.open.entries()
+        entries = await self.open.entries(guarded=self._taken)
         events = (runs.event_of(reader, entry, workspace.audit_log_place) for entry in entries)
         return [event for event in events if event is not None]
 

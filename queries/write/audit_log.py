@@ -558,6 +558,11 @@ def is_id(text: str) -> bool:
     return re.fullmatch("[0-9a-f-]{1,40}", text) is not None
 
 
+def is_table_id(text: str) -> bool:
+    """Return True if a text has the form of the id of an entry in the table."""
+    return text.isascii() and text.isdecimal() and len(text) <= 17
+
+
 def entry_id() -> str:
     """Return a new id for an entry of the file, ordered by time."""
     return f"{time.time_ns():x}-{os.getpid():x}"

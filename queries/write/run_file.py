@@ -78,8 +78,9 @@ class FileRun:
         """Keep what proves that a transaction was committed."""
         self._proofs[mark.xid] = change
 
-    async def take_over(self, entry: AuditLogEntry) -> None:
-        """Nothing to do: the lock keeps other processes away."""
+    async def take_over(self, entry: AuditLogEntry) -> bool:
+        """Return True: the lock keeps other processes away."""
+        return True
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Append the entry of an event. Raises DatabaseError."""
@@ -190,17 +191,19 @@ def is_id(text: str) -> bool:
     return re.fullmatch("[0-9a-f]{1,20}-[0-9a-f]{1,10}|b[0-9a-f]{8}", text) is not None
 
 
-def load(local: Local, name: str) -> FileRun:
-    """Open and lock a run.
+def load(local: Local, name: str) -> FileRun | None:
+    """Open and lock a run; None if the file has none of this name.
 
-    Raises DatabaseError if it is missing, changed, in use, or of another database.
+    Raises DatabaseError if it is changed, in use, or of another database.
     """
+    if not is_id(name):
+        return None
     lines = local.file.lines(f'"id":"{name}"'.encode())
     line = next((line for line in lines if line.entry.id == name == line.entry.run), None)
     if line is None:
         if (path := local.locks / f"{name}.jsonl").exists():
             raise DatabaseError(f"The file {path} is of version 0.2.0, which continues it.", "Nothing was changed.")
-        raise DatabaseError(f"The file {local.file.path} has no run {name}.")
+        return None
     entry, members = line.entry, line.kept
     if entry.origin is None or not entry.origin.same(local.file.origin()):
         owner = "" if entry.origin is None else f"the database {entry.origin.database} of "
@@ -214,12 +217,15 @@ def load(local: Local, name: str) -> FileRun:
 def unfinished(local: Local) -> Iterator[Listed]:
     """Yield this database's runs that have not ended and are not in use."""
     try:
-        names = sorted(path.name for path in local.locks.iterdir() if is_id(path.name))
+        names = sorted(path.name for path in local.locks.iterdir())
     except OSError:
         return
     for name in names:
-        with contextlib.suppress(DatabaseError), contextlib.closing(load(local, name)) as run:
-            listed = run.listed()
+        with contextlib.suppress(DatabaseError):
+            if (run := load(local, name)) is None:
+                continue
+            with contextlib.closing(run):
+                listed = run.listed()
             if listed.ended is None:
                 yield listed
 

@@ -119,10 +119,10 @@ class OpenRun(Protocol):
     def sending(self, mark: TransactionMark, change: Provable) -> None:
         """Note a transaction before its COMMIT is sent."""
 
-    async def take_over(self, entry: AuditLogEntry) -> None:
-        """Continue it instead of the process that did. Raises DatabaseError.
+    async def take_over(self, entry: AuditLogEntry) -> bool:
+        """Continue it instead of the process that did. Return False if it has ended.
 
-        ``entry``: of the event.
+        ``entry``: of the event. Raises DatabaseError.
         """
 
     async def entries(self, *, guarded: bool = True) -> list[Entry]:
@@ -164,13 +164,19 @@ class TableRun:
     def sending(self, mark: TransactionMark, change: Provable) -> None:
         """Note nothing: the entry is in the transaction."""
 
-    async def take_over(self, entry: AuditLogEntry) -> None:
-        """Continue the run instead of the process that did. Raises DatabaseError."""
+    async def take_over(self, entry: AuditLogEntry) -> bool:
+        """Continue the run instead of the process that did. Return False if it has ended.
+
+        Raises DatabaseError.
+        """
         async with _locked(self._database, self.id) as transaction:
             last = await _last(transaction, self.id)
+            if last["ended"]:
+                return False
             if last["process"] != self.process:
                 await audit_log.append(transaction, naming(entry, self.named(event=RESUME)))
                 await transaction.control("COMMIT")
+        return True
 
     async def entries(self, *, guarded: bool = True) -> list[Entry]:
         """Return the entries of the run, oldest first.
@@ -268,8 +274,6 @@ def listed_members(members: Sequence[Member]) -> msgspec.Raw:
 
 async def read(database: Database, run: str) -> Begun | None:
     """Return the first entry of a run, or None. Raises DatabaseError."""
-    if not run.isdecimal() or len(run) > 17:
-        return None
     async with database.reading() as transaction:
         rows = await transaction.rows(statement("run_begin"), {"id": run})
     if not rows:

@@ -104,7 +104,12 @@ def test_a_killed_bulk_is_continued(
     assert sorted(shown) == ids, "each once"
 
 
-def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, ids: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["table", "file"])
+def test_what_is_left_can_be_looked_at_refused_and_forgotten(
+    server: PostgresServer, eternaltwin: str, ids: list[str], tmp_path: Path, place: str
+) -> None:
+    if place == "table":
+        server.sql(audit_log.ddl(), eternaltwin)
     killed(eternaltwin, tmp_path, random.Random(1), "do", "wake", *ids, "-r", "missed", "--yes")
     (name,) = unfinished(eternaltwin, tmp_path)
 
@@ -116,8 +121,9 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert do("--resume", name, "--discard", name) == 2
     assert do("--resume", name, "--wait", "1") == 2
     assert do() == 2
-    assert do("--resume", "nothing", "--yes") == 1
-    assert do("--resume", "../nothing", "--yes") == 1
+    for missing in ("nothing", "../nothing", "b0123abcd", "18ec200025f3361d-7de2"):
+        assert do("--resume", missing, "--yes") == 3
+    assert do("--resume", "999", "--yes") == (3 if place == "table" else 1), "the table may have it"
     asked = unstick("do", "--resume", name, dsn=eternaltwin, home=tmp_path, typed="n\n")
     assert (asked.code, unfinished(eternaltwin, tmp_path)) == (1, [name])
     assert re.search(r"\b\d+ of 2300 nodes", asked.err)
@@ -125,8 +131,13 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(eternaltwin: str, i
     assert (dry.code, dry.json["action"], unfinished(eternaltwin, tmp_path)) == (0, "wake", [name])
     shown = unstick("runs", name, dsn=eternaltwin, home=tmp_path)
     assert f"do --resume {name}" in shown.out
-    assert unstick("runs", name, "--stop", dsn=eternaltwin, home=tmp_path).code == 0
-    assert unfinished(eternaltwin, tmp_path) == []
+    for _ in range(2):
+        assert unstick("runs", name, "--stop", dsn=eternaltwin, home=tmp_path).code == 0
+        assert unfinished(eternaltwin, tmp_path) == []
+    ended = unstick("do", "--resume", name, "--yes", dsn=eternaltwin, home=tmp_path)
+    assert (ended.code, unfinished(eternaltwin, tmp_path)) == (1, [])
+    assert f"The run {name} has ended: stopped." in ended.err
+    assert "stopped" in unstick("runs", name, dsn=eternaltwin, home=tmp_path).out
 
 
 def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:

@@ -89,6 +89,8 @@ async def test_a_colleague_ends_a_bulk(
     assert PART <= woken <= 3 * PART, "what was under way has ended"
     (listed,) = (await runs.listed(bert, 9)).runs
     assert (listed.state, listed.changed, listed.nodes) == ("stopped", woken, NODES)
+    await launch.stop(anna, await runs.load(anna, listed.run))
+    assert (await runs.listed(bert, 9)).runs == (listed,), "what has ended is not taken over"
 
 
 async def test_what_another_operator_changed_meanwhile_is_said_by_both(
