@@ -43,7 +43,6 @@ from queries.text.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
 BETWEEN = "between"  # mode without a page, while all pages are replaced
-LAYOUT_TURNS = 4  # turns of the event loop that Textual needs to lay out a page
 
 
 def _check(target: Target) -> None:
@@ -203,8 +202,7 @@ class UnstickApp(App[None]):
                 self.screen.refresh()  # no data has arrived that would cause painting
             self.starting = False
             self.renew()
-            for _ in range(LAYOUT_TURNS):
-                await asyncio.sleep(0)
+            await textual_compat.lay_out(self.screen)
         textual_compat.paint_now(self.screen)
 
     @property

@@ -6,6 +6,7 @@ is another minor release, or when one of these parts is gone. Check each functio
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -19,10 +20,13 @@ from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.color import Color
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.style import Style
 
 CHECKED = (8, 2)  # minor release
+LAYOUTS = 4  # at most, until nothing moves any more
+LAYOUT_TURNS = 4  # turns of the event loop until widgets have asked for a layout, or heard of their sizes
 # Messages that Textual needs to close a screen, and for which others wait.
 OF_CLOSED = (events.Unmount, events.Callback, messages.InvokeLater, messages.Prune, messages.CloseMessages)
 
@@ -50,6 +54,8 @@ class ClosedGuard(GuardBase[R]):
     does not find its widgets, or closes the screen below.
     """
 
+    focused = Reactive(None, repaint=False)  # the widgets paint their focus themselves, the screen has none
+
     @property
     def closed(self) -> bool:
         """True if the screen is on no stack, or the app is ending."""
@@ -61,6 +67,16 @@ class ClosedGuard(GuardBase[R]):
         Textual's own method closes the screen in front, whichever it is.
         """
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def _compositor_refresh(self) -> None:
+        """Paint what has changed, unless more will be painted in a moment.
+
+        In a batch, Textual would paint and throw it away. With a layout, it would paint before the layout and after it.
+        """
+        if self.app._batch_count:
+            self._scroll_required = True  # so that it is painted after the batch
+        elif not (self._repaint_required and (self._layout_required or self._scroll_required)):
+            super()._compositor_refresh()
 
     async def on_event(self, event: events.Event) -> None:
         """Handle an event, unless the screen is closed."""
@@ -117,6 +133,20 @@ def send_spans_only() -> None:
     number that changes at the right end of the header costs 600 bytes instead of 20.
     """
     ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign, assignment]
+
+
+async def lay_out(screen: Screen[Any]) -> None:
+    """Lay out a screen until nothing moves any more. Paints nothing in a batch.
+
+    A layout gives widgets new sizes, which they hear of later; a scrollbar that appears then needs another one.
+    """
+    for _ in range(LAYOUTS):
+        for _ in range(LAYOUT_TURNS):
+            await asyncio.sleep(0)
+        if not screen._layout_required:
+            return
+        screen._refresh_layout()
+        screen._layout_required = False
 
 
 def paint_now(screen: Screen[Any]) -> None:

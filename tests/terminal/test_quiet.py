@@ -19,6 +19,15 @@ def age_of(terminal: Terminal) -> int:
     return int(found[1]) if found else -1
 
 
+def test_the_first_list_is_painted_once(eternaltwin_demo: str, tmp_path: Path) -> None:
+    """A slow machine shows after 400 ms what is there, and again what was read then."""
+    with Terminal(eternaltwin_demo, home=tmp_path, start="stuck") as terminal:
+        terminal.wait_for("● live", "overdue timer", lambda: terminal.at > 0).settled()
+        assert len(re.findall(rb"incident +(?:\x1b\[[0-9;]*m *)*nodes", terminal.raw)) <= 3
+        assert len(terminal.raw) <= 40_000
+        assert terminal.leave("q") == 0
+
+
 def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p").wait_for(lambda: age_of(terminal) >= 2)

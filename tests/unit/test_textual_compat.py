@@ -24,9 +24,12 @@ def test_textual_is_the_release_that_was_checked() -> None:
 
 def test_the_private_parts_are_still_there() -> None:
     assert callable(Screen._on_timer_update)
+    assert callable(Screen._refresh_layout)
+    assert callable(Screen._compositor_refresh)
+    assert {"_layout_required", "_repaint_required", "_scroll_required"} <= vars(Screen[None]()).keys()
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
-    assert {"_exception", "_screen_stacks"} <= vars(App[None]()).keys()
+    assert {"_exception", "_screen_stacks", "_batch_count"} <= vars(App[None]()).keys()
     assert inspect.iscoroutinefunction(Screen._on_message)
     assert active_app.name == "active_app"
 

@@ -19,7 +19,7 @@ from console.tui import keymap, theme
 from console.tui.guide import FIRST
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
-from console.tui.textual_compat import text_of
+from console.tui.textual_compat import lay_out, text_of
 from console.tui.view import View
 from console.tui.widgets.engines_bar import EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
@@ -150,7 +150,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Read what the page shows, then paint it. Raises DatabaseError."""
         await self.load()
         if self.alive:
-            self.show_body()
+            with self.app.batch_update():
+                self.show_body()
+                await lay_out(self)
 
     def begin(self, reading: Coroutine[Any, Any, object], group: str = "read", *, exclusive: bool = False) -> None:
         """Read in the background. If it fails, say why.

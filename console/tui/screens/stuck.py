@@ -35,7 +35,7 @@ from console.tui import keymap
 from console.tui.guide import FIRST
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.list_table import AROUND, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.read.incidents import by_schemas, ordered
@@ -188,8 +188,10 @@ class StuckScreen(ListScreen[Item]):
         return self.session.findings_age or super().data_age
 
     async def load(self) -> None:
+        self._take()
+        first = [] if self.list.records else [id_ for item in self.records()[:AROUND] if (id_ := item.node_id)]
         more = self._unread()[:INCIDENT_NODES] if self.filter else []
-        await self._read(dict.fromkeys([*self._wanted(), *more]))
+        await self._read(dict.fromkeys([*self._wanted(), *first, *more]))
 
     async def read_targets(self) -> None:
         ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
@@ -215,10 +217,14 @@ class StuckScreen(ListScreen[Item]):
     def filling(self) -> bool:
         return not self._filled
 
-    def show_body(self) -> None:
+    def _take(self) -> None:
+        """Take over what the session has read."""
         self._incidents = by_schemas(self.session.incidents)
         self._growth = self.session.history.growth(self._incidents)
         self._fold()
+
+    def show_body(self) -> None:
+        self._take()
         more = self.host.keys.shown(keymap.BY_ID["stuck.more"])
         key = self.host.keys.shown(keymap.BY_ID["stuck.news"])
         fresh = news(self._incidents, self.session.at, self._growth, key)

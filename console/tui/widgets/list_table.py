@@ -485,6 +485,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
                 self.vertical_scrollbar.window_virtual_size = after.height
         else:
             self.virtual_size = after
+            if room:
+                self.show_vertical_scrollbar = after.height > room  # now, or the page would be laid out twice
 
     def scroll_to_row(self, index: int) -> None:
         """Scroll so that this row is the first on the screen."""
