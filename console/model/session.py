@@ -119,7 +119,7 @@ class Session:
             clock.beside = [other for other in self._clocks if other is not clock]
         self._wake = asyncio.Event()
         self._parts: dict[str, Part] = {}  # as last read, by label
-        self._shown = Snapshot(at=0.0, parts=(), incidents=())
+        self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if anything in it has changed
         self._findings: tuple[Finding, ...] = ()
         self.history = incident_list.History()
         self.load = incident_list.Load()
@@ -222,17 +222,17 @@ class Session:
     @property
     def capped(self) -> dict[str, tuple[str, ...]]:
         """Findings of which more exist than were read, by label."""
-        return {part.label: part.findings.capped for part in self._shown.parts}
+        return {part.label: part.findings.capped for part in self.shown.parts}
 
     @property
     def skipped_findings(self) -> tuple[SkippedFinding, ...]:
         """The checks that were not made."""
-        return self._shown.skipped_findings
+        return self.shown.skipped_findings
 
     @property
     def incidents(self) -> tuple[Incident, ...]:
         """The incidents of all engines and of the server, worst first."""
-        return self._shown.incidents
+        return self.shown.incidents
 
     def findings(self) -> Sequence[Finding]:
         """Return the findings of all engines: worst first, then oldest."""
@@ -255,7 +255,7 @@ class Session:
         return self.at - min(since) if since else None
 
     def _found(self, label: str) -> tuple[Finding, ...]:
-        return next((part.findings.found for part in self._shown.parts if part.label == label), ())
+        return next((part.findings.found for part in self.shown.parts if part.label == label), ())
 
     def rates(self, label: str) -> flow.Rates | None:
         """Return the work per minute of an engine; None if not known yet."""
@@ -267,15 +267,19 @@ class Session:
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        before, self._shown = self._shown.found, now
+        before, self.shown = self.shown.found, now
         if now.found != before:
             self._findings = tuple(sorted(now.found, key=rank))
             self._by_node = {}
             for finding in self._findings:
                 self._by_node.setdefault(finding.node_id, []).append(finding)
             self._codes = {node_id: tuple(f.code for f in found) for node_id, found in self._by_node.items()}
+        self._watch()
+
+    def _watch(self) -> None:
+        """Note how the incidents develop."""
         if not self.pending:  # a part of them shows no trend
-            self.history.add(self.at, now.incidents)
+            self.history.add(self.at, self.incidents)
             self.load.add(self.at, {label: len(self.severities(label)) for label in self.engines})
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
@@ -351,35 +355,44 @@ class Session:
 
     async def _run(self) -> None:
         while True:
+            changed = True
             try:
-                await self._poll()
+                changed = await self._poll()
             except DatabaseError as error:
                 self.failed(error)
             self.begun.set()
-            self.changed()
+            if changed:
+                self.changed()
             await self._wait()
 
-    async def _poll(self) -> None:
+    async def _poll(self) -> bool:
+        """Read what is due. Return False if nothing that was read has changed."""
+        before = self.shown, self.link, self.error_text
+        read = self.link is not Link.LIVE
         if self.link is not Link.LIVE:
             await self._connect()
         forced, self._forced = self._forced, False
         once, self._once = self._once, False
         if self.paused and not (forced or once):
-            return
+            return True
         error_text = ""
         if self.findings_first and not self.begun.is_set():
             error_text = await self._poll_step(self._poll_findings, self._findings_clock)
         if self._screen_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_screen, self._screen_clock)
-            self.changed()
+            read = True
         if self.paused and not forced:
             self.error_text = error_text
-            return
+            return True
         if self._findings_clock.wait() <= 0:
+            if read:
+                self.changed()
+            read = True
             error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
         if self._samples_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_samples, self._samples_clock) or error_text
         self.error_text = error_text
+        return read or before != (self.shown, self.link, self.error_text)
 
     async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
         """Run one polling step. Return its error message, or "" if it succeeded."""
@@ -514,8 +527,11 @@ class Session:
     def _show_parts(self) -> None:
         """Show what was read so far."""
         if self.workspace is not None:
-            parts = [part for label, part in self._parts.items() if label in (*self.engines, LABEL)]
-            self._show(grouped(self.workspace, parts, self.at))
+            parts = tuple(part for label, part in self._parts.items() if label in (*self.engines, LABEL))
+            if parts == self.shown.parts:
+                self._watch()
+            else:
+                self._show(grouped(self.workspace, parts, self.at))
 
     def read(self, at: float) -> None:
         """Record the server time of the latest read."""

@@ -39,6 +39,7 @@ from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.db.errors import DatabaseError
 from queries.records.node import Node
+from queries.records.snapshot import Snapshot
 from queries.text.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
@@ -129,6 +130,7 @@ class UnstickApp(App[None]):
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
         self._announced = (self.session.link, "")
+        self._painted: tuple[PageScreen | None, Snapshot | None] = (None, None)  # the page that was read, and of what
         self._acting = False
         self._history = History()
         self.viewed = View()  # what help explains first
@@ -236,14 +238,18 @@ class UnstickApp(App[None]):
             if isinstance(screen, ConsoleScreen) and screen.is_mounted:
                 await screen.read()
             if isinstance(screen, PageScreen):
+                self._painted = screen, self.session.shown
                 return
 
     def renew(self) -> None:
         """Let every screen show the new state of the session."""
         self._announce()
         self._notify()
+        (painted, shown), self._painted = self._painted, (None, None)
         for screen in self.screen_stack if self.is_running else ():
-            if isinstance(screen, ConsoleScreen):
+            if isinstance(screen, PageScreen) and screen is painted and shown is self.session.shown:
+                screen.renew_frame()
+            elif isinstance(screen, ConsoleScreen):
                 screen.renew()
 
     def _renew_header(self) -> None:

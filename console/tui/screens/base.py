@@ -228,15 +228,19 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             self._renew_engines()  # they follow the height of the screen
 
     def renew(self) -> None:
-        """Repaint the parts of the page whose data changed."""
-        if not self.alive or self.host.starting:
-            return
-        self.renew_header()
-        if self._times is not self.host.times:
-            self._times = self.host.times
-            self.times_changed()
-        self.show_body()
-        self.renew_place()
+        """Repaint the page."""
+        if self.alive and not self.host.starting:
+            if self._times is not self.host.times:
+                self._times = self.host.times
+                self.times_changed()
+            self.show_body()
+            self.renew_frame()
+
+    def renew_frame(self) -> None:
+        """Repaint what is around the body."""
+        if self.alive and not self.host.starting:
+            self.renew_header()
+            self.renew_place()
 
     def renew_place(self) -> None:
         """Update engines, tabs and footer after the cursor or the marks changed."""

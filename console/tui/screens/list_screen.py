@@ -39,6 +39,7 @@ class ListScreen(ListPage, Generic[T]):
         self.list = self.make_list()
         self._fetching = False
         self._look: Look[Bundle[T]] = Look(cell=self._cell)
+        self._of_cells = Context()  # of the cells that are painted
 
     # what a page provides
 
@@ -67,7 +68,7 @@ class ListScreen(ListPage, Generic[T]):
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
         """Return the text of a row's cell, without the fold sign."""
-        return field.shown_in(row, self.context())
+        return field.shown_in(row, self._of_cells)
 
     @property
     def filling(self) -> bool:
@@ -100,8 +101,13 @@ class ListScreen(ListPage, Generic[T]):
     def on_mount(self) -> None:
         self.table.focus()
 
+    def on_resize(self) -> None:
+        self._of_cells = self.context()
+        self.table.sync()
+
     def show_body(self) -> None:
-        self.list.put(self.records(), self.context(), filling=self.filling)
+        self._of_cells = self.context()
+        self.list.put(self.records(), self._of_cells, filling=self.filling)
         columns = self.columns()
         if columns != self._look.columns:
             self._look.put_columns(columns)
