@@ -53,11 +53,15 @@ def _completing(*names: str) -> Callable[[click.Context, click.Parameter, str], 
     return complete
 
 
-def _shared(*, main: bool) -> list[click.Parameter]:
-    """Return the shared options. A command's help shows only the first two."""
+@functools.cache
+def _shared(*, main: bool) -> tuple[click.Parameter, ...]:
+    """Return the shared options, the same objects for each command.
+
+    A command's help shows only the first two.
+    """
     few: dict[str, Any] = {"callback": _keep, "expose_value": False}
     rest = {**few, "hidden": not main}
-    return [
+    return (
         click.Option(
             ["-d", "--dsn"],
             metavar="DSN",
@@ -103,7 +107,7 @@ def _shared(*, main: bool) -> list[click.Parameter]:
         ),
         click.Option(["--ascii"], is_flag=True, default=None, help="Use ASCII characters only.", **rest),
         click.Option(["--interval"], metavar="SECONDS", help="Time between two refreshes of the console.", **rest),
-    ]
+    )
 
 
 class Command(click.Command):
