@@ -122,10 +122,7 @@ def _check_fired(answer: DatabaseError | None) -> None:
 
 
 class RowProof:
-    """Proof by the rows that a transaction was committed, or was not.
-
-    ``nodes``: those that it reached.
-    """
+    """Proof by the rows that a transaction was committed, or was not."""
 
     def __init__(self, script: Script, effect: Effect) -> None:
         self.nodes: Sequence[str] = effect.nodes

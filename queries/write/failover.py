@@ -18,7 +18,7 @@ from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, commit_status
-from queries.write.change import RowProof
+from queries.write.run_log import Provable
 from queries.write.transaction_mark import TransactionMark
 
 CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
@@ -37,7 +37,7 @@ class Committed(msgspec.Struct, kw_only=True, eq=False):
     """
 
     mark: TransactionMark
-    proof: RowProof
+    proof: Provable
     entry: AuditLogEntry
     table: bool
     sent: float

@@ -87,7 +87,12 @@ class Entry(Record):
 
 
 class Provable(Protocol):
-    """A transaction whose rows can tell whether it was committed."""
+    """A transaction whose rows can tell whether it was committed.
+
+    ``nodes``: those that it reached.
+    """
+
+    nodes: Sequence[str]
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove it, else None."""
