@@ -87,13 +87,11 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
     if host.local:
         yield host.socket
         return
-    if host.address:
-        try:
-            ipaddress.ip_address(host.address)
-        except ValueError:
-            raise _NextHost(f"hostaddr {host.address!r} is not a numeric address") from None
-        yield host.address
+    if _is_numeric(given := host.address or host.name):  # needs no look-up, which takes a thread
+        yield given
         return
+    if host.address:
+        raise _NextHost(f"hostaddr {host.address!r} is not a numeric address")
     try:
         async with asyncio.timeout(target.timeout):
             found = await asyncio.get_running_loop().getaddrinfo(host.name, host.port, type=socket.SOCK_STREAM)
@@ -106,6 +104,14 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
         random.shuffle(addresses)
     for address in addresses:
         yield address
+
+
+def _is_numeric(address: str) -> bool:
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return True
 
 
 async def _connect_address(host: Host, address: str, target: Target) -> asyncpg.Connection[Any]:
