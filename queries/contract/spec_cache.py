@@ -62,10 +62,10 @@ def _key(folders: Iterable[Path]) -> bytes:
     return sha256("\n".join([FORMAT, msgspec.__version__, *lines]).encode(errors="surrogateescape")).digest()
 
 
-def _read(path: Path, key: bytes) -> bytes | None:
-    with contextlib.suppress(OSError), open(path, "rb", opener=open_private) as file:
-        if file.read(len(key)) == key:
-            return file.read()
+def _read(path: Path, key: bytes) -> memoryview | None:
+    with contextlib.suppress(OSError), open(path, "rb", buffering=0, opener=open_private) as file:
+        if (content := file.read()).startswith(key):
+            return memoryview(content)[len(key) :]
     return None
 
 
