@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from queries.files.statement import Statement
 
@@ -14,11 +14,11 @@ _ABSENT = re.compile(
 )
 
 
-def hidden(statement: Statement, restricted: Iterable[str]) -> tuple[str, ...]:
+def hidden(statement: Statement, restricted: Collection[str]) -> tuple[str, ...]:
     """Return the tables whose hidden rows a statement could take for absent.
 
     ``restricted``: tables with row-level security.
     """
-    if not _ABSENT.search(statement.text):
+    if not restricted or not _ABSENT.search(statement.text):
         return ()
     return tuple(name for name in restricted if re.search(rf'\."?{re.escape(name)}"?(?!\w)', statement.text))
