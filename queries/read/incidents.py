@@ -193,18 +193,19 @@ def _absorbed(groups: list[Group], at: float | None) -> Owners:
     owners: Owners = {}
     parents: dict[int, set[int]] = {}
     for place, group in enumerate(groups):
+        engines, suspected = group.engines, group.suspected
         for rule in group.spec.explains:
             causes: dict[tuple[str, ...], list[Finding]] = {}
             for finding in group.findings:
                 causes.setdefault(_values(rule, finding), []).append(finding)
             for other, symptoms in enumerate(groups):
-                if other == place or symptoms.cause[0] not in group.engines:
+                if other == place or symptoms.cause[0] not in engines:
                     continue
-                named = rule.names(symptoms.spec.code, symptoms.spec.symptom, suspected=group.suspected)
+                named = rule.names(symptoms.spec.code, symptoms.spec.symptom, suspected=suspected)
                 if not named or other in _ancestors(parents, place):
                     continue
                 for finding in symptoms.findings:
-                    if finding.affects and not group.engines.intersection(finding.affects):
+                    if finding.affects and not engines.intersection(finding.affects):
                         continue
                     alike = causes.get(_values(rule, finding), ())
                     found = [each for each in alike if not _is_older(finding, each, at)]
