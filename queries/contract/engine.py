@@ -40,7 +40,9 @@ class Engine(Record):
 
     def action(self, name: str, kind: str) -> Action | None:
         """Return the action of that name for nodes of that kind, or None."""
-        return next((v for v in self.actions_of(kind) if v.name == name), None)
+        options = self.settings.items()
+        named = (v for v in self.spec.actions if v.name == name and kind in v.kinds)
+        return next((v for v in named if v.when.items() <= options), None)
 
     @property
     def actions_here(self) -> tuple[Action, ...]:
