@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
-import string
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from queries.text import duration
 from queries.text.instant import of_timestamp
 
 
-class _Formatter(string.Formatter):
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = kwargs.get(str(key))
+class _Values:
+    """Evidence for `str.format_map`, which is faster than a `string.Formatter`."""
+
+    def __init__(self, evidence: Mapping[str, Any]) -> None:
+        self._evidence = evidence
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._evidence.get(name)
         return "?" if value is None else value
 
 
-class _SentenceFormatter(_Formatter):
-    def __init__(self, clocks: Collection[str]) -> None:
+class _SentenceValues(_Values):
+    def __init__(self, evidence: Mapping[str, Any], clocks: Collection[str]) -> None:
+        super().__init__(evidence)
         self._clocks = clocks
 
-    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value = super().get_value(key, args, kwargs)
-        interval = isinstance(value, str) and key not in self._clocks
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        interval = isinstance(value, str) and name not in self._clocks
         return of_timestamp(duration.of_interval(value)) if interval else value
 
 
@@ -37,7 +42,7 @@ def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     dated = {key: text for key in clocks if (text := of_timestamp(f"{evidence.get(key)}+00")).endswith("Z")}
     for key in dated:
         sentence = sentence.replace(f"{{{key}}} UTC", f"{{{key}}}")
-    return _SentenceFormatter(clocks).vformat(sentence, (), {**evidence, **dated})
+    return sentence.format_map(_SentenceValues({**evidence, **dated}, clocks))
 
 
 def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
@@ -45,7 +50,7 @@ def fill_argument(text: str, evidence: Mapping[str, Any]) -> str:
 
     Values are written as they are.
     """
-    return _Formatter().vformat(text, (), evidence)
+    return text.format_map(_Values(evidence))
 
 
 def without_values(sentence: str) -> str:
