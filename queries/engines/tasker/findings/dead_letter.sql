@@ -28,18 +28,23 @@ in_error AS (
    WHERE d.to_state = 'error'
 ),
 found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT :page),
--- Tasks that were in the hands of workers belong to a queue.
+-- Tasks that were in the hands of workers belong to the queue of their template's namespace.
 their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
    WHERE t.task_uuid = ANY (ARRAY(SELECT f.task_uuid FROM found f WHERE f.original_state = 'steps_in_process'))
+),
+queues AS MATERIALIZED (
+  SELECT n.named_task_uuid, 'worker_' || p.name || '_queue' AS name
+    FROM :"schema".named_tasks n
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+   WHERE n.named_task_uuid = ANY (ARRAY(SELECT t.named_task_uuid FROM their_tasks t))
 )
 (SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, extract(epoch FROM d.dlq_timestamp)::float8 AS since,
         jsonb_strip_nulls(jsonb_build_object('reason', d.dlq_reason, 'was', d.original_state, 'at', date_trunc('second', d.dlq_timestamp)::text,
-          'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid, 'queue', 'worker_' || p.name || '_queue')) AS evidence
+          'age', date_trunc('second', now() - d.dlq_timestamp)::text, 'task', d.task_uuid, 'queue', q.name)) AS evidence
    FROM found d
    LEFT JOIN their_tasks t ON t.task_uuid = d.task_uuid
-   LEFT JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
-   LEFT JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
+   LEFT JOIN queues q ON q.named_task_uuid = t.named_task_uuid
   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM dead_letters) = 5000
