@@ -2,20 +2,31 @@
 -- state that the poller finds. The engine's code has no transition out of error, but does not check for one.
 
 -- :refused
+WITH asked AS MATERIALIZED (
+  SELECT i AS id, CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END AS dead, CASE WHEN i LIKE 'task:%' THEN substr(i, 6)::uuid END AS task
+    FROM unnest(:ids) AS i
+),
+dead AS MATERIALIZED (
+  SELECT d.dlq_entry_uuid, d.task_uuid, d.resolution_status FROM :"schema".tasks_dlq d
+   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT a.dead FROM asked a))
+),
+states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT a.task FROM asked a UNION ALL SELECT d.task_uuid FROM dead d))
+)
 SELECT r.id, r.why
   FROM (
-    SELECT i AS id,
-           CASE WHEN i LIKE 'dead_letter:%' AND d.resolution_status <> 'pending' THEN 'this dead letter is already resolved as ' || d.resolution_status
+    SELECT a.id,
+           CASE WHEN d.resolution_status <> 'pending' THEN 'this dead letter is already resolved as ' || d.resolution_status
                 WHEN x.to_state IS NULL THEN 'no transition of the task is marked as current. Repair that in the database first'
                 WHEN x.to_state = 'blocked_by_failures' THEN 'the task is blocked by failures, not in error. Retry it'
                 WHEN x.to_state <> 'error' THEN 'the task is ' || x.to_state || ', not in error'
                 WHEN NOT EXISTS (SELECT FROM :"schema".workflow_steps s WHERE s.task_uuid = x.task_uuid) THEN 'the task has no steps to continue'
-                WHEN i LIKE 'dead_letter:%' AND 'task:' || d.task_uuid = ANY (:ids) THEN 'its task is selected too, and is revived with it'
+                WHEN 'task:' || d.task_uuid = ANY (:ids) THEN 'its task is selected too, and is revived with it'
            END AS why
-      FROM unnest(:ids) AS i
-      LEFT JOIN :"schema".tasks_dlq d ON d.dlq_entry_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN substr(i, 13)::uuid END
-      LEFT JOIN :"schema".task_transitions x ON x.most_recent
-            AND x.task_uuid = CASE WHEN i LIKE 'dead_letter:%' THEN d.task_uuid ELSE substr(i, 6)::uuid END) AS r
+      FROM asked a
+      LEFT JOIN dead d ON d.dlq_entry_uuid = a.dead
+      LEFT JOIN states x ON x.task_uuid = coalesce(d.task_uuid, a.task)) AS r
  WHERE r.why IS NOT NULL
 
 \ir ../parts/retry_steps.sql
