@@ -8,9 +8,13 @@ retrying AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at AS at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'waiting_for_retry' AND x.workflow_step_uuid = ANY (ARRAY(SELECT c.workflow_step_uuid FROM candidates c))
 ),
+steps AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.results #>> '{error,message}' AS error FROM :"schema".workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM retrying r))
+),
 failed AS (
-  SELECT 'step:' || s.workflow_step_uuid AS id, r.at, s.results #>> '{error,message}' AS error, true AS first
-    FROM :"schema".workflow_steps s JOIN retrying r ON r.workflow_step_uuid = s.workflow_step_uuid
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT q.workflow_step_uuid FROM retrying q))
+  SELECT 'step:' || s.workflow_step_uuid AS id, s.at, s.error, true AS first
+    FROM (SELECT s.workflow_step_uuid, s.error, r.at FROM retrying r FULL JOIN steps s ON s.workflow_step_uuid = r.workflow_step_uuid OFFSET 0) AS s
+   WHERE s.workflow_step_uuid IS NOT NULL -- FULL JOIN excludes nested loops
 ),
 more AS (SELECT (SELECT count(*) FROM candidates) = 5000 AS more)
