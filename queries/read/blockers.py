@@ -182,7 +182,7 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[Asked]:
         reader = readers[label]
         chosen = reader.variant.select("rows")
         if chosen is not None:
-            asked.append((reader, Query(chosen, reader.variant.parameters(ids=[reader.local(i) for i in some]))))
+            asked.append((reader, Query(chosen, reader.parameters_of([reader.local(i) for i in some]))))
     return asked
 
 

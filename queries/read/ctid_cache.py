@@ -1,7 +1,7 @@
 """Cache of ctids, so that a refresh can fetch rows by TID instead of by index.
 
-A row of ``nodes.sql`` may have a ``place``, its ctid. The next read of its node passes it in ``places``. Another row
-or none may be at that place by then, so the statement compares ids and finds the remaining rows by index.
+A row of ``nodes.sql`` may have a ``place``, its ctid. The next statement about its node has it in ``places``. Another
+row or none may be at that place by then, so the statement compares ids and finds the remaining rows by index.
 """
 
 from __future__ import annotations

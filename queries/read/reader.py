@@ -357,7 +357,7 @@ class Reader:
         if chosen is None:
             return frozenset()
         async with self._reading() as transaction:
-            values = self.variant.parameters(ids=[self.local(i) for i in ids])
+            values = self.parameters_of([self.local(i) for i in ids])
             rows = await _rows(transaction, chosen, "progress", values)
         return frozenset(self._full(row["id"]) for row in rows)
 
@@ -653,10 +653,14 @@ class Reader:
             chosen = self.variant.select("nodes", kind=id_.partition(":")[0])
             if chosen is not None:
                 sorts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        return [
-            Query(chosen, self.variant.parameters(ids=ids, places=self._places.of(ids)))
-            for chosen, ids in sorts.values()
-        ]
+        return [Query(chosen, self.parameters_of(ids)) for chosen, ids in sorts.values()]
+
+    def parameters_of(self, local: Sequence[str]) -> dict[str, Any]:
+        """Return the parameters of a statement about nodes.
+
+        ``local``: their ids without a label. The places of their rows are those that were read last.
+        """
+        return self.variant.parameters(ids=local, places=self._places.of(local))
 
     def _node(self, row: Mapping[str, Any]) -> Node:
         """Return a row as a node.

@@ -115,6 +115,21 @@ async def test_the_chain_leads_to_the_root(
 
 
 @both_versions
+async def test_a_row_is_read_at_its_place_or_where_it_moved(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
+) -> None:
+    stays, moves, gone = [await eternaltwin_db.task() for _ in range(3)]
+    ids = [eternaltwin_db.id(task) for task in (stays, moves, gone)]
+    assert len((await reader(workspace).nodes(ids)).nodes) == 3
+    await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", moves)
+    await eternaltwin_db.sql("DELETE FROM task WHERE task_id = $1", gone)
+    held = [await sessions.holding(task) for task in (stays, moves)]
+    found = await read(workspace, *ids)
+    assert holders(found) == pids(held)
+    assert {h.node_id for h in found.holders} == set(ids[:2])
+
+
+@both_versions
 async def test_a_row_that_no_transaction_locks_has_no_holder(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
 ) -> None:

@@ -1,14 +1,9 @@
 -- Jobs, users and the queue by id, one row for each id that exists.
 -- kinds: job user queue
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
-WITH wanted AS MATERIALIZED (
-  SELECT i AS id, split_part(i, ':', 1) AS kind,
-         CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
-    FROM unnest(:ids) AS i
-),
-there AS MATERIALIZED (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.ctid = ANY (:places::text[]::tid[])),
-placed AS MATERIALIZED (SELECT t.* FROM there t WHERE t.id IN (SELECT w.key FROM wanted w WHERE w.kind = 'job')),
-users AS (
+WITH
+\ir parts/asked_jobs.sql
+, users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last
     FROM wanted w
    CROSS JOIN LATERAL (
@@ -26,11 +21,7 @@ users AS (
 )
 SELECT
 \ir parts/job.sql
-  FROM (SELECT * FROM placed
-        UNION ALL
-        SELECT j.*, j.xmin, j.ctid
-          FROM :"schema".jobs j
-         WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))) AS j
+  FROM asked j
 UNION ALL
 SELECT 'user:' || u.key, NULL, 'user',
        'user ' || u.key || ' - ' || CASE WHEN n.open = 0 THEN 'nothing unfinished' WHEN n.open > 100 THEN '100+ unfinished' ELSE n.open || ' unfinished' END,

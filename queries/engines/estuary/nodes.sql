@@ -2,7 +2,7 @@
 -- Index: tasks_pkey, for the tasks and once for all their parents. A task whose parent_id is NULL, all zero or of no row has
 -- no parent.
 WITH seen AS MATERIALIZED (
-  SELECT t.*, t.xmin::text AS version,
+  SELECT t.*, t.xmin::text AS version, t.ctid::text AS place,
          t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout,
          1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0 AS created,
@@ -28,5 +28,5 @@ SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, 'task' AS k
        CASE WHEN t.created BETWEEN 1600000000 AND extract(epoch FROM now()) + 86400 THEN t.created::float8 END AS created_at,
        extract(epoch FROM t.wake_at)::float8 AS due_at,
        CASE WHEN NOT t.idle THEN extract(epoch FROM t.heartbeat)::float8 END AS heartbeat_at,
-       t.version, extract(epoch FROM now())::float8 AS now
+       t.version, extract(epoch FROM now())::float8 AS now, t.place
   FROM statuses t

@@ -2,17 +2,9 @@
 -- Indexes: task_pkey, job_pkey; one on task(job_id) for the sums of a job; one on task_timer(task_id) for due times. If the
 -- last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is known
 -- to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.
-WITH wanted AS MATERIALIZED (
-  SELECT split_part(i, ':', 1) AS kind,
-         CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
-    FROM unnest(:ids) AS i
-),
-tasks AS MATERIALIZED (
-  SELECT t.*, t.xmin AS row_version
-    FROM :"schema".task t
-   WHERE t.task_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'task'))
-),
-sizes AS MATERIALIZED (
+WITH
+\ir parts/placed_tasks.sql
+, sizes AS MATERIALIZED (
   -- In a large table the tasks are counted first, with an index-only scan: the plan that reads a job's tasks may read the
   -- whole job before it applies a limit.
   SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
@@ -74,8 +66,8 @@ SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.
        extract(epoch FROM t.cpu_duration)::float8 AS cpu, extract(epoch FROM t.poll_duration)::float8 AS poll,
        extract(epoch FROM t.created_at)::float8 AS created_at, extract(epoch FROM (t.polled_at).time)::float8 AS changed_at,
        extract(epoch FROM d.deadline)::float8 AS due_at,
-       NULL::float8 AS heartbeat_at, t.revision || ':' || t.status || ':' || t.row_version AS version,
-       extract(epoch FROM now())::float8 AS now
+       NULL::float8 AS heartbeat_at, t.revision || ':' || t.status || ':' || t.xmin AS version,
+       extract(epoch FROM now())::float8 AS now, t.ctid::text AS place
   FROM tasks t LEFT JOIN due d ON d.task_id = t.task_id CROSS JOIN timers i
 UNION ALL
 SELECT 'job:' || j.job_id, NULL, NULL, 'job',
@@ -86,11 +78,11 @@ SELECT 'job:' || j.job_id, NULL, NULL, 'job',
        NULL, coalesce(s.phase, 'unknown'),
        s.revision::int8, s.cpu, s.poll,
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
-       NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8
+       NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8, NULL
   FROM :"schema".job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
  WHERE j.job_id = ANY (ARRAY(SELECT key FROM wanted WHERE kind = 'job'))
 UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'runner (assumed to be the only one)', NULL,
        CASE WHEN n.poll > now() - :runner_silent THEN 'running' ELSE 'unknown' END,
-       NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, '-', extract(epoch FROM now())::float8
+       NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, '-', extract(epoch FROM now())::float8, NULL
   FROM newest n

@@ -1,0 +1,16 @@
+-- The requested jobs j: at their known places, one block each, else by jobs_pkey, whose random ids cost one block for each level.
+-- Another row or none may be at a known place.
+wanted AS MATERIALIZED (
+  SELECT i AS id, split_part(i, ':', 1) AS kind,
+         CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
+    FROM unnest(:ids) AS i
+),
+there AS MATERIALIZED (SELECT j.*, j.xmin, j.xmax, j.ctid, j.tableoid FROM :"schema".jobs j WHERE j.ctid = ANY (:places::text[]::tid[])),
+placed AS MATERIALIZED (SELECT t.* FROM there t WHERE t.id IN (SELECT w.key FROM wanted w WHERE w.kind = 'job')),
+asked AS (
+  SELECT * FROM placed
+  UNION ALL
+  SELECT j.*, j.xmin, j.xmax, j.ctid, j.tableoid
+    FROM :"schema".jobs j
+   WHERE j.id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job' AND w.key NOT IN (SELECT p.id FROM placed p)))
+)
