@@ -25,6 +25,12 @@ SLACK = 200  # blocks and rows: a deeper index, a fuller page
 
 SMALL = {"uni2work": {"cron_whole": 0}}  # what else counts as large by a size of its own
 
+JOBS = {  # of few names
+    "oban": "oban_jobs (queue, worker, args) SELECT name, 'W', '{}'",
+    "pgqueuer": "pgqueuer (entrypoint, status, priority) SELECT name, 'queued', 0",
+    "procrastinate": "procrastinate_jobs (queue_name, task_name) SELECT name, 't'",
+    "solid_queue": "solid_queue_jobs (queue_name, class_name, created_at, updated_at) SELECT name, 'W', now(), now()",
+}
 
 NAMES = sorted(s.name for s in builtin() if (plans.FILLS / f"{s.name}.sql").is_file())
 
@@ -71,3 +77,18 @@ async def _costs(server: PostgresServer, engine: Engine, rows: int, tmp_path: Pa
     finally:
         server.drop(dsn)
     return costs
+
+
+@pytest.mark.parametrize("name", sorted(JOBS))
+async def test_a_name_that_no_job_has_needs_no_scan(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    dsn = server.fresh(name)
+    names = "FROM generate_series(1, 10000), unnest(ARRAY['mail', 'post']) AS name"
+    server.sql(f"INSERT INTO {JOBS[name]} {names}", dsn)
+    server.sql("VACUUM ANALYZE", dsn)
+    workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
+    for text, found in (("mail", 1), ("a", 0), ("none", 0), ("zz", 0)):
+        with plans.recorded() as costs:
+            assert len((await workspace.engines[name].find(text)).nodes) == found
+        assert costs["find"].buffers < plans.LARGE
+    await workspace.close()
+    server.drop(dsn)
