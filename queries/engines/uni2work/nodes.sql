@@ -11,6 +11,11 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
 ),
 \ir parts/locked.sql
+contents AS MATERIALIZED (
+  -- All at once, because ids of one time are near each other in the index.
+  SELECT q.id, q.content FROM :"schema".queued_job q
+   WHERE q.id = ANY (CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN ARRAY(SELECT l.id FROM locked l) END)
+),
 seen AS MATERIALIZED (
   -- Unlocked rows of the head, and all locked rows that were found.
   SELECT h.id, h.creation_time, 'none' AS holder, h.lock_time, h.content
@@ -18,8 +23,8 @@ seen AS MATERIALIZED (
   UNION ALL
   SELECT l.id, l.creation_time,
          CASE WHEN l.lock_instance IS NULL OR l.lock_time IS NULL THEN 'inconsistent' ELSE l.lock_instance::text END, l.lock_time,
-         CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN (SELECT q.content FROM :"schema".queued_job q WHERE q.id = l.id) END
-    FROM locked l
+         c.content
+    FROM locked l LEFT JOIN contents c ON c.id = l.id
 ),
 life AS (
   SELECT s.instance, max(s.at) AS at
