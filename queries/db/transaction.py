@@ -51,8 +51,8 @@ class Description(Record):
 class Settings(Record):
     """Settings that one statement of a transaction may have, and another not.
 
-    ``schemas`` are on the search_path. ``in_order``: without bitmap scans. ``generic``: with a plan for any values.
-    ``limit``: seconds.
+    ``schemas`` are on the search_path. ``in_order``: without bitmap scans and parallel workers. ``generic``: with a
+    plan for any values. ``limit``: seconds.
     """
 
     limit: float
@@ -72,6 +72,7 @@ class Settings(Record):
             changed.append(search_path(*self.schemas))
         if before is None or self.in_order != before.in_order:
             changed.append(f"SET LOCAL enable_bitmapscan = {'off' if self.in_order else 'DEFAULT'}")
+            changed.append(f"SET LOCAL max_parallel_workers_per_gather = {0 if self.in_order else 'DEFAULT'}")
         if before is None or self.generic != before.generic:
             mode = "force_generic_plan" if self.generic else "force_custom_plan"
             changed.append(f"SET LOCAL plan_cache_mode = {mode}")

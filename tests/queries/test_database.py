@@ -89,6 +89,19 @@ async def test_every_transaction_brings_its_settings(db: Database) -> None:
     assert (db.server.superuser, db.server.standby, db.server.lag) == (True, False, None)
 
 
+async def test_a_list_in_order_uses_no_bitmaps_and_no_parallel_workers(db: Database) -> None:
+    settings = sql(
+        "SELECT current_setting('enable_bitmapscan') AS bitmaps,"
+        " current_setting('max_parallel_workers_per_gather') AS workers"
+    )
+    read = []
+    for in_order in (True, False):
+        async with db.reading(in_order=in_order) as transaction:
+            (row,) = await transaction.rows(settings, {})
+            read.append(tuple(row.values()))
+    assert read == [("off", "0"), ("on", "2")]
+
+
 FIRST_STATEMENTS = 1  # statement that is run at the beginning of each connection
 PREPARED = sql("SELECT name FROM pg_catalog.pg_prepared_statements ORDER BY name")
 
