@@ -67,6 +67,13 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
     return next(chosen, next(worst, next(iter(engines), None)))
 
 
+def _named(parts: Iterable[Part]) -> list[tuple[str, str, str]]:
+    """Return which findings there are, and what could not be read."""
+    return [
+        (part.label + part.error, finding.node_id, finding.code) for part in parts for finding in part.findings.found
+    ]
+
+
 class ErrorCollector:
     """Collect read errors so that one failed read does not stop the rest.
 
@@ -376,10 +383,13 @@ class Session:
         if self.paused and not (forced or once):
             return True
         error_text = ""
-        if self.findings_first and not self.begun.is_set():
+        begun = self.begun.is_set()
+        if begun and not self.paused:
+            error_text = await self._poll_if_due(self._poll_samples, self._samples_clock)  # the screen shows them
+        if self.findings_first and not begun:
             error_text = await self._poll_step(self._poll_findings, self._findings_clock)
         if self._screen_clock.wait() <= 0:
-            error_text = await self._poll_step(self._poll_screen, self._screen_clock)
+            error_text = await self._poll_step(self._poll_screen, self._screen_clock) or error_text
             read = True
         if self.paused and not forced:
             self.error_text = error_text
@@ -389,10 +399,12 @@ class Session:
                 self.changed()
             read = True
             error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
-        if self._samples_clock.wait() <= 0:
-            error_text = await self._poll_step(self._poll_samples, self._samples_clock) or error_text
+        error_text = await self._poll_if_due(self._poll_samples, self._samples_clock) or error_text
         self.error_text = error_text
         return read or before != (self.shown, self.link, self.error_text)
+
+    async def _poll_if_due(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
+        return await self._poll_step(step, clock) if clock.wait() <= 0 else ""
 
     async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
         """Run one polling step. Return its error message, or "" if it succeeded."""
@@ -525,10 +537,14 @@ class Session:
             self._flow.add(label, sample)
 
     def _show_parts(self) -> None:
-        """Show what was read so far."""
+        """Show what was read so far.
+
+        Between two reads of the screen only findings that come or go are news, not what samples know of them.
+        """
         if self.workspace is not None:
             parts = tuple(part for label, part in self._parts.items() if label in (*self.engines, LABEL))
-            if parts == self.shown.parts:
+            between = self._screen_clock.wait() > 0
+            if _named(parts) == _named(self.shown.parts) if between else parts == self.shown.parts:
                 self._watch()
             else:
                 self._show(grouped(self.workspace, parts, self.at))

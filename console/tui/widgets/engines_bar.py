@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from textual.content import Content
 
 from console.model.flow import Rates
@@ -73,19 +71,24 @@ class EngineLines(Record):
         ]
         counts = self._counts(words_too=width >= WORDS)
         phases = widths(counts, ORDER)
-        for extras in EXTRAS if width >= WIDE else ((),):
-            ends = self._ends(width, extras)
-            free = [width - head.cell_length - end.cell_length - 2 for head, end in zip(heads, ends, strict=True)]
-            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], min(free, default=0))
+        options = EXTRAS if width >= WIDE else ((),)
+        known = [{n: self._extra(n, line) for n in options[0]} | self._stuck(line, width) for line in self.lines]
+        for extras in options:
+            columns = widths(known, (*extras, *(of.word for of in BANDS), "stuck"))
+            ends = max((aligned(of, columns, right=True).cell_length for of in known[:1]), default=0)  # all are alike
+            taken = [head.cell_length + len(_warnings(line)) for head, line in zip(heads, self.lines, strict=True)]
+            free = width - max(taken, default=0) - ends - 2
+            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], free)
             if len(kept) == len(phases):
                 break
-        columns = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
-        texts = [self._instead(line) or aligned(of, columns) for line, of in zip(self.lines, counts, strict=True)]
-        whole = [
-            clickable(spread([head, text], [end, " "], width), f"app.show_engine({place})")
-            for place, (head, text, end) in enumerate(zip(heads, texts, ends, strict=True))
-        ]
-        return Content("\n").join(whole[self._visible])
+        phases = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
+        whole = []
+        for place in range(len(self.lines))[self._visible]:
+            line = self.lines[place]
+            text = self._instead(line) or aligned(counts[place], phases)
+            end = Content.assemble((_warnings(line), "bold $warning"), aligned(known[place], columns, right=True), " ")
+            whole.append(clickable(spread([heads[place], text], [end], width), f"app.show_engine({place})"))
+        return Content("\n").join(whole)
 
     @property
     def _most(self) -> int:
@@ -106,15 +109,6 @@ class EngineLines(Record):
             (formatting.fit(label, room, ascii=self.ascii), "bold" if line.chosen else "$faint"),
             "  ",
         )
-
-    def _ends(self, width: int, extras: Sequence[str]) -> list[Content]:
-        """Return the ends of the lines, with warnings about incomplete data first."""
-        cells = [{name: self._extra(name, line) for name in extras} | self._stuck(line, width) for line in self.lines]
-        columns = widths(cells, (*extras, *(of.word for of in BANDS), "stuck"))
-        return [
-            Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True))
-            for line, of in zip(self.lines, cells, strict=True)
-        ]
 
     def _extra(self, name: str, line: EngineLine) -> Content:
         text = ""
