@@ -38,7 +38,7 @@ GOAL = 1.5  # times the buffers at FEW rows
 FINE = 100  # blocks: a statement that touches no more is cheap whatever its ratio; one more index level does not count
 # PostgreSQL's defaults, which tests do not need; but no measurement runs beside a vacuum.
 SETTINGS = {"fsync": "on", "shared_buffers": "128MB", "max_wal_size": "1GB", "autovacuum": "off"}
-ROW = "▸ "  # a row that can be opened: on a large table jobs have no better name than that
+ROW = "▸ ".encode()  # a row that can be opened: on a large table jobs have no better name than that
 ENGINE = "eternaltwin"  # on which consoles are started
 
 

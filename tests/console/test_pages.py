@@ -177,6 +177,8 @@ def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible
     drop, wake = Hint(key="X", title="Drop", best=True), Hint(key="W", title="Wake", why="it is done")
     assert footer_lines(80, [drop, wake], [], low=False).plain.splitlines()[0].split() == ["X", "Drop"]
     assert footer_lines(80, [wake], [], low=False).plain.splitlines()[0].strip() == REFUSED
+    without = [footer_lines(80, [], [drop], low=False, acts=acts).plain.split("\n") for acts in (False, True)]
+    assert [len(lines) for lines in without] == [1, 2], "the list above does not move"
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
+    _acts = False  # whether a row had actions
     _times = Times.RELATIVE  # the form of times in which the page was painted
 
     def __init__(self, mode: str = "") -> None:
@@ -265,7 +266,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
                 Hint(key=keymap.shown(name), title=self.titled(key), rank=key.rank, press=name) for name, key in bound
             ]
             actions = self.action_hints()
-            self._footer_bar.show(actions, hints, low=self.app.size.height < 16, guide=self._guide(actions))
+            self._acts = self._acts or bool(actions)
+            low, guide = self.app.size.height < 16, self._guide(actions)
+            self._footer_bar.show(actions, hints, low=low, acts=self._acts, guide=guide)
 
     def _guide(self, actions: Sequence[Hint]) -> str:
         """Return the guide's line: how to come to the row of the repair, or its action."""

@@ -14,6 +14,7 @@ from console.tui.widgets.text_bar import clickable, squeeze
 from queries.records.record import Record
 
 REFUSED = "no action is possible in this row: ? says why"
+NONE = "no action is for this row"
 
 
 class Hint(Record):
@@ -27,24 +28,27 @@ class Hint(Record):
     press: str = ""  # name of the key, which a click presses
 
 
-def footer_lines(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, guide: str = "") -> Content:
+def footer_lines(
+    width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, acts: bool = False, guide: str = ""
+) -> Content:
     """Return the keys in two lines.
 
-    ``low``: in one line, for a low screen. ``guide`` is a line above.
+    ``low``: in one line, for a low screen. ``acts``: also a row without actions has their line, so that the list above
+    does not move. ``guide`` is a line above.
     """
     above = [Content.styled(formatting.crop(guide, width - 2), "bold $accent")] if guide else []
-    lines = [*above, *_keys(width, actions, reads, low=low)]
+    lines = [*above, *_keys(width, actions, reads, low=low, acts=acts)]
     return Content("\n").join([Content.assemble(" ", line) for line in lines])
 
 
-def _keys(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool) -> list[Content]:
+def _keys(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, acts: bool) -> list[Content]:
     possible = [(hint.rank, _action(hint)) for hint in actions if not hint.why]
     reading = [(hint.rank, _read(hint)) for hint in reads]
     if low:  # available actions come first; the rank of the help key keeps it visible
         return [squeeze([*possible, *reading], width - 2)]
-    first = squeeze(possible, width - 2) if possible else Content.styled(REFUSED, "$faint")
+    first = squeeze(possible, width - 2) if possible else Content.styled(REFUSED if actions else NONE, "$faint")
     second = squeeze(reading, width - 2)
-    return [first, second] if actions else [second]
+    return [first, second] if actions or acts else [second]
 
 
 def _action(hint: Hint) -> Content:

@@ -567,9 +567,12 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._lay_out()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lay out the columns for the new width. Keep a visible cursor visible."""
+        """Lay out the columns for a new width. Keep a visible cursor visible."""
         was_visible = self._anchor_row is not None and self._anchor_row[0] == self.forest.cursor
-        self._lay_out()
+        if event.size.width != self._measured.width:
+            self._lay_out()
+        else:
+            self._measure_rows()
         self.fit_rows()
         if was_visible:
             self.show_cursor()
