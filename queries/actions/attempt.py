@@ -22,6 +22,7 @@ from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, server_copies, transaction_mark, undo
+from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.failover import Committed
@@ -154,13 +155,15 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     await script.load(transaction, workspace.audit_log_file)
     admission = workspace.admission(request.reader, script.action, again=fence is not None)
     written = gate.written(found.schema, found.relations)
-    asked = together(admission, written, NOW, script.learning())
-    (why, path), before, attempt.at, _ = await asked.answer(transaction)
+    images = attempt.copies.images
+    asked = together(admission, written, NOW, *([] if images is None else [images.learning()]))
+    (why, path), before, attempt.at, *_ = await asked.answer(transaction)
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False
     transaction.search(found.action_schema, path)
-    attempt.effect = await change(transaction, script, attempt.copies, before)
+    measurement = Measurement(request.reader) if request.measures else None
+    attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
     return request.seen is not None and bool(attempt.nodes.live)
 
 
@@ -173,7 +176,9 @@ async def _write_entry(
     """
     entry_id = entry.id
     if workspace.audit_log_file is None:
-        entry_id = await attempt.copies.log(transaction, entry, attempt.effect)
+        images, compared = attempt.effect.images, attempt.effect.compared
+        logged = entry if compared is None else msgspec.structs.replace(entry, changes=compared.changes)
+        entry_id = await audit_log.append(transaction, logged, images if compared is None else compared.images)
     _append(workspace, attempt, entry, mark)
     return entry_id
 

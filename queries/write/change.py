@@ -7,11 +7,12 @@ rows, this console or the server, is a :class:`Copies`.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+from queries.db.database import Table
 from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
 from queries.db.query import Query
 from queries.db.shared_sql import statement
@@ -19,26 +20,34 @@ from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.asked import Asked, known
 from queries.records.action import OtherRows, RowChange
-from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.text.json_text import decoded
 from queries.write import gate
-from queries.write.blast_radius import Measured
-from queries.write.images import Images
+from queries.write.blast_radius import Measured, Measurement
+from queries.write.images import ImageReader, Images
 from queries.write.script import GuardMissedError, Script
+
+
+class Compared(Record):
+    """JSON of changed rows and of their images, made by the server."""
+
+    changes: msgspec.Raw
+    images: msgspec.Raw | None
 
 
 class Effect(Record):
     """Everything that a transaction did.
 
     ``nodes``: ids that it reached. ``copies``: changed rows as JSON text of the server, which the audit log stores
-    without decoding. ``others``: rows that the copies do not have. ``counted`` False: the server does not count rows,
-    so there may be others. ``held``: seconds that its statements took, with row locks.
+    without decoding. ``compared``: instead of ``copies`` and ``images`` if the server compared the rows. ``others``:
+    rows that the copies do not have. ``counted`` False: the server does not count rows, so there may be others.
+    ``held``: seconds that its statements took, with row locks.
     """
 
     nodes: tuple[str, ...] = ()
     copies: tuple[RowChange, ...] = ()
     images: Images | None = None
+    compared: Compared | None = None
     row_digests: dict[str, str] = {}
     others: tuple[OtherRows, ...] = ()
     counted: bool = True
@@ -49,53 +58,72 @@ class Effect(Record):
 class Copies(Protocol):
     """Copies of the rows before and after a change, and their comparison."""
 
-    def asked_before(self) -> Sequence[Asked[Any]]:
+    @property
+    def images(self) -> ImageReader | None:
+        """Reader of the rows' images. It must know their columns before the first copy."""
+
+    def asked_before(self) -> Asked[Any]:
         """Ask for the rows of the remaining nodes before the change."""
 
-    async def before(self, transaction: Transaction, answers: Sequence[Any]) -> dict[str, str]:
-        """Read the answers to `asked_before`. Return digests of the rows by node.
+    async def before(self, transaction: Transaction, rows: Any) -> dict[str, str]:
+        """Read the answer to `asked_before`. Return digests of the rows by node.
 
         Nodes whose rows are not those of the dry run are skipped. Raises DatabaseError.
         """
 
-    def asked_after(self) -> Sequence[Asked[Any]]:
+    def asked_after(self) -> Asked[Any]:
         """Ask for the rows after the change."""
 
-    async def after(self, transaction: Transaction, written: gate.Written, answers: Sequence[Any]) -> Effect:
-        """Read the answers to `asked_after`, and compare the rows.
+    async def after(self, transaction: Transaction, rows: Any, server: Mapping[Table, gate.Counts] | None) -> Effect:
+        """Read the answer to `asked_after`, compare the rows, and pass the gate.
 
-        ``written``: what the session had written before. Raises DatabaseError.
-        """
-
-    async def log(self, transaction: Transaction, entry: AuditLogEntry, effect: Effect) -> str:
-        """Write the entry to the audit log table.
-
-        Return its id, or "" without images. Raises DatabaseError.
+        ``server``: the rows that it has counted; None: it does not count. Raises DatabaseError.
         """
 
 
-async def change(transaction: Transaction, script: Script, copies: Copies, written: gate.Written) -> Effect:
+async def change(
+    transaction: Transaction,
+    script: Script,
+    copies: Copies,
+    written: gate.Written,
+    measurement: Measurement | None = None,
+) -> Effect:
     """Change the nodes of a script, up to COMMIT or ROLLBACK.
 
-    ``written``: what the session has written before. Raises DatabaseError.
+    ``written``: what the session has written before. ``measurement``: of the blast radius. Raises DatabaseError.
     """
     began = time.monotonic()
-    nodes = script.nodes
+    nodes, found = script.nodes, script.nodes.reader.found
     nodes.policies = written.policies
+
+    def related() -> list[Asked[Any]]:
+        return [measurement.related(nodes.live)] if measurement and nodes.live else []
+
     with table_locks():
-        digests = await copies.before(transaction, await script.admit(transaction, copies.asked_before))
+        before, *reach = await script.admit(transaction, lambda: [copies.asked_before(), *related()])
+        digests = await copies.before(transaction, known(before))
+        if measurement and nodes.live:
+            await measurement.before(transaction, nodes.live, *reach)
     if not nodes.live:
         return Effect(counted=written.counted)
-    changed, answers = await script.change(transaction, lambda: [_FIRED, *copies.asked_after()])
+    changed, answers = await script.change(
+        transaction, lambda: [_FIRED, copies.asked_after(), gate.written(found.schema, found.relations), *related()]
+    )
     missed = [i for i in nodes.live if i not in changed]
     if missed:
         raise GuardMissedError(missed)
     _check_fired(answers[0])
-    effect = await copies.after(transaction, written, answers[1:])
-    measured = 0.0 if effect.measured is None else effect.measured.seconds
-    held = time.monotonic() - began - measured
+    after, now = known(answers[1]), known(answers[2])
+    effect = await copies.after(transaction, after, now.since(written) if written.counted else None)
+    measured = await measurement.after(transaction, *answers[3:]) if measurement else None
+    held = time.monotonic() - began - (measured.seconds if measured else 0.0)
     return msgspec.structs.replace(
-        effect, nodes=tuple(nodes.live), row_digests=digests, counted=written.counted, held=held
+        effect,
+        nodes=tuple(nodes.live),
+        row_digests=digests,
+        counted=written.counted,
+        measured=measured,
+        held=held,
     )
 
 

@@ -69,9 +69,6 @@ class Script(Protocol):
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
 
-    def learning(self) -> Asked[None]:
-        """Ask for the columns of the tables of which it has images."""
-
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
         """Lock the rows; skip nodes that it must not change.
 
@@ -127,10 +124,6 @@ class ActionScript:
 
     async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
         """Read nothing: the folder has the statements."""
-
-    def learning(self) -> Asked[None]:
-        """Ask for the columns of the tables that it changes."""
-        return Asked([], lambda _: None) if self.images is None else self.images.learning()
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
         """Lock the nodes; skip those that are missing, stale or refused."""

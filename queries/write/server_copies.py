@@ -1,21 +1,20 @@
 """Copies of the rows of a bulk, which stay on the server.
 
-The server compares the rows before and after the change, and writes what differs to the audit log itself. Waking 10,000
-nodes takes 1.2 s instead of 1.9 s in agent_jobs, 1.5 s instead of 1.9 s in eternaltwin, and a third of the console's
-CPU. It is possible if the columns that change are those that the action ``overwrites``, if no row is inserted, and if
-the server wrote no other row. Otherwise the transaction is rolled back, and
+The server compares the rows before and after the change, and returns what differs as one text, which goes to the audit
+log without decoding. It is possible if the columns that change are those that the action ``overwrites``, if no row is
+inserted, and if the server wrote no other row. Otherwise the transaction is rolled back, and
 :class:`~queries.write.console_copies.ConsoleCopies` compares the rows of the next one.
 
 A column differs if the server's text of it does. ``RowChange.columns`` says so of rows that come here as JSON, and
-``copies_row.sql`` of rows that do not. One of the two cannot do both: a dry run shows whole rows, also inserted ones
-and columns that the action does not list, and without images there are no texts; the rows of a bulk do not come here at
-all, which is what it saves.
+``copies_row.sql`` of rows that stay on the server. Neither can do both. A dry run shows the JSON that the action's
+``rows`` make of a row, also of inserted rows, of other columns and of tables without images. In a bulk of 20,000 nodes
+it takes the server 1.3 to 1.6 times as long to compare that JSON as to compare the images, and the console 1.6 times.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -28,13 +27,12 @@ from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
-from queries.read.asked import Asked, known
+from queries.read.asked import Asked
 from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET
-from queries.records.audit import AuditLogEntry
 from queries.text.psql_text import literal
-from queries.write import audit_log, gate, images
-from queries.write.change import Effect
+from queries.write import gate, images
+from queries.write.change import Compared, Effect
 from queries.write.images import Layout
 from queries.write.nodes import Lists, ask_lists
 from queries.write.request import Request
@@ -76,68 +74,52 @@ class ServerCopies:
     """Copies of the rows of nodes that were not dry-run."""
 
     def __init__(self, request: Request, script: Script) -> None:
-        self._request, self._script = request, script
+        self._request, self._nodes = request, script.nodes
         (self._part,) = request.sections["rows"]
-        self._layouts: tuple[Layout, ...] = ()
+        self.images = script.images or image_reader(request)
         self._before = ""  # the rows before the change, which only the server reads
-        self._written: Mapping[Table, gate.Counts] | None = None  # what the server wrote; None: it does not count
 
-    def asked_before(self) -> Sequence[Asked[Any]]:
-        """Ask nothing: the columns of the tables may not be known yet."""
-        return []
+    @property
+    def _layouts(self) -> tuple[Layout, ...]:
+        return tuple(layout for layout in self.images.layouts.values() if layout.plain and layout.key)
 
-    async def before(self, transaction: Transaction, answers: Sequence[Any]) -> dict[str, str]:
-        """Copy the rows, without their digests. Raises IrregularError."""
-        if not self._script.nodes.live:
-            return {}
-        reader = self._script.images or image_reader(self._request)
-        await reader.learn(transaction, {name.partition(".")[0] for name in self._script.action.overwrites})
-        self._layouts = tuple(layout for layout in reader.layouts.values() if layout.plain and layout.key)
-        if not self._layouts:
-            raise IrregularError("No table has images.")
-        rows = await self._script.nodes.rows(transaction, _before(self._part, self._layouts))
-        self._before = rows[0]["rows"]
+    def asked_before(self) -> Asked[Rows]:
+        """Ask for the rows as one text."""
+        return self._nodes.asked(_before(self._part, self._layouts)) if self._layouts else Asked([], lambda _: [])
+
+    async def before(self, transaction: Transaction, rows: Rows) -> dict[str, str]:
+        """Keep the rows, without their digests. Raises IrregularError."""
+        if self._nodes.live:
+            if not rows:
+                raise IrregularError("No table has images.")
+            self._before = rows[0]["rows"]
         return {}
 
-    def asked_after(self) -> Sequence[Asked[Any]]:
-        """Ask what the server wrote. The rows are compared when the entry is written."""
-        found = self._request.reader.found
-        return [gate.written(found.schema, found.relations)]
+    def asked_after(self) -> Asked[Rows]:
+        """Ask the server to compare the rows."""
+        kept, label = self._request.kept, self._nodes.full("")
+        compared = _compared(self._part, self._layouts, label, values=kept.values, images=not kept.no_images)
+        return self._nodes.asked(compared, copied=self._before, bytes=ROW_LIMIT)
 
-    async def after(self, transaction: Transaction, written: gate.Written, answers: Sequence[Any]) -> Effect:
-        """Note what the server wrote."""
-        now = known(answers[0])
-        if written.counted:
-            self._written = now.since(written)
-        return Effect()
+    async def after(self, transaction: Transaction, rows: Rows, server: Mapping[Table, gate.Counts] | None) -> Effect:
+        """Return the rows that differ.
 
-    async def log(self, transaction: Transaction, entry: AuditLogEntry, effect: Effect) -> str:
-        """Compare the rows and write the entry.
-
-        Return its id, or "" without images. Raises IrregularError.
+        Raises IrregularError if they differ in another way than the action says, or if the server wrote other rows.
         """
-        nodes, kept = self._script.nodes, self._request.kept
-        form = "copies_entry" if kept.no_images else "copies_entry_images"
-        logged = _logged(self._part, self._layouts, form, nodes.full(""), kept.values)
-        rows = await nodes.rows(transaction, logged, copied=self._before, args=audit_log.fields(entry), bytes=ROW_LIMIT)
         self._before = ""  # it is large
-        if not rows[0]["regular"]:
+        (row,) = rows
+        if not row["regular"]:
             raise IrregularError("Rows did not change as the action says.")
-        if not self._adds_up(rows[0]["updated"] or (), rows[0]["deleted"] or ()):
+        if server is not None and server != self._counts(row["updated"] or (), row["deleted"] or ()):
             raise IrregularError("The server wrote rows that the comparison does not have.")
-        return rows[0]["entry"] or ""
+        images = None if self._request.kept.no_images else msgspec.Raw(row["images"])
+        return Effect(compared=Compared(changes=msgspec.Raw(row["changes"]), images=images))
 
-    def _adds_up(self, updated: Iterable[str], deleted: Iterable[str]) -> bool:
-        """Return True if the server wrote the rows that differ, and no others."""
-        if self._written is None:
-            return True
-        numbers = Counter(updated), Counter(deleted)
-        schema = self._request.reader.found.schema
-        rows = {
-            gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name])
-            for name in {*numbers[0], *numbers[1]}
-        }
-        return rows == self._written
+    def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
+        """Count the rows that differ, by the tables that the server names for each."""
+        numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.found.schema
+        names = {*numbers[0], *numbers[1]}
+        return {gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name]) for name in names}
 
 
 def ask_texts(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
@@ -177,21 +159,19 @@ def _before(part: Statement, layouts: tuple[Layout, ...]) -> Statement:
 
 
 @lru_cache(maxsize=8)
-def _logged(part: Statement, layouts: tuple[Layout, ...], form: str, label: str, keeps_values: bool) -> Statement:
-    """Return the statement that writes the entry about the rows of ``part``.
+def _compared(part: Statement, layouts: tuple[Layout, ...], label: str, *, values: bool, images: bool) -> Statement:
+    """Return the statement that compares the rows of ``part``.
 
-    ``form``: the statement of the entry. ``label``: the start of the nodes' ids.
+    ``label``: the start of the nodes' ids. ``values``, ``images``: which of them the log keeps.
     """
-    found = statement("copies_logged", *part.parameters)
-    entry = statement(form, *found.parameters)
+    found = statement("copies_compared", *part.parameters)
     parts = {
         "copied": part.text,
         "images": _images(layouts),
-        "compared": "\nUNION ALL\n".join(_row(layout, label, keeps_values) for layout in layouts),
-        "tables": ", ".join(map(_table, layouts)),
-        "entry": entry.text,
+        "compared": "\nUNION ALL\n".join(_row(layout, label, values) for layout in layouts),
+        "tables": ", ".join(map(_table, layouts)) if images else "",
     }
-    return msgspec.structs.replace(found, text=with_parts(found.text, parts), parameters=entry.parameters)
+    return msgspec.structs.replace(found, text=with_parts(found.text, parts))
 
 
 def _images(layouts: Iterable[Layout]) -> str:

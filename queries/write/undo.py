@@ -153,7 +153,7 @@ class UndoScript:
         values = {"schema": detected.schema, "args": asked}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
         self._parts = {p.name: p for p in _parents_first(parts) if p.match}
-        await self._texts.learn(transaction, self._parts, again=True)
+        await self._texts.learn(transaction, names, again=True)
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
@@ -165,10 +165,6 @@ class UndoScript:
     @property
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
-
-    def learning(self) -> Asked[None]:
-        """Ask nothing: `load` has read the columns."""
-        return Asked([], lambda _: None)
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""

@@ -25,7 +25,7 @@ from tests.servers import PostgresServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]
 UNDONE = ("delete", "find", "insert", "update")  # templates of statements that undo changes of rows
-COPIED = ("before", "logged", "row", "entry", "entry_images")  # ... and that compare the rows of a bulk
+COPIED = ("before", "compared", "row")  # ... and that compare the rows of a bulk
 engines = pytest.mark.parametrize("shipped", builtin(), ids=lambda s: s.name)
 
 

@@ -24,10 +24,8 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, gate, server_copies
 from queries.write.change import Copies, Effect
-from queries.write.console_copies import ConsoleCopies
 from queries.write.images import Images
 from queries.write.script import Script
-from queries.write.server_copies import ServerCopies
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries import plans
@@ -64,16 +62,19 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
         made[own.script] = own
         await transact(workspace, own, limit)
 
-    async def changed_twice(transaction: Transaction, script: Script, copies: Copies, written: gate.Written) -> Effect:
+    async def changed_twice(
+        transaction: Transaction, script: Script, copies: Copies, written: gate.Written, *more: Any
+    ) -> Effect:
         if (own := made[script]).on_server:
             other = Attempt(own.request)
             await transaction.control("SAVEPOINT other")
-            await other.script.learning().answer(transaction)
+            if other.copies.images is not None:
+                await other.copies.images.learning().answer(transaction)
             both.append((await change(transaction, other.script, other.copies, written), own))
             await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
             found = own.request.reader.found  # what was rolled back stays in the server's numbers
             written = await gate.written(found.schema, found.relations).answer(transaction)
-        return await change(transaction, script, copies, written)
+        return await change(transaction, script, copies, written, *more)
 
     monkeypatch.setattr(narrow, "transact", noted)
     monkeypatch.setattr(attempt, "change", changed_twice)
@@ -84,17 +85,14 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the classes that compared the rows of what was committed."""
     found: list[str] = []
-    for kind in (ConsoleCopies, ServerCopies):
-        log = kind.log
+    transact = attempt.transact
 
-        async def noted(
-            self: Any, transaction: Transaction, entry: AuditLogEntry, effect: Effect, log: Any = log
-        ) -> str:
-            written: str = await log(self, transaction, entry, effect)
-            found.append(type(self).__name__)
-            return written
+    async def noted(workspace: Workspace, own: Attempt, limit: float | None) -> None:
+        await transact(workspace, own, limit)
+        if own.commit is not None:
+            found.append(type(own.copies).__name__)
 
-        monkeypatch.setattr(kind, "log", noted)
+    monkeypatch.setattr(narrow, "transact", noted)
     return found
 
 

@@ -1,8 +1,8 @@
--- Write the entry of a chunk, whose changes the server finds by comparing the rows before and after.
--- args: the entry; copied: the rows before, from copies_before.sql; bytes: of the image of a row, at most
+-- The changes of a chunk and their images as JSON, from the rows before and after.
+-- copied: the rows before, from copies_before.sql; bytes: of the image of a row, at most
 -- {copied}: the statement `rows` of the action; {images}: images_row.sql for each table that has images; {compared}: copies_row.sql
---   for each of them; {tables}: their images as JSON; {entry}: copies_entry.sql or copies_entry_images.sql
--- regular: each changed row has a complete image. Otherwise nothing is written.
+--   for each of them; {tables}: their images as JSON, or nothing if no images are kept
+-- regular: each changed row has a complete image. Otherwise nothing else is returned.
 -- Rows with `ours` false, if there is that column, are of other transactions.
 WITH was AS MATERIALIZED (
   SELECT w.*
@@ -24,14 +24,13 @@ pairs AS MATERIALIZED (
     FROM was w FULL JOIN now n ON n.id = w.id AND n."table" = w."table" AND n.key = w.key
    WHERE (w.texts IS DISTINCT FROM n.texts OR w.rest IS DISTINCT FROM n.rest OR w.rest IS NULL) AND n.ours IS NOT FALSE
 ),
-logged AS MATERIALIZED (
-  SELECT '[' || coalesce(string_agg(r.change, ',' ORDER BY r.id COLLATE "C", r."table" COLLATE "C", r.key COLLATE "C"), '') || ']' AS changed,
-         '{"tables":[' || array_to_string(ARRAY[{tables}], ',') || ']}' AS imaged,
+compared AS (
+  SELECT '[' || coalesce(string_agg(r.change, ',' ORDER BY r.id COLLATE "C", r."table" COLLATE "C", r.key COLLATE "C"), '') || ']' AS changes,
+         '{"tables":[' || array_to_string(ARRAY[{tables}]::text[], ',') || ']}' AS images,
          count(*) = (SELECT count(*) FROM pairs) AND coalesce(bool_and(r.regular), true) AS regular,
          array_agg(r."table") FILTER (WHERE r.deleted) AS deleted, array_agg(r."table") FILTER (WHERE NOT r.deleted) AS updated
     FROM (
 {compared}
 ) AS r
-),
-{entry}
-SELECT l.regular, l.deleted, l.updated, e.entry FROM logged l LEFT JOIN written e ON true
+)
+SELECT regular, deleted, updated, CASE WHEN regular THEN changes END AS changes, CASE WHEN regular THEN images END AS images FROM compared
