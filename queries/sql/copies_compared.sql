@@ -10,7 +10,7 @@ WITH was AS MATERIALIZED (
    CROSS JOIN unnest(x.ids, x.tables, x.keys, x.texts, x.rests) AS w(id, "table", key, texts, rest)
 ),
 now AS MATERIALIZED (
-  SELECT c.id, c."table", c.key, c.ours, i.xmin, i.texts, i.rest
+  SELECT c.id, c."table", c.key, c.ours, i.xmin, i.texts::text, i.rest
     FROM (SELECT true AS ours) AS absent CROSS JOIN LATERAL (SELECT c.id, c."table", c.key, c.place, ours FROM (
 {copied}
 ) AS c) AS c LEFT JOIN LATERAL (

@@ -1,10 +1,9 @@
--- Row of one table after a change, for a row copy `c`: its digest, and the transaction that wrote it.
--- {table}, {relation}, {texts}, {rest}, {oid}, {version}: from image_columns.sql
--- Reads the row by its place, without an index. Returns nothing if the table's columns have changed.
-SELECT r.xmin, NULL::text[] AS texts, r.rest, left(md5(r.texts || r.rest), 16) AS digest
-  FROM (SELECT t.xmin::text AS xmin, {texts}::text AS texts, {rest} AS rest
-          FROM {relation} AS t
-         WHERE t.ctid = c.place::tid
-           AND c."table" = {table}
-           AND (SELECT p.xmin::text FROM pg_class p WHERE p.oid = {oid}) = '{version}'
-        OFFSET 0) AS r -- OFFSET 0: the rest is hashed once
+-- The row copies of an action after the change, each with the digest of its row, and the transaction that wrote it.
+-- {copied}: the statement `rows` of the action; {images}: images_row.sql for each table that has images
+WITH copied AS MATERIALIZED (
+{copied}
+)
+SELECT c.*, i.xmin, NULL::text[] AS texts, i.rest, left(md5(i.texts::text || i.rest), 16) AS digest FROM copied c LEFT JOIN LATERAL (
+SELECT * FROM (
+{images}
+) AS r OFFSET 0) AS i ON true -- OFFSET 0: the rest is hashed once

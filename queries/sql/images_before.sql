@@ -1,8 +1,8 @@
--- Row of one table before a change, as text, column by column, for a row copy `c`.
--- {table}, {relation}, {texts}, {rest}, {oid}, {version}: from image_columns.sql
--- Reads the row by its place, without an index. Returns nothing if the table's columns have changed.
-SELECT NULL::text AS xmin, {texts} AS texts, {rest} AS rest, NULL::text AS digest
-  FROM {relation} AS t
- WHERE t.ctid = c.place::tid
-   AND c."table" = {table}
-   AND (SELECT p.xmin::text FROM pg_class p WHERE p.oid = {oid}) = '{version}'
+-- The row copies of an action before the change, each with the image of its row.
+-- {copied}: the statement `rows` of the action; {images}: images_row.sql for each table that has images
+WITH copied AS MATERIALIZED (
+{copied}
+)
+SELECT c.*, NULL::text AS xmin, i.texts, i.rest, NULL::text AS digest FROM copied c LEFT JOIN LATERAL (
+{images}
+) AS i ON true

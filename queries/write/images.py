@@ -119,6 +119,15 @@ class Layout(Record):
     texts: str
     rest: str
 
+    @property
+    def restorable(self) -> bool:
+        """Return True if the table's rows can have images."""
+        return self.plain and bool(self.key)
+
+    def images(self, rows: Iterable[RowImage]) -> TableImages:
+        """Return images of rows of the table."""
+        return TableImages(table=self.name, key=self.key, columns=self.columns, others=self.others, rows=tuple(rows))
+
 
 class RowText(Record, gc=False, kw_only=False):
     """A row as text, as far as a statement read it.
@@ -173,12 +182,12 @@ class ImageReader:
 
         ``name``: ``images_before`` or ``images_after``. The columns of the tables have been learned.
         """
-        plain = [layout for layout in self.layouts.values() if layout.plain]
-        if not plain:
+        images = rows_of(layout for layout in self.layouts.values() if layout.plain)
+        if not images:
             return part
-        images = "\nUNION ALL\n".join(filled(name, layout).text for layout in plain)
-        text = with_parts(statement("images_copied").text, {"images": images, "copied": part.text})
-        return msgspec.structs.replace(part, text=text)
+        return msgspec.structs.replace(
+            part, text=with_parts(statement(name).text, {"images": images, "copied": part.text})
+        )
 
     async def completed(
         self, transaction: Transaction, places: Mapping[Place, str], texts: Mapping[Place, RowText]
@@ -242,7 +251,7 @@ class ImageReader:
         tables: dict[str, list[RowImage]] = {}
         incomplete: dict[str, str] = {}
         size = 0
-        makers = {name: _Maker(layout) for name, layout in self.layouts.items() if layout.plain and layout.key}
+        makers = {name: _Maker(layout) for name, layout in self.layouts.items() if layout.restorable}
         for change in changes:
             node, place = local(change.id), (change.table, change.key)
             make = makers.get(change.table)
@@ -263,13 +272,7 @@ class ImageReader:
             tables.setdefault(change.table, []).append(image)
         return Images(
             tables=tuple(
-                TableImages(
-                    table=table,
-                    key=self.layouts[table].key,
-                    columns=self.layouts[table].columns,
-                    others=self.layouts[table].others,
-                    rows=tuple(row for row in rows if row.id not in incomplete) if incomplete else tuple(rows),
-                )
+                self.layouts[table].images(row for row in rows if row.id not in incomplete)
                 for table, rows in tables.items()
             ),
             incomplete=incomplete,
@@ -326,6 +329,11 @@ def filled(name: str, layout: Layout, **parts: str) -> Statement:
     own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
     text = with_parts(found.text, {**own, "texts": layout.texts, "rest": layout.rest, **parts})
     return msgspec.structs.replace(found, text=text)
+
+
+def rows_of(layouts: Iterable[Layout]) -> str:
+    """Return SQL of the image of a row copy, whose table has one of these layouts."""
+    return "\nUNION ALL\n".join(filled("images_row", layout).text for layout in layouts)
 
 
 def value(layout: Layout, row: RowText, column: int) -> str | None:

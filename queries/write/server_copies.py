@@ -81,7 +81,7 @@ class ServerCopies:
 
     @property
     def _layouts(self) -> tuple[Layout, ...]:
-        return tuple(layout for layout in self.images.layouts.values() if layout.plain and layout.key)
+        return tuple(layout for layout in self.images.layouts.values() if layout.restorable)
 
     def asked_before(self) -> Asked[Rows]:
         """Ask for the rows as one text."""
@@ -98,7 +98,8 @@ class ServerCopies:
     def asked_after(self) -> Asked[Rows]:
         """Ask the server to compare the rows."""
         kept, label = self._request.kept, self._nodes.full("")
-        compared = _compared(self._part, self._layouts, label, values=kept.values, images=not kept.no_images)
+        keeps_images = not kept.no_images
+        compared = _compared(self._part, self._layouts, label, keeps_values=kept.values, keeps_images=keeps_images)
         return self._nodes.asked(compared, copied=self._before, bytes=ROW_LIMIT)
 
     async def after(self, transaction: Transaction, rows: Rows, server: Mapping[Table, gate.Counts] | None) -> Effect:
@@ -154,28 +155,26 @@ def _before(part: Statement, layouts: tuple[Layout, ...]) -> Statement:
     """Return the statement that reads the rows of ``part`` before the change."""
     found = statement("copies_before", *part.parameters)
     return msgspec.structs.replace(
-        found, text=with_parts(found.text, {"copied": part.text, "images": _images(layouts)})
+        found, text=with_parts(found.text, {"copied": part.text, "images": images.rows_of(layouts)})
     )
 
 
 @lru_cache(maxsize=8)
-def _compared(part: Statement, layouts: tuple[Layout, ...], label: str, *, values: bool, images: bool) -> Statement:
+def _compared(
+    part: Statement, layouts: tuple[Layout, ...], label: str, *, keeps_values: bool, keeps_images: bool
+) -> Statement:
     """Return the statement that compares the rows of ``part``.
 
-    ``label``: the start of the nodes' ids. ``values``, ``images``: which of them the log keeps.
+    ``label``: the start of the nodes' ids.
     """
     found = statement("copies_compared", *part.parameters)
     parts = {
         "copied": part.text,
-        "images": _images(layouts),
-        "compared": "\nUNION ALL\n".join(_row(layout, label, values) for layout in layouts),
-        "tables": ", ".join(map(_table, layouts)) if images else "",
+        "images": images.rows_of(layouts),
+        "compared": "\nUNION ALL\n".join(_row(layout, label, keeps_values) for layout in layouts),
+        "tables": ", ".join(map(_table, layouts)) if keeps_images else "",
     }
     return msgspec.structs.replace(found, text=with_parts(found.text, parts))
-
-
-def _images(layouts: Iterable[Layout]) -> str:
-    return "\nUNION ALL\n".join(images.filled("images_row", layout).text for layout in layouts)
 
 
 def _row(layout: Layout, label: str, keeps_values: bool) -> str:
@@ -209,8 +208,7 @@ def _row(layout: Layout, label: str, keeps_values: bool) -> str:
 
 def _table(layout: Layout) -> str:
     """Return the images of a table as SQL, which is NULL if there are none."""
-    head = {"table": layout.name, "key": layout.key, "columns": layout.columns, "others": layout.others, "rows": []}
-    start = literal(_json(head).removesuffix("]}"))
+    start = literal(_json(layout.images(())).removesuffix("]}"))
     return f"{start} || string_agg(r.image, ',') FILTER (WHERE r.\"table\" = {layout.literal}) || ']}}'"
 
 
