@@ -21,12 +21,12 @@ from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, gate, server_copies, transaction_mark, undo
+from queries.write import audit_log, commit_status, gate, transaction_mark, undo
 from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.failover import Committed
-from queries.write.nodes import Nodes, ask_lists
+from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
 from queries.write.server_copies import ServerCopies
@@ -64,7 +64,7 @@ class Attempt:
     def __init__(self, request: Request, *, on_server: bool = False) -> None:
         """``on_server``: the server compares the rows."""
         self.request, self.on_server = request, on_server
-        self.nodes = nodes = Nodes(request, server_copies.ask_texts if on_server else ask_lists)
+        self.nodes = nodes = Nodes(request)
         is_undo = request.action.name == undo.NAME
         self.script: Script = undo.UndoScript(request, nodes) if is_undo else ActionScript(request, nodes)
         kind = ServerCopies if on_server else ConsoleCopies

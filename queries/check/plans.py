@@ -24,7 +24,7 @@ from queries.files.statement import Statement
 from queries.read.asked import Asked
 from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
-from queries.write.nodes import Lists, ask_lists
+from queries.write.nodes import Lists, ask
 
 TABLE_ROWS = 1_000_000  # of each table
 READ_PART = 10  # a statement that reads more than this part of the rows is not bounded
@@ -41,7 +41,7 @@ class ReadCount:
 
     def ask(self, part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
         """Ask a statement with its parameters, and count."""
-        asked = ask_lists(part, values, lists)
+        asked = ask(part, values, lists)
         count = Query(query("rows_read"))
 
         def read(answers: Sequence[Rows]) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -21,10 +22,34 @@ Lists = Mapping[str, list[str]]  # ids and versions of the nodes, as parameters
 Ask = Callable[[Statement, Mapping[str, Any], Lists], Asked[Rows]]
 
 
-def ask_lists(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
-    """Ask a statement with its parameters."""
-    given = {**values, **lists}
-    return Asked([Query(part, {name: given[name] for name in part.parameters})], lambda answers: answers[0])
+BETWEEN = "\x1f"  # between the items of a list
+
+
+def ask(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+    """Ask a statement with its parameters, if possible with each list as one text.
+
+    The driver takes ten times as long to encode a list.
+    """
+    texts = {name: BETWEEN.join(items) for name, items in lists.items()}
+    fits = all(all(items) and texts[name].split(BETWEEN) == items for name, items in lists.items())
+    joined = with_texts(part, *lists) if fits else None
+    sent, given = (part, {**values, **lists}) if joined is None else (joined, {**values, **texts})
+    return Asked([Query(sent, {name: given[name] for name in sent.parameters})], lambda answers: answers[0])
+
+
+@lru_cache(maxsize=256)
+def with_texts(part: Statement, *lists: str) -> Statement | None:
+    """Return the statement with one text for each of its parameters ``lists``.
+
+    The server makes a list of it before it plans. None if the statement casts a list to another type.
+    """
+    text = part.text
+    for name in set(lists).intersection(part.parameters):
+        parameter = f"${part.parameters.index(name) + 1}::"
+        if text.count(parameter) > text.count(f"{parameter}text[]"):
+            return None
+        text = text.replace(f"{parameter}text[]", f"string_to_array({parameter}text, E'\\x1f')")
+    return msgspec.structs.replace(part, text=text)
 
 
 class Nodes:
@@ -34,7 +59,7 @@ class Nodes:
     compares. ``guarded``: nodes with a guard token instead of a version.
     """
 
-    def __init__(self, request: Request, ask: Ask = ask_lists) -> None:
+    def __init__(self, request: Request, ask: Ask = ask) -> None:
         """``ask`` is for the statements of the action's sections."""
         self.reader = request.reader
         self.versions = dict(request.versions)  # a node that the operator waited for gets its current version

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
@@ -34,13 +33,10 @@ from queries.text.psql_text import literal
 from queries.write import gate, images
 from queries.write.change import Compared, Effect
 from queries.write.images import Layout
-from queries.write.nodes import Lists, ask_lists
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
 
 ROW_LIMIT = images.ENTRY_LIMIT // 1000  # bytes of the image of a row, so that those of a chunk are within their limit
-_LISTS = frozenset(("ids", "versions"))
-BETWEEN = "\x1f"  # between the items of a list
 
 
 class IrregularError(DatabaseError):
@@ -121,33 +117,6 @@ class ServerCopies:
         numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.found.schema
         names = {*numbers[0], *numbers[1]}
         return {gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name]) for name in names}
-
-
-def ask_texts(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
-    """Ask a statement with each list as one text.
-
-    The driver takes ten times as long to encode a list.
-    """
-    texts = {name: BETWEEN.join(items) for name, items in lists.items()}
-    if any(not all(items) or texts[name].split(BETWEEN) != items for name, items in lists.items()):
-        return ask_lists(part, values, lists)
-    joined = with_texts(part)
-    return ask_lists(joined, {**values, **texts}, {}) if joined else ask_lists(part, values, lists)
-
-
-@lru_cache(maxsize=32)
-def with_texts(part: Statement) -> Statement | None:
-    """Return the statement with one text for each list.
-
-    The server makes a list of it before it plans. None if the statement casts a list to another type.
-    """
-    text = part.text
-    for name in _LISTS.intersection(part.parameters):
-        parameter = f"${part.parameters.index(name) + 1}::"
-        if text.count(parameter) > text.count(f"{parameter}text[]"):
-            return None
-        text = text.replace(f"{parameter}text[]", f"string_to_array({parameter}text, E'\\x1f')")
-    return msgspec.structs.replace(part, text=text)
 
 
 @lru_cache(maxsize=8)

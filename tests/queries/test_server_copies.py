@@ -22,7 +22,7 @@ from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Row
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.workspace import Workspace
-from queries.write import audit_log, gate, server_copies
+from queries.write import audit_log, gate, nodes, server_copies
 from queries.write.change import Copies, Effect
 from queries.write.images import Images
 from queries.write.script import Script
@@ -41,6 +41,7 @@ INDEPENDENT = [
     if a.independent and (plans.FILLS / f"{e.name}.sql").is_file()
 ]
 ROWS = 600
+LISTS = ("ids", "versions")
 
 
 @pytest.fixture(autouse=True)
@@ -398,7 +399,7 @@ async def test_lists_are_sent_as_lists_if_they_must(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Have a separator that occurs in the ids."""
-    monkeypatch.setattr(server_copies, "BETWEEN", "-")
+    monkeypatch.setattr(nodes, "BETWEEN", "-")
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(4)])
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert ways == ["ConsoleCopies", "ServerCopies"]
@@ -406,11 +407,11 @@ async def test_lists_are_sent_as_lists_if_they_must(
 
 def test_a_list_that_a_statement_casts_stays_a_list() -> None:
     cast, plain = (
-        Statement(text=f"SELECT $1::{kind}[], $2::text[], $10::text[]", source="", parameters=("ids", "versions"))
+        Statement(text=f"SELECT $1::{kind}[], $2::text[], $10::text[]", source="", parameters=LISTS)
         for kind in ("uuid", "text")
     )
-    assert server_copies.with_texts(cast) is None
-    joined = server_copies.with_texts(plain)
+    assert nodes.with_texts(cast, *LISTS) is None
+    joined = nodes.with_texts(plain, *LISTS)
     assert joined is not None
     assert joined.text == (
         "SELECT string_to_array($1::text, E'\\x1f'), string_to_array($2::text, E'\\x1f'), $10::text[]"
@@ -422,7 +423,7 @@ def test_the_statements_of_independent_actions_take_texts() -> None:
         engine = next(e for e in builtin() if e.name == name)
         script = next(a.script for a in engine.spec.actions if a.name == action)
         for section in engine.actions[script].values():
-            assert all(server_copies.with_texts(part) is not None for part in section), (name, action)
+            assert all(nodes.with_texts(part, *LISTS) is not None for part in section), (name, action)
 
 
 def test_a_part_of_a_statement_keeps_its_braces() -> None:
