@@ -7,6 +7,7 @@ row's image all columns. The other columns are compared by a digest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -26,6 +27,8 @@ from queries.records.record import Record
 
 ROW_LIMIT = 1 << 20  # bytes of text in the image of one row
 ENTRY_LIMIT = 16 << 20  # ... in the images of one audit log entry
+
+_UNREAD = re.compile(r"[1-9][0-9]{6,} [0-9a-f]{32}")  # size and digest, which bulks of version 0.2.0 kept as the value
 
 Place = tuple[str, str]  # table and key of a row, as in RowChange
 
@@ -93,11 +96,17 @@ class StoredImages(Record):
 
     @classmethod
     def of(cls, role: str, engine: str, schema: str, text: str | bytes, *, intact: bool) -> StoredImages:
-        """Decode images. Images that cannot be decoded are not intact."""
+        """Decode images. Images that cannot be decoded are not intact.
+
+        Nodes are incomplete if a value is the size and digest of a larger one.
+        """
         try:
             images = msgspec.json.decode(text, type=Images)
         except msgspec.MsgspecError:
             images, intact = Images(), False
+        rows = [row for table in images.tables for row in table.rows]
+        unread = [row.id for row in rows if any(_UNREAD.fullmatch(text or "") for text in (row.before or {}).values())]
+        images = images.without(unread, "a value is too large" if unread else "")
         return cls(role=role, engine=engine, schema=schema, images=images, intact=intact)
 
 

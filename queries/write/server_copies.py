@@ -149,6 +149,7 @@ def _compared(
 def _row(layout: Layout, label: str, keeps_values: bool) -> str:
     """Return the statement that compares rows of a table."""
     stored = [n for n, generated in enumerate(layout.generated) if not generated]
+    varying = [n for n, varies in enumerate(layout.varying) if varies]
 
     def differing(side: str, hidden: str) -> str:
         return ", ".join(
@@ -165,6 +166,7 @@ def _row(layout: Layout, label: str, keeps_values: bool) -> str:
         "copies_row",
         layout,
         whole="false" if layout.others else "true",
+        marks=", ".join(f"left(p.{side}[{n + 1}], 1)" for side in ("was", "now") for n in varying),
         label=literal('{"id":' + _json(label)[:-1]),
         named=literal(f',"table":{_json(layout.name)},"key":'),
         before=differing("was", NOT_KEPT),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -24,8 +25,10 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, gate, nodes, server_copies
 from queries.write.change import Copies, Effect
-from queries.write.images import Images
+from queries.write.images import Images, RowImage, StoredImages, TableImages
+from queries.write.row_copies import VALUE_LIMIT
 from queries.write.script import Script
+from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries import plans
@@ -393,6 +396,41 @@ async def test_a_row_beyond_the_limit_is_compared_by_the_console(
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert set(ways) == {"ConsoleCopies"}
+
+
+async def test_a_value_that_is_too_large_for_an_image_is_compared_by_the_console(
+    server: PostgresServer, table: Workspace, agent_jobs_db: AgentJobsDb, ways: list[str]
+) -> None:
+    """An undo would set it to the size and digest that were read instead."""
+    server.sql(audit_log.ddl(), agent_jobs_db.dsn)
+    jobs = [await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980) for _ in range(4)]
+    ids = sorted(agent_jobs_db.id(job) for job in jobs)
+    await agent_jobs_db.connection.execute(
+        "UPDATE jobs SET error = repeat('x', $1) WHERE id = $2", VALUE_LIMIT + 1, UUID(ids[-1].partition(":")[2])
+    )
+    await table.detect()
+    done = await commit(table, await dry_run_of(table, "retry", ids, label="agent_jobs"))
+    assert outcomes_of(done) == dict.fromkeys(ids, CHANGED)
+    assert ways == ["ConsoleCopies", "ConsoleCopies"]
+    entry = (await entries(table))[-1]
+    (large,) = [change for change in entry.changes if change.id == ids[-1]]
+    assert " bytes, md5 " in (large.before or {})["error"]
+    plan = await plan_entry(table, entry.run)
+    undone = await commit(table, await perform.dry_run(table, plan, "wrong", plan.arguments))
+    assert outcomes_of(undone) == {**dict.fromkeys(ids, CHANGED), ids[-1]: Outcome.REFUSED}
+    assert "image incomplete" in why(undone, ids[-1])
+
+
+def test_a_size_that_was_kept_as_the_value_is_not_restored() -> None:
+    rows = tuple(
+        RowImage(id=f"job:{n}", key=(str(n),), before={"error": text}, after="", xmin="7")
+        for n, text in enumerate((f"{VALUE_LIMIT + 1} {'ab' * 16}", f"5 {'ab' * 16}", None))
+    )
+    table = TableImages(table="jobs", key=("id",), columns=("id", "error"), others=(), rows=rows)
+    text = msgspec.json.encode(Images(tables=(table,)))
+    kept = StoredImages.of("operator", "agent_jobs", "public", text, intact=True)
+    assert kept.images.incomplete.keys() == {"job:0"}
+    assert [row.id for row in kept.images.tables[0].rows] == ["job:1", "job:2"]
 
 
 async def test_lists_are_sent_as_lists_if_they_must(
