@@ -3,7 +3,6 @@
 WITH copied AS MATERIALIZED (
 {copied}
 )
-SELECT c.*, i.xmin, NULL::text[] AS texts, i.rest, left(md5(i.texts::text || i.rest), 16) AS digest FROM copied c LEFT JOIN LATERAL (
-SELECT * FROM (
+SELECT c.*, i.xmin, NULL::text[] AS texts, i.rest, i.digest FROM copied c LEFT JOIN LATERAL (
 {images}
-) AS r OFFSET 0) AS i ON true -- OFFSET 0: the rest is hashed once
+) AS i ON true

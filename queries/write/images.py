@@ -211,7 +211,7 @@ class ImageReader:
     async def _rows(self, transaction: Transaction, table: str, places: list[str]) -> Sequence[Any]:
         """Read rows. If the columns have changed, learn them again."""
         try:
-            rows = await transaction.rows(filled("images", self.layouts[table]), {"places": places})
+            rows = await transaction.rows(_rows_at(self.layouts[table]), {"places": places})
         except DatabaseError:  # a column may be gone
             self._known.clear()
             raise
@@ -219,7 +219,7 @@ class ImageReader:
             return rows
         del self.layouts[table]
         await self.learn(transaction, [table], again=True)
-        return await transaction.rows(filled("images", self.layouts[table]), {"places": places})
+        return await transaction.rows(_rows_at(self.layouts[table]), {"places": places})
 
     async def learn(self, transaction: Transaction, tables: Iterable[str], *, again: bool = False) -> None:
         """Read the columns of tables, unless they are known. Raises DatabaseError."""
@@ -343,6 +343,10 @@ def filled(name: str, layout: Layout, **parts: str) -> Statement:
 def rows_of(layouts: Iterable[Layout]) -> str:
     """Return SQL of the image of a row copy, whose table has one of these layouts."""
     return "\nUNION ALL\n".join(filled("images_row", layout).text for layout in layouts)
+
+
+def _rows_at(layout: Layout) -> Statement:
+    return filled("images", layout, images=rows_of([layout]))
 
 
 def value(layout: Layout, row: RowText, column: int) -> str | None:
