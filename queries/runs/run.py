@@ -147,11 +147,10 @@ async def load(workspace: Workspace, name: str) -> Run:
         except BaseException:
             log.close()
             raise
-    if audit_log.is_table_id(name):
-        if workspace.no_runs:
-            raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
-        if (begun := await run_log.read(workspace.database, name)) is not None:
-            return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+    if workspace.no_runs and audit_log.is_table_id(name):
+        raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
+    if not workspace.no_runs and (begun := await run_log.read(workspace.database, name)) is not None:
+        return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
     raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
 
 

@@ -279,6 +279,8 @@ def listed_members(members: Sequence[Member]) -> msgspec.Raw:
 
 async def read(database: Database, run: str) -> Begun | None:
     """Return the first entry of a run, or None. Raises DatabaseError."""
+    if not audit_log.is_table_id(run):
+        return None
     async with database.reading() as transaction:
         rows = await transaction.rows(statement("run_begin"), {"id": run})
     if not rows:

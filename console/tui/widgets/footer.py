@@ -14,7 +14,7 @@ from console.tui.widgets.text_bar import clickable, squeeze
 from queries.records.record import Record
 
 REFUSED = "no action is possible in this row: ? says why"
-NONE = "no action is for this row"
+NONE = "no action here"
 
 
 class Hint(Record):
