@@ -116,6 +116,7 @@ class UnstickApp(App[None]):
         _check(target)
         textual_compat.repair_style_cache()
         textual_compat.send_spans_only()
+        textual_compat.render_changed_only()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session

@@ -11,6 +11,8 @@ from typing import Any, TextIO, cast
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from console.tui.textual_compat import SYNC_END, SYNC_START
+
 KITTY_OFF = "\x1b[<u"  # one level of the Kitty keyboard protocol
 
 
@@ -23,6 +25,20 @@ class Terminal(LinuxDriver):
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
+        self._update: list[str] = []  # parts of an update that has not ended
+
+    def write(self, data: str) -> None:
+        """Write to the terminal.
+
+        Write an update as a whole: each write wakes the writer thread.
+        """
+        if data != SYNC_START and not self._update:
+            super().write(data)
+            return
+        self._update.append(data)
+        if data == SYNC_END:
+            whole, self._update = "".join(self._update), []
+            super().write(whole)
 
     # Both signals may come in the middle of a write, whose lock a second write would wait for. So they are handled when
     # the event loop is free.

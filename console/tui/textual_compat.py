@@ -7,22 +7,28 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rich.console import Console
 from rich.control import Control
 from textual import events, messages
-from textual._compositor import ChopsUpdate
+from textual._ansi_sequences import SYNC_END, SYNC_START
+from textual._compositor import ChopsUpdate, Compositor
 from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.color import Color
+from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.style import Style
+
+__all__ = ["SYNC_END", "SYNC_START"]  # parts that others use as they are
 
 CHECKED = (8, 2)  # minor release
 LAYOUTS = 4  # at most, until nothing moves any more
@@ -147,6 +153,24 @@ async def lay_out(screen: Screen[Any]) -> None:
             return
         screen._refresh_layout()
         screen._layout_required = False
+
+
+def _get_renders(compositor: Compositor, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+    for widget, (region, clip) in compositor.visible_widgets.items():
+        shown = region.intersection(clip)
+        if crop is not None:  # whole lines: the compositor cuts them
+            shown = shown.intersection(Region(shown.x, crop.y, shown.width * crop.overlaps(shown), crop.height))
+        if shown:
+            yield shown, shown, widget.render_lines(shown.translate(-region.offset))
+
+
+def render_changed_only() -> None:
+    """Render only the lines in the part of the screen to paint.
+
+    Calling it again has no effect. ``Compositor._get_renders`` renders whole widgets, and all in a container of which a
+    part is to be painted: a number in the header costs every line of the screen.
+    """
+    Compositor._get_renders = _get_renders  # type: ignore[method-assign, assignment]
 
 
 def paint_now(screen: Screen[Any]) -> None:

@@ -7,12 +7,14 @@ from importlib import metadata
 
 from rich.console import Console
 from rich.segment import Segment
-from textual._compositor import ChopsUpdate
+from textual._compositor import ChopsUpdate, Compositor
 from textual._context import active_app
 from textual._styles_cache import StylesCache
-from textual.app import App
+from textual.app import App, ComposeResult
+from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widgets import Static
 
 from console.tui import textual_compat
 
@@ -29,6 +31,7 @@ def test_the_private_parts_are_still_there() -> None:
     assert {"_layout_required", "_repaint_required", "_scroll_required"} <= vars(Screen[None]()).keys()
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
+    assert callable(Compositor._get_renders)
     assert {"_exception", "_screen_stacks", "_batch_count"} <= vars(App[None]()).keys()
     assert inspect.iscoroutinefunction(Screen._on_message)
     assert active_app.name == "active_app"
@@ -46,3 +49,30 @@ def test_the_style_cache_has_the_repaired_signature() -> None:
     textual_compat.repair_style_cache()
     repaired = inspect.signature(StylesCache.get_inner_outer)
     assert list(repaired.parameters)[1:] == ["base_background", "background"]
+
+
+class Counted(Static):
+    rendered = 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.rendered += 1
+        return super().render_lines(crop)
+
+
+class TwoLines(App[None]):
+    def compose(self) -> ComposeResult:
+        yield Counted("above")
+        yield Counted("below")
+
+
+async def test_only_widgets_in_the_part_that_changed_are_rendered() -> None:
+    textual_compat.render_changed_only()
+    app = TwoLines()
+    async with app.run_test(size=(20, 4)) as pilot:
+        await pilot.pause()
+        above, below = app.query(Counted)
+        before = above.rendered, below.rendered
+        above.update("other")
+        await pilot.pause()
+        assert (above.rendered > before[0], below.rendered) == (True, before[1])
+        assert textual_compat.text_of(app.screen).split() == ["other", "below"]
