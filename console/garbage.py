@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 
+NEW_OBJECTS = 20_000  # that are scanned together: a refresh makes more than Python's 700, and leaves few behind
+
 
 def pause() -> None:
     """Stop automatic collection until `resume`."""
@@ -16,4 +18,5 @@ def pause() -> None:
 def resume() -> None:
     """Start automatic collection. Objects that exist now are never scanned again."""
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()
