@@ -22,6 +22,14 @@ def _as_they_are(rows: list[Bundle[T]]) -> list[Bundle[T]]:
     return rows
 
 
+def _is_as_before(before: Bundle[T] | None, row: Bundle[T]) -> bool:
+    """Return True if a group has the records that it had.
+
+    Groups are not compared: one of many records would be compared with each of them.
+    """
+    return before is not None and before.group is row.group is not None and before.records == row.records
+
+
 class RowList(Generic[T]):
     """A list of records in their natural order, and how the operator wants to see it.
 
@@ -97,8 +105,11 @@ class RowList(Generic[T]):
         for id_ in forest.children(None) or ():
             (self._open.add if forest.is_expanded(id_) else self._open.discard)(id_)
         with forest.evicting():
+            before = {id_: forest.record(id_) for id_ in forest.children(None) or ()}
             forest.set_children(None, rows, complete=True)
             for row in rows:
+                if self.order is None and _is_as_before(before.get(row.id), row):
+                    continue
                 if row.foldable or forest.children(row.id):
                     below = [self._leaf(record, row.id) for record in row.records] if row.foldable else []
                     forest.set_children(row.id, below, complete=True)

@@ -133,6 +133,8 @@ class Session:
         self._flow = flow.Flow()
         self._by_node: dict[str, list[Finding]] = {}
         self._codes: dict[str, tuple[str, ...]] = {}
+        self._severities: dict[str, tuple[int, ...]] = {}  # by label
+        self._oldest: dict[str, float] = {}  # server time by label
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
@@ -251,18 +253,12 @@ class Session:
 
     def severities(self, label: str) -> tuple[int, ...]:
         """Return the worst severity of each of an engine's nodes that have findings."""
-        worst: dict[str, int] = {}
-        for finding in self._found(label):
-            worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
-        return tuple(worst.values())
+        return self._severities.get(label, ())
 
     def oldest(self, label: str) -> float | None:
         """Return the seconds since an engine's oldest finding began."""
-        since = [f.since for f in self._found(label) if f.since is not None]
-        return self.at - min(since) if since else None
-
-    def _found(self, label: str) -> tuple[Finding, ...]:
-        return next((part.findings.found for part in self.shown.parts if part.label == label), ())
+        since = self._oldest.get(label)
+        return None if since is None else self.at - since
 
     def rates(self, label: str) -> flow.Rates | None:
         """Return the work per minute of an engine; None if not known yet."""
@@ -281,6 +277,7 @@ class Session:
             for finding in self._findings:
                 self._by_node.setdefault(finding.node_id, []).append(finding)
             self._codes = {node_id: tuple(f.code for f in found) for node_id, found in self._by_node.items()}
+            self._sum_up(now.parts)
         self._watch()
 
     def _watch(self) -> None:
@@ -288,6 +285,17 @@ class Session:
         if not self.pending:  # a part of them shows no trend
             self.history.add(self.at, self.incidents)
             self.load.add(self.at, {label: len(self.severities(label)) for label in self.engines})
+
+    def _sum_up(self, parts: Iterable[Part]) -> None:
+        """Note the severities and the oldest finding of each engine."""
+        self._severities, self._oldest = {}, {}
+        for part in parts:
+            worst: dict[str, int] = {}
+            for finding in part.findings.found:
+                worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
+                if finding.since is not None:
+                    self._oldest[part.label] = min(self._oldest.get(part.label, finding.since), finding.since)
+            self._severities[part.label] = tuple(worst.values())
 
     def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
         """Return the guard of ``action`` by node: the node's version or a finding's guard.
