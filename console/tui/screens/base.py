@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from console.model.history import Place
 from console.model.session import Link
-from console.text import severity
+from console.text import formatting, severity
 from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.guide import FIRST
@@ -21,7 +21,7 @@ from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
 from console.tui.view import View
-from console.tui.widgets.engines_bar import EngineLine, EngineLines, engine_lines
+from console.tui.widgets.engines_bar import TREND, EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
 from console.tui.widgets.header import Header, header_line
 from console.tui.widgets.messages import status_line
@@ -352,16 +352,15 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         return choices(self.session, nodes) if nodes else []
 
     def _renew_engines(self) -> None:
-        stale_engines, more = self.session.stale_engines, self.session.more
+        stale_engines, more, load = self.session.stale_engines, self.session.more, self.session.load
         lines = tuple(
             EngineLine(
                 label=_name(label, reader.engine),
                 counts=self.session.counts.get(label),
                 stuck=self.session.severities(label) if self.session.findings_loaded else None,
                 more_stuck=label in more,
-                oldest=self.session.oldest(label),
-                history=self.session.load.samples(label),
-                span=self.session.load.seconds(label),
+                oldest="" if (oldest := self.session.oldest(label)) is None else formatting.age(oldest),
+                trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
                 rates=self.session.rates(label),
                 stale=label in stale_engines,
                 policies=bool(reader.found.policies),

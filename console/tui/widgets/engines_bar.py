@@ -42,9 +42,8 @@ class EngineLine(Record):
     counts: tuple[Count, ...] | None  # None: not read yet
     stuck: tuple[int, ...] | None  # severity of each node with findings; None: not read yet
     more_stuck: bool = False  # there may be more of them
-    oldest: float | None = None  # seconds since the oldest finding began
-    history: tuple[int, ...] = ()  # numbers of stuck nodes over the last 15 minutes, oldest first
-    span: float = 0.0  # seconds of the history
+    oldest: str = ""  # age of the oldest finding, as it is shown: so that a line differs only if it looks different
+    trend: str = ""  # of the number of stuck nodes
     rates: Rates | None = None  # work per minute
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
     chosen: bool = False  # the engine in front
@@ -112,13 +111,13 @@ class EngineLines(Record):
 
     def _extra(self, name: str, line: EngineLine) -> Content:
         text = ""
-        if name == "oldest" and line.stuck and line.oldest is not None:
-            text = f"oldest {formatting.age(line.oldest)}"
+        if name == "oldest" and line.stuck and line.oldest:
+            text = f"oldest {line.oldest}"
         elif name == "rates" and line.rates is not None:
             entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
             text = f"in {entered} out {left} /min"
         elif name == "trend":
-            text = formatting.trend(line.history, TREND, line.span, self.ascii)
+            text = line.trend
         return Content.styled(to_ascii(text) if self.ascii else text, "$faint")
 
     def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
