@@ -512,13 +512,19 @@ class Workspace:
         return await audit_chain.verify(audit_log.TABLE, links, known, sequence)
 
     async def changed(
-        self, since: float | None = None, cursor: str | None = None, page: int = 200, *, routine: bool = True
+        self,
+        since: float | None = None,
+        cursor: str | None = None,
+        page: int = 200,
+        *,
+        routine: bool = True,
+        allow_scan: bool = False,
     ) -> Changes:
         """Read what the engines and the operators changed lately, newest first.
 
         ``since``: seconds before now. ``cursor`` continues a list and has its time. ``routine``: with changes that say
-        only that work goes on. A source that cannot be read does not stop the others. Raises UnknownIdError for an
-        unknown cursor, and DatabaseError if the connection is lost.
+        only that work goes on. ``allow_scan``: read also what needs a full scan. A source that cannot be read does not
+        stop the others. Raises UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
         """
         at = await self.now()
         before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)
@@ -528,7 +534,8 @@ class Workspace:
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
             places = before.places.get(label, {})
-            answer = await attempted(reader.changed(before.since, places, page + 1, routine=routine))
+            reading = reader.changed(before.since, places, page + 1, routine=routine, allow_scan=allow_scan)
+            answer = await attempted(reading)
             if isinstance(answer, DatabaseError):
                 return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
             found[label], source = answer

@@ -21,15 +21,22 @@ from console.text.spans import Spans
 
 
 async def changed(
-    target: Target, *, since: str, limit: int, after: str | None, filters: Sequence[str], routine: bool
+    target: Target,
+    *,
+    since: str,
+    limit: int,
+    after: str | None,
+    filters: Sequence[str],
+    routine: bool,
+    allow_scan: bool,
 ) -> int:
     """List changes, newest first, below the numbers of all. Return the exit code."""
     seconds = parse_since(since)
     fields = Fields(FIELDS)
     wanted = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
-        answer = whole = await workspace.changed(seconds, after, limit, routine=routine)
-        if answer.capped and after is None and limit < CHANGES_COUNTED:
+        answer = whole = await workspace.changed(seconds, after, limit, routine=routine, allow_scan=allow_scan)
+        if answer.capped and after is None and limit < CHANGES_COUNTED and not allow_scan:  # or it would scan twice
             whole = await workspace.changed(seconds, None, CHANGES_COUNTED, routine=routine)
         warnings = access_warnings(workspace, workspace.engines.values())
     context = Context(now=answer.at)
@@ -42,7 +49,7 @@ async def changed(
         yield from tables.listed(FIELDS, matching)
 
     output_for(target).answer(shown, lines)
-    say(*warnings, *pages.notes(answer))
+    say(*warnings, *pages.notes(answer, "--allow-scan"))
     if left := pages.routine(answer):
         say(f"Not shown, of the newest: {left}. --all shows them.")
     if filters and len(matching) < len(answer.changes):
@@ -50,5 +57,5 @@ async def changed(
     if answer.capped:
         say(f"Capped: these are the newest {len(answer.changes)}. There are more: --after {answer.cursor}")
     elif not answer.changes:
-        say(f"No change was recorded since {formatting.instant(answer.since)}.")
+        say(f"{pages.none(answer)} since {formatting.instant(answer.since)}.")
     return int(bool(warnings) or any(source.unreadable for source in answer.sources))

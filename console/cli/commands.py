@@ -202,6 +202,7 @@ def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
 
 
 _engine = click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
+_allow_scan = click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
 _arguments = click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
 _sample = click.option(
     "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
@@ -283,7 +284,7 @@ def engines() -> None:
     help="Maximum number of nodes at the top, and below each node. With a filter: of nodes that match.",
 )
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
-@click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
+@_allow_scan
 @_watch
 @click.pass_obj
 def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
@@ -632,6 +633,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
 @click.option("--after", metavar="CURSOR", help="Continue after this change.")
 @click.option("--all", "routine", is_flag=True, help="Also polls, heartbeats, locks and due times.")
+@_allow_scan
 def changed() -> None:
     """List what the engines and the operators changed lately, newest first.
 

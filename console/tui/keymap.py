@@ -148,6 +148,7 @@ DEAD = (
 
 CHANGED = (
     Key("changed.more", "m", "screen.more", "polls", "Show polls, heartbeats, locks and due times, or hide them", 25),
+    Key("changed.scan", "w", "screen.scan", "scan", "Read what needs a scan of a table; its cost is shown first", 26),
     Key("changed.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     *NODE,
 )

@@ -100,8 +100,14 @@ class EngineVariant:
         return {"met_needs": sorted(self.found.met_needs), "settings": self.engine.settings, **more}
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
-        """Return the best variant of a statement for this schema and server, or None."""
+        """Return the best variant of a statement for this schema and server, or None.
+
+        ``allow_scan``: also one that must scan a table, but none that needs an object which does not exist.
+        """
         candidates = self.engine.statements.get(name, ())
-        met_needs = frozenset(self.engine.spec.needs) if allow_scan else self.found.met_needs
+        met_needs = self.found.met_needs
+        if allow_scan:
+            needs, tables = self.engine.spec.needs.items(), self.found.relations
+            met_needs |= {name for name, need in needs if need.table in tables and not need.column}
         version = self.database.server.version if self.database.server else 0
         return choose(candidates, met_needs, version, kind)

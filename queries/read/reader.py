@@ -137,7 +137,7 @@ class Reader:
         Return a page for each parent.
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
-        async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
+        async with self._reading(allow_scan=allow_scan) as source:
             chosen = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
             answers = iter(await source.batch([each for each in chosen if isinstance(each, Query)]))
             read = [_ids(next(answers), each) if isinstance(each, Query) else each for each in chosen]
@@ -226,23 +226,25 @@ class Reader:
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def changed(
-        self, since: float, places: Mapping[str, str], page: int, *, routine: bool = True
+        self, since: float, places: Mapping[str, str], page: int, *, routine: bool = True, allow_scan: bool = False
     ) -> tuple[list[Placed], ChangeSource]:
         """Read changes of nodes since a time, newest first in each part.
 
         A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
         previous page. Each part has at most ``page`` changes. ``routine``: with those that say only that work goes on.
+        ``allow_scan`` reads them even if this needs a scan.
         """
         await self.variant.recognise()
         source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)
-        chosen = self.variant.select("changed")
+        chosen = self.variant.select("changed", allow_scan=allow_scan)
+        scans = chosen is not None and not chosen.needs <= self.found.met_needs
         variants = self.engine.statements.get("changed", ())
-        if any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - self.found.met_needs):
+        if not scans and any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - self.found.met_needs):
             source = msgspec.structs.replace(source, scan_required=self._scan_required("changed"))
         if chosen is None:
-            return [], source
+            return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
         cursor = msgspec.json.encode(dict(places)).decode() if places else None
-        async with self._reading() as transaction:
+        async with self._reading(allow_scan=scans) as transaction:
             values = self.variant.parameters(since=since, cursor=cursor, page=page)
             rows = await _rows(transaction, chosen, "changed", values)
             every = [row for row in rows if row["id"] is not None]
@@ -561,9 +563,10 @@ class Reader:
         return f"{self.label}/{local}"
 
     @contextlib.asynccontextmanager
-    async def _reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = True) -> AsyncIterator[Reads]:
+    async def _reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
         await self.variant.recognise()
-        async with self.database.reading(limit, in_order=in_order) as transaction:
+        limit = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
+        async with self.database.reading(limit, in_order=in_order and not allow_scan) as transaction:
             yield transaction
 
     def _need(self, name: str) -> Statement:
@@ -583,7 +586,7 @@ class Reader:
     async def _page(
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
-        async with self._reading(ASKED_TIMEOUT if allow_scan else READ_TIMEOUT, in_order=not allow_scan) as source:
+        async with self._reading(allow_scan=allow_scan) as source:
             chosen = self._which(which, cursor, page, allow_scan, **values)
             read = await _rows(source, chosen.statement, which, chosen.values) if isinstance(chosen, Query) else chosen
             return (await self._pages_of(source, [read], page))[0]

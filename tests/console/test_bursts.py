@@ -388,7 +388,7 @@ async def in_front(tui: TuiDriver, name: str) -> None:
     """
     if name == "scan":
         scan_required = ScanRequired(need="n", why="It has no index", pages=10**6, ddl="CREATE INDEX ON task (kind)")
-        confirm_scan(tui.app, scan_required, tui.app.bell)
+        confirm_scan(tui.app, [scan_required], tui.app.bell)
         await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
         return
     await tui.live_list()

@@ -10,12 +10,14 @@ from console.model.fields.change import key
 from console.model.newest import Newest
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.changed import ChangedScreen
+from console.tui.screens.confirm_scan import ConfirmScanScreen
 from console.tui.screens.detail import DetailScreen
 from queries.contract import detect
 from queries.records.change import Change
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened
+from tests.servers import PostgresServer
 
 
 async def changes(db: EternaltwinDb, dsn: str, folder: Path) -> tuple[str, str]:
@@ -83,6 +85,34 @@ async def test_without_changes_it_says_what_is_recorded(
         await tui.wait_for(
             "No change was recorded", "not recorded: the status before", "only the polls of Available tasks"
         )
+
+
+async def test_a_scan_is_offered_with_its_cost_and_runs_only_if_confirmed(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
+    dsn = server.fresh("agent_jobs", filled=True)
+    server.sql("UPDATE jobs SET updated_at = now() WHERE id IN (SELECT id FROM jobs LIMIT 3); ANALYZE jobs", dsn)
+    async with run_tui(dsn, tmp_path, size=(160, 40)) as tui:
+        await tui.press("5")
+        await tui.wait_for("No change was recorded in what was searched", "agent_jobs: not searched.", "w scan")
+        await tui.wait_for("w reads it with a scan of about ", "jobs__updated_at__idx ON jobs")
+        await tui.press("w")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen), "A scan would read about")
+        await tui.press("escape", "r")
+        await tui.wait_for("No change was recorded in what was searched")
+        await tui.press("w")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
+        await tui.press("tab", "enter")
+        await tui.wait_for("Last scan at", "agent_jobs: not searched.")
+        page = tui.app.screen
+        assert isinstance(page, ChangedScreen)
+        shown = {change.id for change in page.records()}
+        assert len(shown) >= 3
+        await tui.press("r")
+        await tui.handled()
+        assert {change.id for change in page.records()} == shown, "a refresh keeps what the scan has read"
+    server.drop(dsn)
 
 
 def test_a_refresh_leaves_no_gap() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from queries.records.change import Changes
 from tests.command import unstick
+from tests.servers import PostgresServer
 
 
 def test_the_list_has_engines_and_operators(eternaltwin_demo: str, tmp_path: Path) -> None:
@@ -64,6 +65,26 @@ def test_a_filter_leaves_what_matches(eternaltwin_demo: str, tmp_path: Path) -> 
     none = unstick("changed", "--all", "--filter", "change:no_such", dsn=eternaltwin_demo, home=tmp_path)
     assert (none.code, none.out) == (0, "")
     assert f"0 of the {len(every)} changes that were read match the filter." in none.err
+
+
+def test_what_scans_a_large_table_is_left_until_asked_for(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
+    dsn = server.fresh("agent_jobs", filled=True)
+    server.sql("UPDATE jobs SET updated_at = now() WHERE id IN (SELECT id FROM jobs LIMIT 3); ANALYZE jobs", dsn)
+    answer = unstick("changed", dsn=dsn)
+    assert (answer.code, answer.out) == (0, "")
+    assert re.search(
+        r"agent_jobs: not searched\.\n.*\(CREATE INDEX .*\)\. --allow-scan reads it with a scan of about \d+ kB\.",
+        answer.err,
+    )
+    assert "No change was recorded in what was searched since" in answer.err
+    scanned = unstick("changed", "--allow-scan", dsn=dsn)
+    assert re.match(r"agent_jobs: .*\d+ ", scanned.out)
+    assert len(scanned.out.splitlines()) >= 2 + 3
+    assert "scan" not in scanned.err
+    server.drop(dsn)
 
 
 WRONG = [(["--since", "noon"], 2), (["--limit", "0"], 2), (["--after", "x"], 2), (["--filter", "change:>3"], 2)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from console.text import payload
 from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
 from queries.records.change import Change, Changes
@@ -53,10 +54,16 @@ def routine(answer: Changes) -> str:
     return safe_text(", ".join(left))
 
 
-def notes(answer: Changes, *, brief: bool = False) -> Iterator[str]:
+def none(answer: Changes) -> str:
+    """Return the beginning of a sentence about an empty list."""
+    whole = not any(source.scope or source.unreadable for source in answer.sources)
+    return "No change was recorded" if whole else "No change was recorded in what was searched"
+
+
+def notes(answer: Changes, scan: str, *, brief: bool = False) -> Iterator[str]:
     """Yield what each source records, what was not searched, and what cannot be read.
 
-    ``brief``: without what it records, and how more could be read.
+    ``scan``: the option or key that reads what needs a scan. ``brief``: without what it records, and the index.
     """
     for source in answer.sources:
         if source.unreadable:
@@ -65,5 +72,6 @@ def notes(answer: Changes, *, brief: bool = False) -> Iterator[str]:
             yield f"{source.name}: {source.recorded}."
         if source.scope:
             yield f"{source.name}: {source.scope}."
-        if source.scan_required and not brief:
-            yield f"{source.name}: {source.scan_required.why} ({source.scan_required.ddl})"
+        if need := source.scan_required:
+            why = "" if brief else f"{need.why} ({need.ddl}). "
+            yield f"{source.name}: {why}{scan} reads it with a scan of about {payload.size(need.pages * 8192)}."

@@ -8,16 +8,18 @@ from console.model.fields.change import CHANGES_COUNTED, FIELDS, GROUPINGS, key
 from console.model.filter import Fields
 from console.model.newest import Newest
 from console.model.row_list import RowList
+from console.text import formatting
 from console.text.pages import changes as pages
 from console.text.spans import text
 from console.tui import keymap
+from console.tui.keymap import Key
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
 from queries.records.change import Change, Changes
-from queries.records.node import Node
+from queries.records.node import Node, ScanRequired
 
 SECONDS = 600.0  # age of the oldest change that is shown
 CHANGES_LOADED = 200  # changes that the end of the list loads
@@ -41,6 +43,7 @@ class ChangedScreen(ListScreen[Change]):
         self._log = Newest(key)
         self._answer: Changes | None = None  # the last one
         self._routine = False  # with changes that say only that work goes on
+        self._scanned = ""  # when the operator had tables scanned, and what came of it
         self._counts_bar = TextBar(note, id="counts")
         self._unsearched_bar = TextBar(note, id="unsearched")
 
@@ -83,7 +86,7 @@ class ChangedScreen(ListScreen[Change]):
 
     def show_body(self) -> None:
         answer = self._answer
-        unsearched = " ".join(pages.notes(answer, brief=True)) if answer else ""
+        unsearched = " ".join([*pages.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
         counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
@@ -100,7 +103,42 @@ class ChangedScreen(ListScreen[Change]):
         if self.list.records:
             headline, advice = self.no_match("change")
             return headline, f"{advice} · the end of the list loads older changes"
-        return "No change was recorded in the last ten minutes.", "\n".join(pages.notes(answer))
+        said = "\n".join(pages.notes(answer, self._scan_key))
+        return f"{pages.none(answer)} in the last ten minutes.", said
+
+    @property
+    def _scan_key(self) -> str:
+        return self.host.keys.shown(keymap.BY_ID["changed.scan"])
+
+    def _scans(self) -> list[ScanRequired]:
+        sources = self._answer.sources if self._answer else ()
+        return [source.scan_required for source in sources if source.scan_required]
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "changed.scan" or bool(self._scans()))
+
+    def action_scan(self) -> None:
+        """Scan once, if the operator confirms the cost. Refreshes never scan."""
+        from console.tui.screens.confirm_scan import confirm_scan
+
+        if scans := self._scans():
+            confirm_scan(self.app, scans, lambda: self.begin(self._scan(), "more"))
+        else:
+            self.say("Nothing here needs a scan.", "faint")
+
+    async def _scan(self) -> None:
+        self.say("Scanning …", "faint")
+        routine = self._routine
+        if self.session.workspace is not None:
+            answer = await self.session.workspace.changed(
+                SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
+            )
+            if routine == self._routine:
+                self._log.refresh(answer.changes, answer.cursor, answer.since)
+                least = f", of the newest {CHANGES_COUNTED} changes only" if answer.capped else ""
+                failed = [f"{source.name}: {source.unreadable}" for source in answer.sources if source.unreadable]
+                self._scanned = " ".join([f"Last scan at {formatting.instant(answer.at)}{least}.", *failed])
+                self.renew()
 
     async def read_more(self, page: int = CHANGES_LOADED) -> None:
         cursor = self._log.cursor
@@ -113,7 +151,7 @@ class ChangedScreen(ListScreen[Change]):
     def action_more(self) -> None:
         """Show changes that say only that work goes on, or leave them out again."""
         self._routine = not self._routine
-        self._log, self._answer = Newest(key), None
+        self._log, self._answer, self._scanned = Newest(key), None, ""
         self.say("With polls, heartbeats, locks and due times." if self._routine else "Without them.", "faint")
         self.show_body()
         self.session.run_now()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from textual import on
@@ -22,10 +22,13 @@ class ConfirmScanScreen(TextScreen):
 
     KEYS = keymap.SCAN
 
-    def __init__(self, scan_required: ScanRequired) -> None:
-        ddl = scan_required.ddl
-        copies = [CopyChoice(title="DDL of the index", text=ddl)] if ddl else []
-        super().__init__("This read scans a table", lambda width: detail.scan_required(scan_required, width), copies)
+    def __init__(self, scans: Sequence[ScanRequired]) -> None:
+        copies = [CopyChoice(title="DDL of the index", text=scan.ddl) for scan in scans if scan.ddl]
+        super().__init__(
+            "This read scans a table",
+            lambda width: [line for scan in scans for line in detail.scan_required(scan, width)],
+            copies,
+        )
 
     def body(self) -> ComposeResult:
         yield from super().body()
@@ -41,11 +44,11 @@ class ConfirmScanScreen(TextScreen):
         self.action_accept()
 
 
-def confirm_scan(app: App[Any], scan_required: ScanRequired, read: Callable[[], None]) -> None:
-    """Show what a scan costs; call ``read`` if the operator confirms it."""
+def confirm_scan(app: App[Any], scans: Sequence[ScanRequired], read: Callable[[], None]) -> None:
+    """Show what each scan costs; call ``read`` if the operator confirms them."""
 
     def answered(confirmed: bool | None) -> None:
         if confirmed:
             read()
 
-    app.push_screen(ConfirmScanScreen(scan_required), answered)
+    app.push_screen(ConfirmScanScreen(scans), answered)

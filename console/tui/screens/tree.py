@@ -318,7 +318,7 @@ class TreeScreen(ListPage):
 
         scan_required = node_list.scan_required.get(parent_id)
         if scan_required is not None:
-            confirm_scan(self.app, scan_required, lambda: self._scan(node_list, parent_id))
+            confirm_scan(self.app, [scan_required], lambda: self._scan(node_list, parent_id))
 
     def _scan(self, node_list: NodeList, parent_id: str | None) -> None:
         if parent_id is None:
