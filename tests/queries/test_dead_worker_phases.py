@@ -37,6 +37,46 @@ MORE = {  # jobs of four dead workers
 }
 
 
+OWN, OTHER = ("6f1c1a3e-0000-4000-8000-00000000000" + n for n in "12")
+LIVES = "INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at) VALUES "
+# Producers (uuid, node, minutes since the start, since the last heartbeat), who took the job an hour ago, the finding.
+SIGNS = [
+    ([(OWN, "a", 90, 0)], f"ARRAY['a', '{OWN}']", None),
+    ([(OWN, "a", 90, 9)], f"ARRAY['a', '{OWN}']", "silent since"),
+    ([(OWN, "a", 90, 9), (OTHER, "a", 90, 0)], f"ARRAY['a', '{OWN}']", None),
+    ([(OWN, "a", 90, 9), (OTHER, "a", 30, 0)], f"ARRAY['a', '{OWN}']", "silent since"),
+    ([(OWN, "a", 90, 9), (OTHER, "b", 90, 0)], f"ARRAY['a', '{OWN}']", "silent since"),
+    ([(OTHER, "a", 90, 0)], f"ARRAY['a', '{OWN}']", None),
+    ([(OTHER, "a", 60, 0)], f"ARRAY['a', '{OWN}']", None),
+    ([(OTHER, "a", 90, 9)], f"ARRAY['a', '{OWN}']", "silent since"),
+    ([(OWN, "b", 30, 0)], f"ARRAY['a', '{OWN}']", None),
+    ([(OTHER, "a", 90, 0)], "ARRAY['a']", None),
+]
+
+
+@pytest.mark.parametrize(("producers", "taken", "seen"), SIGNS)
+async def test_a_worker_of_oban_lives_if_its_node_does(
+    server: PostgresServer, tmp_path: Path, producers: list[tuple[str, str, int, int]], taken: str, seen: str | None
+) -> None:
+    dsn = server.fresh("oban")
+    connection = await asyncpg.connect(dsn)
+    async with connection.transaction():
+        for uuid, node, started, beat in producers:
+            times = ", ".join(f"timezone('UTC', now()) - interval '{n} minutes'" for n in (started, beat))
+            await connection.execute(f"{LIVES} ('{uuid}', '{node}', 'mail', {times})")
+        await connection.execute(
+            "INSERT INTO oban_jobs (state, queue, worker, attempted_by, attempted_at)"
+            f" VALUES ('executing', 'mail', 'W', {taken}, timezone('UTC', now()) - interval '60 minutes')"
+        )
+    await connection.close()
+    workspace = await opened(dsn, tmp_path)
+    engine = reader(workspace, "oban")
+    found = [finding for finding in (await engine.findings()).found if finding.code == "dead_worker"]
+    assert [str(finding.evidence["seen"]).startswith(seen or "") for finding in found] == ([True] if seen else [])
+    await workspace.close()
+    server.drop(dsn)
+
+
 @pytest.mark.parametrize("name", MORE)
 async def test_many_dead_workers_are_one_incident(server: PostgresServer, tmp_path: Path, name: str) -> None:
     """One of their jobs may have ended each of them."""

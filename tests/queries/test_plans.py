@@ -79,6 +79,28 @@ async def _costs(server: PostgresServer, engine: Engine, rows: int, tmp_path: Pa
     return costs
 
 
+async def test_the_producers_of_all_executing_jobs_are_read_once(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("oban")
+    ago = "timezone('UTC', now()) - interval"
+    server.sql(
+        "INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)"
+        f" SELECT md5(n::text)::uuid, 'app.' || n % 50, 'q' || n, {ago} '1 day', {ago} '1 hour'"
+        " FROM generate_series(1, 5000) AS n;"
+        "INSERT INTO oban_jobs (state, queue, worker, attempted_by, attempted_at)"
+        f" SELECT 'executing', 'q1', 'W', ARRAY['app.' || n % 50, md5(n::text)::uuid::text], {ago} '2 hours'"
+        " FROM generate_series(1, 500) AS n",
+        dsn,
+    )
+    server.sql("VACUUM ANALYZE", dsn)
+    workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
+    with plans.recorded() as costs:
+        findings = await workspace.engines["oban"].findings()
+    assert "dead_worker" in {finding.code for finding in findings.found}
+    assert costs["findings/dead_worker"].buffers < 2 * plans.LARGE
+    await workspace.close()
+    server.drop(dsn)
+
+
 @pytest.mark.parametrize("name", sorted(JOBS))
 async def test_a_name_that_no_job_has_needs_no_scan(server: PostgresServer, tmp_path: Path, name: str) -> None:
     dsn = server.fresh(name)

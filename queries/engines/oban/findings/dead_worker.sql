@@ -4,14 +4,14 @@
 -- Indexes: the one on oban_jobs(state, queue, priority, scheduled_at, id), oban_jobs_pkey.
 WITH
 \ir ../parts/executing.sql
+\ir ../parts/producer.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
         jsonb_build_object('producer', j.attempted_by[2], 'attempted', date_trunc('second', j.attempted_at)::text, 'queue', j.queue,
           'node', coalesce(j.attempted_by[1], 'an unknown node'),
-          'seen', CASE WHEN p.uuid IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
-   FROM executing j
-\ir ../parts/producer.sql
+          'seen', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
+   FROM executing j LEFT JOIN producer p ON p.id = j.id
   WHERE p.updated_at < timezone('UTC', now()) - :alive
-     OR p.uuid IS NULL AND pg_postmaster_start_time() < now() - :alive
+     OR p.id IS NULL AND pg_postmaster_start_time() < now() - :alive
   ORDER BY j.attempted_at, j.id
   LIMIT :page)
 UNION ALL

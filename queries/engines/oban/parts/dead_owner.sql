@@ -8,22 +8,24 @@
 
 -- :refused
 -- needs: producers
-SELECT 'job:' || j.id AS id,
-       CASE WHEN p.uuid IS NULL THEN 'the server started less than ' || :alive || ' ago: producers may not have registered again'
-            ELSE 'its node ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC. To stop the job, run in the application: Oban.cancel_job(' || j.id || ')' END AS why
-  FROM :"schema".oban_jobs j
+WITH
+\ir executing.sql
 \ir producer.sql
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.state = 'executing'
-   AND (p.updated_at >= timezone('UTC', now()) - :alive
-        OR p.uuid IS NULL AND pg_postmaster_start_time() > now() - :alive)
+SELECT 'job:' || j.id AS id,
+       CASE WHEN p.id IS NULL THEN 'the server started less than ' || :alive || ' ago: producers may not have registered again'
+            ELSE 'its node ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC. To stop the job, run in the application: Oban.cancel_job(' || j.id || ')' END AS why
+  FROM executing j LEFT JOIN producer p ON p.id = j.id
+ WHERE p.updated_at >= timezone('UTC', now()) - :alive
+    OR p.id IS NULL AND pg_postmaster_start_time() > now() - :alive
 
 -- :witnesses
 -- needs: producers
+WITH
+\ir executing.sql
+\ir producer.sql
 SELECT 'job:' || j.id AS id, 'heartbeat' AS witness,
        CASE WHEN p.updated_at >= timezone('UTC', now()) - :alive THEN 'alive'
             WHEN pg_postmaster_start_time() > now() - :alive THEN 'unknown' ELSE 'dead' END AS verdict,
-       CASE WHEN p.uuid IS NULL THEN 'its producer is not registered any more' ELSE 'its node ' || p.node || ' sent the newest at ' || date_trunc('second', p.updated_at) || ' UTC' END AS detail,
+       CASE WHEN p.id IS NULL THEN 'its producer is not registered any more' ELSE 'its node ' || p.node || ' sent the newest at ' || date_trunc('second', p.updated_at) || ' UTC' END AS detail,
        extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since
-  FROM :"schema".oban_jobs j
-\ir producer.sql
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.state = 'executing'
+  FROM executing j LEFT JOIN producer p ON p.id = j.id
