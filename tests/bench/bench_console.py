@@ -53,7 +53,7 @@ IDLE_GOALS: Mapping[str, tuple[float, float]] = {
 }
 ROOT = Path(__file__).parents[2]
 BASE, UNSTICK, OTHER = "a small Textual app", "unstick", "pg_activity"
-COMPLETE = rb"critical incidents.*quit"  # the header once all engines were read, and the last key of the footer
+COMPLETE = rb"critical incidents?.*quit"  # the header once all engines were read, and the last key of the footer
 COMMAND = (sys.executable, "-c", "import sys; from console.cli.main import main; sys.exit(main())")
 SMALL = """
 import asyncpg, sys
