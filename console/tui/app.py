@@ -244,6 +244,7 @@ class UnstickApp(App[None]):
 
     def renew(self) -> None:
         """Let every screen show the new state of the session."""
+        textual_compat.adopt(self)
         self._announce()
         self._notify()
         (painted, shown), self._painted = self._painted, (None, None)

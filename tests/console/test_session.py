@@ -98,6 +98,19 @@ def test_intervals_go_up_and_down_and_no_further() -> None:
     assert [session.pick_interval(1) for _ in range(20)][-1] == 3600.0
 
 
+async def test_a_session_notifies_the_screen_once_of_a_poll(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    async with running(eternaltwin, tmp_path) as session:
+        calls = list[int]()
+        session.changed = lambda: calls.append(1)
+        before = session.polls
+        await wait_for(lambda: session.polls[0] >= before[0] + 5 and session.polls[2] >= before[2] + 5)
+        screens, findings, _ = (now - then for now, then in zip(session.polls, before, strict=True))
+        assert 5 <= len(calls) <= screens + findings + 1, "samples that show nothing new need no paint"
+
+
 async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     jobs = await eternaltwin_db.jobs(150)
     tasks = await eternaltwin_db.tasks(jobs)
