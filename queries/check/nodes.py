@@ -157,7 +157,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
         of_kind = [i for i in local if at.is_for(i.partition(":")[0])]
         if not of_kind or not at.needs <= reader.found.met_needs:
             continue
-        values = reader.variant.parameters(ids=of_kind, places=[None] * len(of_kind))
+        values = reader.variant.parameters(ids=of_kind, places=[])
         read = []
         for zone in ("UTC", "Asia/Kathmandu"):  # no whole hours
             async with reader.database.writing() as transaction:

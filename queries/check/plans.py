@@ -122,7 +122,7 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 notes.note(f"{name}: {_unmet(reader, name)}. It is offered with its cost and not run by itself")
                 continue
             of_kind = [local for local in roots if local.startswith(kind)]
-            given = {"ids": of_kind if name == "nodes" else None, "places": [None] * len(of_kind)}
+            given = {"ids": of_kind if name == "nodes" else None, "places": []}
             values = reader.variant.parameters(cursor=None, page=PAGE_NODES, parent=next(iter(of_kind), ""), **given)
             notes.number += 1
             with notes.errors(chosen):

@@ -184,7 +184,7 @@ def test_what_is_typed_wrongly(words: list[str], said: str) -> None:
     [
         (["show", "estuary/task:1"], "eternaltwin"),
         (["show", "eternaltwin/tusk:1"], "job, task, runner"),
-        (["audit", "nonsense"], "no entry nonsense"),
+        (["audit", "nonsense"], "'nonsense' is not the id of an entry"),
         (["stuck", "--engine", "estuary"], "eternaltwin"),
         (["tree", "--engine", "estuary"], "eternaltwin"),
         (["do", "wkae", NODE, "-r", "x"], "cancel, delete, "),
