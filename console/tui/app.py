@@ -182,7 +182,7 @@ class UnstickApp(App[None]):
 
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
-        self.session.read_screen, self.session.changed = self._read_screen, self.renew
+        self.session.read_screen, self.session.changed = self._read_screen, self._renew_changed
         if not self.session.findings_first:
             self.session.begun.clear()  # it may have begun without this page
         self.session.run_now()
@@ -243,7 +243,15 @@ class UnstickApp(App[None]):
                 return
 
     def renew(self) -> None:
-        """Let every screen show the new state of the session."""
+        """Let every screen show the new state of the session and of the app."""
+        self._painted = (None, None)
+        self._renew_changed()
+
+    def _renew_changed(self) -> None:
+        """Let every screen show what the session has read.
+
+        A page that was painted as it was read renews only what is around its body.
+        """
         textual_compat.adopt(self)
         self._announce()
         self._notify()

@@ -62,6 +62,25 @@ async def test_z_changes_the_times_of_every_list_and_page(
         await tui.wait_for(lambda: tui.app.times is Times.RELATIVE)
 
 
+async def test_z_changes_a_page_that_was_just_read(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, india: None
+) -> None:
+    """Also before the session has said that it was read."""
+    await eternaltwin_db.task(status="Blocked", timer=-7200)
+    async with run_tui(eternaltwin, tmp_path, start="stuck", interval=3600) as tui:
+
+        def row() -> str:
+            return next((line for line in tui.text.splitlines() if "overdue timer" in line), "")
+
+        await tui.wait_for(lambda: re.search(RELATIVE, row()))
+        session = tui.app.session
+        before, session.changed = session.polls[0], lambda: None
+        session.run_now()
+        await tui.wait_for(lambda: session.polls[0] > before)
+        await tui.press("z")
+        await tui.wait_for(lambda: re.search(UTC, row()))
+
+
 async def test_the_header_always_says_how_old_the_data_is(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
