@@ -135,7 +135,7 @@ class FileRun:
                 return
             if line.entry.run == self.id:
                 if not line.intact:
-                    raise _changed(self.id)
+                    raise run_log.tampered(self.id)
                 yield line
 
     async def _entry(self, line: Line, outcome: tuple[Result, ...]) -> Entry | None:
@@ -146,7 +146,7 @@ class FileRun:
         entry, mark = line.entry, line.mark
         assert self._database.server is not None
         if mark is None:
-            raise _changed(self.id)
+            raise run_log.tampered(self.id)
         doubtful = not outcome or any(r.outcome is Outcome.UNKNOWN for r in outcome)
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
@@ -210,7 +210,7 @@ def load(local: Local, name: str) -> FileRun | None:
         raise DatabaseError(f"The run {name} belongs to {owner}another server.", "Nothing was changed.")
     named = entry.arguments[RUN]
     if not line.intact or not run_log.has_members(named, members):
-        raise _changed(name)
+        raise run_log.tampered(name)
     return FileRun(local, run_log.begun_of(entry, name, entry.at, named, msgspec.Raw(members)))
 
 
@@ -266,10 +266,3 @@ def _event(line: Line) -> Entry:
 
 def _has(results: Iterable[Result], outcome: Outcome) -> bool:
     return any(result.outcome is outcome for result in results)
-
-
-def _changed(name: str) -> DatabaseError:
-    return DatabaseError(
-        f"An entry of the run {name} was changed since it was written.",
-        "Nothing was changed. `unstick audit --verify` names it.",
-    )

@@ -194,10 +194,7 @@ class TableRun:
                 await self._check(transaction)
             rows = await transaction.rows(statement("run_events"), {"id": self.id})
         if not all(row["intact"] for row in rows):
-            raise DatabaseError(
-                f"An entry of the run {self.id} was changed since it was written.",
-                "Nothing was changed. `unstick audit --verify` names it.",
-            )
+            raise tampered(self.id)
         return [decoded(row) for row in rows]
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
@@ -216,6 +213,14 @@ class TableRun:
             raise OvertakenError(
                 f"{who(last)} continues the run {self.id} now, so this console does not.", "Nothing was changed."
             )
+
+
+def tampered(run: str) -> DatabaseError:
+    """Return the error of a run with an entry that has not its hash any more."""
+    return DatabaseError(
+        f"An entry of the run {run} was changed since it was written.",
+        "Nothing was changed. `unstick audit --verify` names it.",
+    )
 
 
 def decoded(row: Mapping[str, Any]) -> Entry:
