@@ -68,10 +68,8 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
 
 
 def _named(parts: Iterable[Part]) -> list[tuple[str, str, str]]:
-    """Return which findings there are, and what could not be read."""
-    return [
-        (part.label + part.error, finding.node_id, finding.code) for part in parts for finding in part.findings.found
-    ]
+    """Return which findings there are."""
+    return [(part.label, finding.node_id, finding.code) for part in parts for finding in part.findings.found]
 
 
 class ErrorCollector:

@@ -151,9 +151,13 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Read what the page shows, then paint it. Raises DatabaseError."""
         await self.load()
         if self.alive:
-            with self.app.batch_update():
-                self.show_body()
-                await lay_out(self)
+            await self.paint(self.show_body)
+
+    async def paint(self, show: Callable[[], object]) -> None:
+        """Show something else, and paint it once, in its final layout."""
+        with self.app.batch_update():
+            show()
+            await lay_out(self)
 
     def begin(self, reading: Coroutine[Any, Any, object], group: str = "read", *, exclusive: bool = False) -> None:
         """Read in the background. If it fails, say why.

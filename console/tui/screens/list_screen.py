@@ -102,8 +102,9 @@ class ListScreen(ListPage, Generic[T]):
         self.table.focus()
 
     def on_resize(self) -> None:
-        self._of_cells = self.context()
-        self.table.sync()
+        if self._ready:
+            self._of_cells = self.context()
+            self.table.sync()
 
     def show_body(self) -> None:
         self._of_cells = self.context()

@@ -188,8 +188,10 @@ class StuckScreen(ListScreen[Item]):
         return self.session.findings_age or super().data_age
 
     async def load(self) -> None:
-        self._take()
-        first = [] if self.list.records else [id_ for item in self.records()[:AROUND] if (id_ := item.node_id)]
+        first: list[str] = []
+        if not self.list.records:  # none is shown yet
+            self._take()
+            first = [id_ for item in self.records()[:AROUND] if (id_ := item.node_id)]
         more = self._unread()[:INCIDENT_NODES] if self.filter else []
         await self._read(dict.fromkeys([*self._wanted(), *first, *more]))
 

@@ -145,7 +145,7 @@ class TreeScreen(ListPage):
         await self._read_documents(node_list)
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
-            self._paint(node_list, change)
+            await self.paint(lambda: self._paint(node_list, change))
 
     async def _bring(self, node_list: NodeList) -> None:
         """Put first the nodes that need attention.
