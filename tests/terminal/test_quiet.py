@@ -11,7 +11,7 @@ from tests.terminal.driver import Terminal
 STARTS = "SELECT query_start FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 BLINKING = {5, 6}
 HEADER = 700  # bytes at most for another first line
-NOTICE = 16000  # ... and for that and another notice in the middle
+NOTICE = 2000  # ... and for that and another notice in the middle
 
 
 def age_of(terminal: Terminal) -> int:
@@ -25,6 +25,20 @@ def test_the_first_list_is_painted_once(eternaltwin_demo: str, tmp_path: Path) -
         terminal.wait_for("● live", "overdue timer", lambda: terminal.at > 0).settled()
         assert len(re.findall(rb"incident +(?:\x1b\[[0-9;]*m *)*nodes", terminal.raw)) <= 3
         assert len(terminal.raw) <= 40_000
+        assert terminal.leave("q") == 0
+
+
+def test_what_was_read_is_painted_before_there_is_news(eternaltwin_demo: str, tmp_path: Path) -> None:
+    """The next news comes after a minute, with more than a hundred reads."""
+    starts: set[object] = set()
+    with Terminal(eternaltwin_demo, "--interval", "0.5", home=tmp_path) as terminal:
+
+        def shown() -> bool:
+            starts.update(fetch(eternaltwin_demo, STARTS))
+            return "ArchiveDino" in terminal.text and terminal.at > 0
+
+        terminal.wait_for(shown)
+        assert len(starts) < 20
         assert terminal.leave("q") == 0
 
 
@@ -68,5 +82,6 @@ def test_a_console_without_a_connection_sends_little(tmp_path: Path) -> None:
         while len(seen) < 4:
             terminal.wait_for(lambda: terminal.rows[0] not in seen, "no connection")
             seen.add(terminal.rows[0])
-        assert len(terminal.raw) - sent <= 4 * NOTICE, bytes(terminal.raw[sent:])
+        notices = terminal.raw.count(b"retrying", sent)  # more than were seen, if this process is slow
+        assert len(terminal.raw) - sent <= max(4, notices) * NOTICE, bytes(terminal.raw[sent:])
     assert not BLINKING & terminal.attributes

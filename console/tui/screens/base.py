@@ -158,6 +158,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         with self.app.batch_update():
             show()
             await lay_out(self)
+        self.check_idle()  # it had its messages in the batch, so that nothing else tells it to paint
 
     def begin(self, reading: Coroutine[Any, Any, object], group: str = "read", *, exclusive: bool = False) -> None:
         """Read in the background. If it fails, say why.

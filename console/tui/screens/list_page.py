@@ -38,7 +38,8 @@ class ListPage(PageScreen):
 
     SEARCHES: ClassVar[bool] = True
     DEFAULT_CSS = """
-    ListPage #notice { height: 1fr; content-align: center middle; text-wrap: wrap; padding: 1 4; }
+    ListPage #notice { align: center middle; padding: 1 4; }
+    ListPage #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
     ListPage #preview { height: 4; border-top: solid $line; padding: 0 1; }
     ListPage.-low #preview { display: none; }
     ListPage.-tall #preview { height: 9; }
@@ -48,7 +49,8 @@ class ListPage(PageScreen):
 
     def __init__(self, mode: str = "") -> None:
         super().__init__(mode)
-        self._notice_bar = TextBar(notice, id="notice")
+        self._notice_bar = TextBar(notice)
+        self._notice = Container(self._notice_bar, id="notice")
         self._preview_bar = TextBar(self._previewed, id="preview")
 
     # what a page provides
@@ -146,7 +148,7 @@ class ListPage(PageScreen):
     def show_rows(self) -> None:
         """Show the table, or why it has no rows."""
         self.table.show_rows()
-        self._notice_bar.display = not len(self.forest)
+        self._notice.display = not len(self.forest)
         if not len(self.forest):
             self._notice_bar.show(*self.notice())
 

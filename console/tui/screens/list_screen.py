@@ -94,7 +94,7 @@ class ListScreen(ListPage, Generic[T]):
         return [(sign, "$faint"), *self.cell(field, row)]
 
     def body(self) -> Iterable[object]:
-        yield self._notice_bar
+        yield self._notice
         table = ListTable(self.forest, self._look, id="list", ascii=self.host.ascii)
         yield self.split(table) if self.PREVIEW else table
 

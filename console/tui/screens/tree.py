@@ -85,7 +85,7 @@ class TreeScreen(ListPage):
         return bool(self._fetching)
 
     def body(self) -> Iterable[object]:
-        yield self._notice_bar
+        yield self._notice
         table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
         table.display = False
         yield self.split(table)

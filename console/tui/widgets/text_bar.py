@@ -55,11 +55,8 @@ class TextBar(Widget, Generic[P]):
 
     def _send(self, before: Sequence[Content], after: Sequence[Content]) -> None:
         """Send the cells that differ, or everything if the number of lines does."""
-        if len(before) != len(after):
+        if len(before) != len(after) or self.styles.text_wrap != "nowrap":  # where a line is depends on all of them
             self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
-            return
-        if self.styles.content_align != ("left", "top") or self.styles.text_wrap != "nowrap":
-            self.refresh()  # where a line is on the screen depends on all of them
             return
         style, width = self.visual_style, self.content_size.width
         for y, (old, new) in enumerate(zip(before, after, strict=True)):
