@@ -98,11 +98,13 @@ class Hooks:
             self._running.pop(key, None)
 
     async def end(self) -> None:
-        """End all commands."""
-        tasks = list(self._running.values())
+        """End all commands. A cancellation does not shorten it: each is killed."""
+        tasks = set(self._running.values())
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        while tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                _, tasks = await asyncio.wait(tasks)
 
 
 async def watch(target: Target, *, engine: str | None, on_new: str | None, on_end: str | None, existing: bool) -> int:
