@@ -54,7 +54,6 @@ KEYS: Mapping[str, bytes] = {
 
 Wanted = str | re.Pattern[str] | Callable[[], object]
 
-EARLY = "Opening the console"  # below incidents that are shown before the console has painted
 _MODES = re.compile(rb"\x1b\[\?([0-9;]+)([hl])")
 _ENTER = "\x1b[?1049h"  # real terminals clear the alternate screen when it is entered; pyte has none
 _KITTY = re.compile("\x1b\\[[<=>][0-9;]*u")  # pyte takes it for "restore cursor"
@@ -262,8 +261,6 @@ class Terminal:
             return False
 
     def _holds(self, wanted: Wanted) -> bool:
-        if EARLY in self.text and wanted != EARLY:
-            return False  # the console has not painted, and reads no key
         if isinstance(wanted, str):
             return wanted in self.text
         if isinstance(wanted, re.Pattern):

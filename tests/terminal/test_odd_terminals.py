@@ -90,7 +90,10 @@ def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path
 
 
 def shown(terminal: Terminal) -> list[str]:
-    """The list without what goes on by itself: times, which are in the last columns and in the preview."""
+    """The list without what goes on by itself.
+
+    Times are in the last columns and in the preview.
+    """
     end = next(number for number, row in enumerate(terminal.rows) if row.startswith("───"))
     return [row[:60] for row in terminal.rows[4:end]]
 
