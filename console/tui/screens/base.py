@@ -369,11 +369,13 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
                 rates=self.session.rates(label),
                 stale=label in stale_engines,
                 policies=bool(reader.found.policies),
-                chosen=label == self.label(),
             )
             for label, reader in self.session.engines.items()
         )
-        self._engines_bar.show(EngineLines(lines=lines, ascii=self.host.ascii, screen_rows=self.size.height))
+        label = self.label()
+        front = next((place for place, each in enumerate(self.session.engines) if each == label), -1)
+        rows = self.size.height
+        self._engines_bar.show(EngineLines(lines=lines, front=front, ascii=self.host.ascii, screen_rows=rows))
 
     def _header(self) -> Header:
         session, context = self.session, self.host.context

@@ -52,6 +52,7 @@ class ListPage(PageScreen):
         self._notice_bar = TextBar(notice)
         self._notice = Container(self._notice_bar, id="notice")
         self._preview_bar = TextBar(self._previewed, id="preview")
+        self._around_due = False  # what is around the list is painted after the list
 
     # what a page provides
 
@@ -171,10 +172,18 @@ class ListPage(PageScreen):
         return Container(table, self._preview_bar, id="split")
 
     @on(ListTable.Cursor)
+    def _moved(self) -> None:
+        """Paint the row first: what is around the list takes longer."""
+        if not self._around_due:
+            self._around_due = True
+            self.call_after_refresh(self._show_around)
+
     @on(ListTable.Renewed)
-    def _under_cursor(self) -> None:
-        self.show_preview()
-        self.renew_place()
+    def _show_around(self) -> None:
+        self._around_due = False
+        if self.alive:
+            self.show_preview()
+            self.renew_place()
 
     @on(ListTable.Open)
     def _open(self, message: ListTable.Open) -> None:

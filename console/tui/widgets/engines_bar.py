@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from textual.content import Content
 
 from console.model.flow import Rates
@@ -46,28 +48,55 @@ class EngineLine(Record):
     trend: str = ""  # of the number of stuck nodes
     rates: Rates | None = None  # work per minute
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
-    chosen: bool = False  # the engine in front
     policies: bool = False  # row-level security may hide rows
 
 
 class EngineLines(Record):
-    """Content of the bar."""
+    """Content of the bar.
+
+    ``front``: the place of the engine in front, -1 without.
+    """
 
     lines: tuple[EngineLine, ...]
+    front: int
     ascii: bool
     screen_rows: int
 
     def content(self, width: int) -> Content:
         """Return the lines that fit on the screen."""
-        number = next((n for n, line in enumerate(self.lines) if line.chosen), 0)
-        room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
+        most = min(max(self.screen_rows // ROWS, 1), MAX_LINES)
+        number = max(self.front, 0)
+        start = max(number + 1 - most, 0)
         here = " > " if self.ascii else " ▸ "
-        if cut := len(self.lines) > self._most:
+        if cut := len(self.lines) > most:
             here = f" {number + 1}/{len(self.lines)} "
-        heads = [
-            self._head(line, here if line.chosen or (cut and at == number) else " " * len(here), room)
-            for at, line in enumerate(self.lines)
-        ]
+        room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
+        ends = _ends(Table(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
+        whole = []
+        for place in range(len(self.lines))[start : start + most]:
+            marked = place == self.front or (cut and place == number)
+            head = self._head(place, here if marked else " " * len(here), room)
+            text, end = ends[place]
+            whole.append(clickable(spread([head, text], [end], width), f"app.show_engine({place})"))
+        return Content("\n").join(whole)
+
+    def _head(self, place: int, mark: str, room: int) -> Content:
+        label = formatting.engine_label(safe_text(self.lines[place].label), room, self.ascii)
+        return Content.assemble(
+            (mark, "bold $primary"),
+            (formatting.fit(label, room, ascii=self.ascii), "bold" if place == self.front else "$faint"),
+            "  ",
+        )
+
+
+class Table(Record):
+    """Numbers of the engines, the same for each engine in front."""
+
+    lines: tuple[EngineLine, ...]
+    ascii: bool
+
+    def ends(self, width: int, head: int) -> list[tuple[Content, Content]]:
+        """Return the left and right ends of each line, after its first ``head`` cells."""
         counts = self._counts(words_too=width >= WORDS)
         phases = widths(counts, ORDER)
         options = EXTRAS if width >= WIDE else ((),)
@@ -75,39 +104,18 @@ class EngineLines(Record):
         for extras in options:
             columns = widths(known, (*extras, *(of.word for of in BANDS), "stuck"))
             ends = max((aligned(of, columns, right=True).cell_length for of in known[:1]), default=0)  # all are alike
-            taken = [head.cell_length + len(_warnings(line)) for head, line in zip(heads, self.lines, strict=True)]
-            free = width - max(taken, default=0) - ends - 2
-            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], free)
+            taken = max((head + len(_warnings(line)) for line in self.lines), default=0)
+            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], width - taken - ends - 2)
             if len(kept) == len(phases):
                 break
         phases = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
-        whole = []
-        for place in range(len(self.lines))[self._visible]:
-            line = self.lines[place]
-            text = self._instead(line) or aligned(counts[place], phases)
-            end = Content.assemble((_warnings(line), "bold $warning"), aligned(known[place], columns, right=True), " ")
-            whole.append(clickable(spread([heads[place], text], [end], width), f"app.show_engine({place})"))
-        return Content("\n").join(whole)
-
-    @property
-    def _most(self) -> int:
-        """Number of lines for which the screen has room."""
-        return min(max(self.screen_rows // ROWS, 1), MAX_LINES)
-
-    @property
-    def _visible(self) -> slice:
-        """The lines that fit, with the chosen one among them."""
-        chosen = next((number for number, line in enumerate(self.lines) if line.chosen), 0)
-        start = max(chosen + 1 - self._most, 0)
-        return slice(start, start + self._most)
-
-    def _head(self, line: EngineLine, mark: str, room: int) -> Content:
-        label = formatting.engine_label(safe_text(line.label), room, self.ascii)
-        return Content.assemble(
-            (mark, "bold $primary"),
-            (formatting.fit(label, room, ascii=self.ascii), "bold" if line.chosen else "$faint"),
-            "  ",
-        )
+        return [
+            (
+                self._instead(line) or aligned(count, phases),
+                Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True), " "),
+            )
+            for line, count, of in zip(self.lines, counts, known, strict=True)
+        ]
 
     def _extra(self, name: str, line: EngineLine) -> Content:
         text = ""
@@ -168,6 +176,15 @@ def _warnings(line: EngineLine) -> str:
 
 def _shown(count: Count) -> bool:
     return bool(count.n) or count.precision is not Precision.EXACT
+
+
+@lru_cache(2)
+def _ends(table: Table, width: int, head: int) -> list[tuple[Content, Content]]:
+    """Return the ends of the lines.
+
+    They are kept, because each move of the cursor may come to another engine.
+    """
+    return table.ends(width, head)
 
 
 def engine_lines(width: int, engines: EngineLines) -> Content:

@@ -8,6 +8,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 from textual import events
 from textual.content import Content
 from textual.geometry import Region
+from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
@@ -22,8 +23,12 @@ Part = str | Content | tuple[str, str]
 
 
 class TextBar(Widget, Generic[P]):
-    """Bar of text that a function makes. Text is never read as markup."""
+    """Bar of text that a function makes. Text is never read as markup.
 
+    Lines that do not wrap are painted one by one, and kept until they change.
+    """
+
+    ALLOW_SELECT = False
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def __init__(self, make: Callable[Concatenate[int, P], Content], id: str | None = None) -> None:
@@ -36,6 +41,9 @@ class TextBar(Widget, Generic[P]):
         self._given: object = None
         self._at_width: Callable[[int], Content] = lambda _: Content("")
         self._content = Content("")
+        self._lines: Sequence[Content] = ()
+        self._painted: dict[int, Strip] = {}  # lines by place, for a style and a width
+        self._painted_for: tuple[Style, int] | None = None
 
     def show(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Show something else. Equal arguments have the same content."""
@@ -50,20 +58,40 @@ class TextBar(Widget, Generic[P]):
             return
         content = self._at_width(self.content_size.width or self.app.size.width)
         if not content.is_same(self._content):
-            before, self._content = self._content, content
-            self._send(before.split(), content.split())
+            self._content, before, self._lines = content, self._lines, content.split()
+            self._send(before)
 
-    def _send(self, before: Sequence[Content], after: Sequence[Content]) -> None:
+    def _send(self, before: Sequence[Content]) -> None:
         """Send the cells that differ, or everything if the number of lines does."""
-        if len(before) != len(after) or self.styles.text_wrap != "nowrap":  # where a line is depends on all of them
+        if len(before) != len(self._lines) or self._wraps:  # where a line is depends on all of them
+            self._painted.clear()
             self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
             return
-        style, width = self.visual_style, self.content_size.width
-        for y, (old, new) in enumerate(zip(before, after, strict=True)):
-            part = changed_cells(old.render_segments(style), new.render_segments(style))
-            if part is not None:
-                start, cells = part if new.cell_length <= width else (0, width)
-                self.refresh(Region(start, y, cells, 1))
+        for y, (old, new) in enumerate(zip(before, self._lines, strict=True)):
+            if not old.is_same(new):
+                was = self._painted.pop(y, None)
+                part = (0, self.content_size.width) if was is None else changed_cells(was, self._strip(y))
+                if part is not None:
+                    start, cells = part
+                    self.refresh(Region(start, y, cells, 1))
+
+    @property
+    def _wraps(self) -> bool:
+        return self.styles.text_wrap != "nowrap"
+
+    def _strip(self, y: int) -> Strip:
+        """Return a line as it is painted."""
+        wanted = style, width = self.visual_style, self.content_size.width
+        if wanted != self._painted_for:
+            self._painted, self._painted_for = {}, wanted
+        if y not in self._painted:
+            line = self._lines[y] if y < len(self._lines) else Content("")
+            segments = line.truncate(width, ellipsis=True).render_segments(style)
+            self._painted[y] = Strip(segments).adjust_cell_length(width, style.rich_style)
+        return self._painted[y]
+
+    def render_line(self, y: int) -> Strip:
+        return super().render_line(y) if self._wraps else self._strip(y)
 
     def on_resize(self) -> None:
         self.renew()
