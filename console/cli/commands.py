@@ -547,11 +547,29 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     allows die of the same error. It asks if a cohort does not answer.
     """
     from console.cli import redrive as command
+    from console.cli import runs
     from console.cli.consent import Consent
 
-    words = options.exactly(None, "ENGINE or RUN", name)
-    settings |= {"name": next(iter(words), None), "filter": " ".join(filters) or None}
-    settings["consent"] = Consent.taken(settings)
+    run = next(iter(options.exactly(None, "ENGINE or RUN", name)), None)
+    settings |= {"name": run, "filter": " ".join(filters) or None}
+    resume, stop, listed = (settings.pop(mode) for mode in ("resume", "stop", "listed"))
+    modes = resume + stop + listed
+    selects = (settings["group"] is not None) + (settings["filter"] is not None)
+    if modes > 1 or selects > 1 or (modes and selects):
+        raise click.UsageError("Give one of --group, --filter, --resume, --stop and --list.")
+    if listed and run is not None:
+        raise click.UsageError("--list lists all redrives: give no name.")
+    if listed:
+        return _run(options, lambda target: runs.listed(target, redrives=True))
+    if modes and run is None:
+        raise click.UsageError("Name the redrive. `unstick redrive --list` lists them.")
+    consent = settings["consent"] = Consent.taken(settings)
+    if resume:
+        return _run(options, lambda target: runs.resume(target, str(run), consent, redrives=True))
+    if stop:
+        return _run(options, lambda target: runs.stop(target, str(run), redrives=True))
+    if not selects:
+        raise click.UsageError("--group or --filter is required, or --resume, --stop or --list.")
     return _run(options, lambda target: command.redrive(target, command.Asked(**settings)))
 
 

@@ -1,13 +1,11 @@
-"""``redrive``: begin, resume, stop and list redrives of dead letters."""
+"""``redrive``: begin and continue redrives of dead letters."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import click
 import msgspec
 
-from console.cli import prompts, tables
+from console.cli import prompts
 from console.cli.arguments import arguments_of
 from console.cli.carry_out import confirmed, exit_code, page
 from console.cli.consent import Consent
@@ -17,16 +15,16 @@ from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
-from console.model.fields.run import FIELDS
 from console.target import Target
 from console.text.pages import redrive as pages
-from console.text.spans import UNLIMITED, Spans
+from console.text.spans import UNLIMITED
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
 from queries.records.dead_letter import DeadLetter
+from queries.records.node import split_id
 from queries.records.record import Record
-from queries.records.run import RedriveReport, Runs
+from queries.records.run import RedriveReport
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
 from queries.runs.cohorts import Redrive, Settings, parse_settings
@@ -37,13 +35,11 @@ from queries.text.counted import counted
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
-LISTED = 50
-
 
 class Asked(Record):
-    """Options of the command, as typed. ``name``: an engine or a redrive."""
+    """Options of the command that begins a redrive, as typed."""
 
-    name: str | None = None
+    name: str | None = None  # of an engine
     group: str | None = None
     filter: str | None = None
     limit: int | None = None
@@ -53,31 +49,10 @@ class Asked(Record):
     wait: str = ""
     consent: Consent = Consent()
     arguments: tuple[str, ...] = ()
-    resume: bool = False
-    stop: bool = False
-    listed: bool = False
 
 
 async def redrive(target: Target, asked: Asked) -> int:
-    """Begin, resume, stop or list redrives. Return the exit code."""
-    modes = asked.resume + asked.stop + asked.listed
-    selects = (asked.group is not None) + (asked.filter is not None)
-    if modes > 1 or selects > 1 or (modes and selects):
-        raise click.UsageError("Give one of --group, --filter, --resume, --stop and --list.")
-    if asked.listed:
-        if asked.name is not None:
-            raise click.UsageError("--list lists all redrives: give no name.")
-        async with opened(target) as workspace:
-            found = await runs.listed(workspace, LISTED, runs.REDRIVE)
-        output_for(target).answer(found, lambda: rows(found))
-        return 0
-    if modes:
-        if asked.name is None:
-            raise click.UsageError("Name the redrive. `unstick redrive --list` lists them.")
-        async with opened(target) as workspace:
-            return await proceed(target, workspace, await runs.load(workspace, asked.name), asked)
-    if not selects:
-        raise click.UsageError("--group or --filter is required, or --resume, --stop or --list.")
+    """Begin a redrive, and run it. Return the exit code."""
     reason, settings = asked.consent.said, settings_of(asked)
     async with opened(target) as workspace:
         return await _begin(target, workspace, asked, reason, settings)
@@ -119,7 +94,7 @@ async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str
     run = await runs.begin(workspace, plan)
     nodes = count_nodes(len(plan.members), plan.ids)
     say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
-    return await _run(target, workspace, run, asked)
+    return await _run(target, workspace, run, consent)
 
 
 async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple[str, str, list[DeadLetter]]:
@@ -147,27 +122,21 @@ async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple
     return workspace.named(label).label, selection, found[: asked.limit]
 
 
-async def proceed(target: Target, workspace: Workspace, run: Run, asked: Asked) -> int:
-    """Resume or stop a redrive. Return the exit code."""
-    if not run.plan.is_redrive:
-        raise click.UsageError(f"{run.log.id} is no redrive: {target.command('do', '--resume', run.log.id)}")
-    if asked.consent.reason:
-        run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=asked.consent.reason))
+async def resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
+    """Continue a redrive. Return the exit code."""
+    if consent.reason:
+        run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=consent.reason))
     reader = workspace.named(run.plan.label)
-    if asked.stop:
-        ending = await launch.stop(workspace, run)
-        return _report(target, redrive_plan.report(run, redrive_of(ending), None))
     nodes = count_nodes(len(run.plan.ids), run.plan.ids)
     say(f"Redrive {run.log.id} of {run.begun.who}: {run.plan.action} {run.plan.beginning.selection}, {nodes}.")
-    kind = run.plan.ids[0].partition("/")[2].partition(":")[0]
-    action = reader.engine.action(run.plan.action, kind)
+    action = reader.engine.action(run.plan.action, split_id(run.plan.ids[0])[1])
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
     await runs.check_author(workspace, run, action)
-    if not asked.consent.given and not prompts.agreed("Continue it in this console?"):
+    if not consent.given and not prompts.agreed("Continue it in this console?"):
         say("Nothing was changed.")
         return FAILED
-    return await _run(target, workspace, run, asked, answered=asked.resume and asked.consent.yes)
+    return await _run(target, workspace, run, consent, answered=consent.yes)
 
 
 def redrive_of(runner: Runner) -> Redrive:
@@ -176,7 +145,7 @@ def redrive_of(runner: Runner) -> Redrive:
     return runner.state
 
 
-async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, answered: bool = False) -> int:
+async def _run(target: Target, workspace: Workspace, run: Run, consent: Consent, *, answered: bool = False) -> int:
     """Run a redrive until it ends, asks without a terminal, or is left.
 
     ``answered``: the first question is answered with "go on".
@@ -196,7 +165,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
         if given:
             given = False
             decisions.go_on(ask)
-        elif asked.consent.yes or not prompts.possible():
+        elif consent.yes or not prompts.possible():
             return False
         elif prompts.agreed(f"{pages.question(report(ask))} Go on? Otherwise the redrive ends."):
             decisions.go_on(ask)
@@ -210,22 +179,15 @@ async def _run(target: Target, workspace: Workspace, run: Run, asked: Asked, *, 
     if not isinstance(step, Ended):
         say(f"The redrive is open. Continue: {target.command('redrive', run.log.id, '--resume')}")
         say(f"End it: {target.command('redrive', run.log.id, '--stop')}")
-    code = _report(target, report(step))
+    code = print_report(target, report(step))
     if isinstance(step, Ended):
         return code
     return INTERRUPTED if decisions.left else ASKS
 
 
-def _report(target: Target, report: RedriveReport) -> int:
+def print_report(target: Target, report: RedriveReport) -> int:
     """Print the state of a redrive. Return the exit code of its end."""
     output_for(target).page(report, lambda cells: pages.page(report, cells, limit=UNLIMITED))
     if report.state in (Reason.BUDGET, Reason.STOPPED):
         return STOPPED
     return SKIPPED if any(r.outcome is not Outcome.CHANGED for r in report.skipped) else 0
-
-
-def rows(found: Runs) -> Iterator[str | Spans]:
-    """Yield a line for each run, below a heading."""
-    if not found.runs:
-        yield "No runs."
-    yield from tables.listed(FIELDS, found.runs)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
-from console.cli import do, redrive
+import click
+
+from console.cli import do, redrive, tables
 from console.cli.carry_out import carry_out, print_outcomes
 from console.cli.consent import Consent
 from console.cli.output import output_for, say
 from console.cli.target import opened
+from console.model.fields.run import FIELDS
 from console.target import Target
 from console.text.pages.action import result_page
 from console.text.pages.row_diff import ROWS_SHOWN
@@ -18,36 +21,57 @@ from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
 from queries.records.run import RunDetail, Runs
-from queries.runs import launch
+from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
 from queries.runs.run import Run
 from queries.text import duration
 from queries.workspace import Workspace
 
+LISTED = 50
 
-async def listed(target: Target) -> int:
-    """List runs, newest first. Return the exit code."""
+
+async def listed(target: Target, *, redrives: bool = False) -> int:
+    """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = await runs.listed(workspace, redrive.LISTED)
+        found = await runs.listed(workspace, LISTED, runs.REDRIVE if redrives else None)
         closed = workspace.no_runs
-    output_for(target).answer(found, lambda: redrive.rows(found))
+    output_for(target).answer(found, lambda: _rows(found))
     if closed:
         say(f"Only runs of this machine are listed: {closed}.")
     return 0
 
 
-async def show(target: Target, name: str) -> int:
-    """Show a run with the outcomes so far. Return the exit code."""
+def _rows(found: Runs) -> Iterator[str | Spans]:
+    """Yield a line for each run, below a heading."""
+    if not found.runs:
+        yield "No runs."
+    yield from tables.listed(FIELDS, found.runs)
+
+
+@contextlib.asynccontextmanager
+async def _loaded(target: Target, name: str, *, redrives: bool = False) -> AsyncIterator[tuple[Workspace, Run]]:
+    """Open the database of a run, and the run.
+
+    ``redrives``: raises UsageError for another run.
+    """
     async with opened(target) as workspace:
         run = await runs.load(workspace, name)
         with contextlib.closing(run.log):
-            found = await launch.look(workspace, run)
+            if redrives and not run.plan.is_redrive:
+                raise click.UsageError(f"{run.log.id} is no redrive: {target.command('do', '--resume', run.log.id)}")
+            yield workspace, run
+
+
+async def show(target: Target, name: str) -> int:
+    """Show a run with the outcomes so far. Return the exit code."""
+    async with _loaded(target, name) as (workspace, run):
+        found = await launch.look(workspace, run)
     output_for(target).answer(found, lambda: _lines(target, found))
     return 0
 
 
 def _lines(target: Target, found: RunDetail) -> Iterator[str | Spans]:
-    yield from redrive.rows(Runs(runs=(found.run,)))
+    yield from _rows(Runs(runs=(found.run,)))
     yield f"Reason: {found.run.reason}"
     yield ""
     yield from result_page(found.results, UNLIMITED, limit=ROWS_SHOWN)
@@ -57,15 +81,10 @@ def _lines(target: Target, found: RunDetail) -> Iterator[str | Spans]:
         yield f"End it: {target.command('runs', found.run.run, '--stop')}"
 
 
-async def resume(target: Target, name: str, consent: Consent) -> int:
+async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:
     """Continue a run of any machine. Return the exit code."""
-    async with opened(target) as workspace:
-        run = await runs.load(workspace, name)
-        with contextlib.closing(run.log):
-            if run.plan.is_redrive:
-                asked = redrive.Asked(consent=consent, resume=True)
-                return await redrive.proceed(target, workspace, run, asked)
-            return await _resume(target, workspace, run, consent)
+    async with _loaded(target, name, redrives=redrives) as (workspace, run):
+        return await (redrive.resume if run.plan.is_redrive else _resume)(target, workspace, run, consent)
 
 
 async def _resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
@@ -92,14 +111,12 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
     )
 
 
-async def stop(target: Target, name: str) -> int:
+async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
     """End a run: nothing more is changed. Return the exit code."""
-    async with opened(target) as workspace:
-        run = await runs.load(workspace, name)
-        with contextlib.closing(run.log):
-            if run.plan.is_redrive:
-                return await redrive.proceed(target, workspace, run, redrive.Asked(stop=True))
-            ending = await launch.stop(workspace, run)
-            left = ending.unfinished()
-    say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {count_nodes(len(left), ())}.")
+    async with _loaded(target, name, redrives=redrives) as (workspace, run):
+        ending = await launch.stop(workspace, run)
+        if run.plan.is_redrive:
+            return redrive.print_report(target, redrive_plan.report(run, redrive.redrive_of(ending), None))
+    left = count_nodes(len(ending.unfinished()), ())
+    say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {left}.")
     return 0
