@@ -11,9 +11,8 @@ from console.cli.arguments import arguments_of, unknown_action
 from console.cli.carry_out import carry_out
 from console.cli.consent import Consent
 from console.cli.edited import edited_plan
-from console.cli.exit_codes import EMPTY
 from console.cli.output import say
-from console.cli.selected import EmptyError, Source, selected
+from console.cli.selected import Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from queries.actions import signals
@@ -45,11 +44,7 @@ async def do(
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
     async with opened(target, later=True) as workspace:  # its first read travels with others
-        try:
-            chosen = await selected(target, workspace, source, action)
-        except EmptyError as error:
-            say(*str(error).splitlines())
-            return EMPTY
+        chosen = await selected(target, workspace, source, action)
         nodes, guarded = chosen.ids, {**chosen.guards, **given_guards}
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in chosen.arguments if w.partition("=")[0] not in typed_names)]

@@ -9,7 +9,7 @@ from console.cli import prompts
 from console.cli.arguments import arguments_of
 from console.cli.carry_out import confirmed, exit_code, page
 from console.cli.consent import Consent
-from console.cli.exit_codes import ASKS, EMPTY, FAILED, INTERRUPTED, SKIPPED, STOPPED
+from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, SKIPPED, STOPPED
 from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, dead_matching, members_of
@@ -67,11 +67,7 @@ def settings_of(asked: Asked) -> Settings:
 
 
 async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str, settings: Settings) -> int:
-    try:
-        label, selection, found = await _selected(target, workspace, asked)
-    except EmptyError as error:
-        say(*str(error).splitlines())
-        return EMPTY
+    label, selection, found = await _selected(target, workspace, asked)
     reader = workspace.named(label)
     action = redrive_plan.action_of(reader, found)
     given = arguments_of([action], asked.arguments)
@@ -117,7 +113,7 @@ async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple
         found = [d for d in found if redrive_plan.revival_of(reader, d) is not None] or found
         selection = f"filter {asked.filter}"
     if not found:
-        raise EmptyError("The selection is empty: no dead letter was selected.", "Nothing was changed.")
+        raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")
     found.sort(key=lambda each: (unknown_last(each.since), each.node.id))
     return workspace.named(label).label, selection, found[: asked.limit]
 

@@ -10,6 +10,7 @@ import msgspec
 
 from console.cli import dead, stuck
 from console.cli.arguments import unknown_action
+from console.cli.exit_codes import EMPTY
 from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
@@ -51,8 +52,10 @@ class Selected(Record):
     arguments: tuple[str, ...] = ()
 
 
-class EmptyError(DatabaseError):
+class EmptyError(click.ClickException):
     """A selection without nodes."""
+
+    exit_code = EMPTY
 
 
 async def selected(target: Target, workspace: Workspace, source: Source, action: str) -> Selected:
@@ -69,7 +72,7 @@ async def selected(target: Target, workspace: Workspace, source: Source, action:
     else:
         found = Selected(ids=tuple(dict.fromkeys(_with_stdin(source.ids))))
     if not found.ids:
-        raise EmptyError("The selection is empty: no node was selected.", "Nothing was changed.")
+        raise EmptyError("The selection is empty: no node was selected.\nNothing was changed.")
     if source.limit is not None and len(found.ids) > source.limit:
         say(f"--limit: {source.limit} of {len(found.ids)} selected nodes are acted on.")
         found = msgspec.structs.replace(found, ids=found.ids[: source.limit])
@@ -139,7 +142,7 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")
     if found is None and not report.capped:
-        raise EmptyError(f"There is no group {key} now.", "Nothing was changed. unstick dead lists the groups.")
+        raise EmptyError(f"There is no group {key} now.\nNothing was changed. unstick dead lists the groups.")
     members = [each for each in report.dead_letters if found is not None and each.fingerprint == found.fingerprint]
     if limit is None or len(members) < limit:
         why = f"only {len(report.dead_letters)} dead letters were read" if report.capped else ""
