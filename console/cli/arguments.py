@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from queries.contract.spec import Action, Argument
-from queries.text.suggest import suggest
+from queries.text.suggest import unknown
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
@@ -18,9 +18,7 @@ CONFIRM = "confirm"  # name of an argument that repeats a value of the node
 
 def unknown_action(action: str, known: Collection[str]) -> click.UsageError:
     """Return the error for an unknown action, with the nearest and all known names."""
-    return click.UsageError(
-        f"There is no action {action!r}.{_hint(action, known)} Actions: {', '.join(sorted(known))}."
-    )
+    return click.UsageError(unknown("action", action, sorted(known)))
 
 
 def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: bool = False) -> dict[str, Any]:
@@ -54,12 +52,7 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: b
 def _unknown(name: str, known: dict[str, Argument]) -> str:
     if not known:
         return f"This action takes no arguments; remove --arg {name!r}."
-    return f"There is no argument {name!r}.{_hint(name, known)} Arguments: {', '.join(known)}."
-
-
-def _hint(name: str, known: Collection[str]) -> str:
-    near = suggest(name, known)
-    return f" Did you mean {near}?" if near else ""
+    return unknown("argument", name, known)
 
 
 def _value(argument: Argument, text: str) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import click
-
 from console.cli.arguments import unknown_action
 from console.cli.options import CliOptions
-from console.cli.output import Output
-from console.cli.target import resolve
+from console.cli.output import output_for
+from console.cli.target import named_engine, resolve
 from queries.actions.plan import statements
 from queries.contract.spec import Action
 from queries.records.record import Record
-from queries.text.suggest import did_you_mean
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 
@@ -24,20 +21,15 @@ class Statements(Record):
 
 def sql(options: CliOptions, action: str, label: str | None) -> int:
     """Print an action's statements for every engine that has it. Return the exit code."""
-    known = resolve(options).engines
-    wanted = [s for s in known if label is None or label.partition("@")[0] == s.name]
-    if not wanted:
-        names = [s.name for s in known]
-        raise click.UsageError(
-            f"There is no engine {label!r}{did_you_mean(label or '', names)}; there is {', '.join(names)}."
-        )
+    target = resolve(options)
+    wanted = target.engines if label is None else [named_engine(target.engines, label.partition("@")[0])]
     found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
     if not found:
         raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
     texts = {
         f"{name}/{script}": statements(s, v) if v.writes else _instead(v) for (name, script), (s, v) in found.items()
     }
-    Output(json=options.json).answer(
+    output_for(target).answer(
         Statements(statements=texts),
         lambda: (line for name, text in texts.items() for line in (f"-- {name}; {PSQL}", "", *text.split("\n"), "")),
     )

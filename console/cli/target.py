@@ -17,12 +17,14 @@ from console.cli.output import say
 from console.config import Context, load
 from console.target import Target, engine_words, outside
 from queries.contract.builtin import builtin
+from queries.contract.engine import Engine
 from queries.contract.outside import PROPOSE, names
 from queries.db.errors import DatabaseError
 from queries.db.redaction import without_passwords
 from queries.read.reader import Reader
 from queries.records.node import Node
 from queries.text import duration
+from queries.text.suggest import unknown
 from queries.workspace import UnknownIdError, Workspace
 
 
@@ -124,6 +126,14 @@ def no_engine_lines(workspace: Workspace) -> list[str]:
     lines += [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
     lines += [f"Expected {line}" for line in workspace.expected]
     return [*lines, PROPOSE]
+
+
+def named_engine(engines: Iterable[Engine], name: str, what: str = "engine") -> Engine:
+    """Return the engine of that name. Raises UsageError: there is no ``what``."""
+    known = {engine.name: engine for engine in engines}
+    if name not in known:
+        raise UsageError(unknown(what, name, known))
+    return known[name]
 
 
 def declined_engines(workspace: Workspace, label: str | None) -> dict[str, str]:

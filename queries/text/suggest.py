@@ -22,6 +22,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {quoted(near)}?" if near else ""
 
 
+def unknown(what: str, word: str, known: Iterable[str]) -> str:
+    """Return that there is no such thing, the nearest name, and all known ones."""
+    names = list(known)
+    return f"There is no {what} {word!r}{did_you_mean(word, names)}; there is {', '.join(names) or 'none'}."
+
+
 def quoted(text: str) -> str:
     """Return ``text`` in double quotes, with JSON's escapes."""
     return json.dumps(text, ensure_ascii=False)
