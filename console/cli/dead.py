@@ -28,27 +28,18 @@ class DeadLettersByEngine(Record):
 
 async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     """List dead letters by engine, worst and oldest first. Return the exit code."""
-    code = 0
-    parts: list[DeadLetterReport] = []
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
         found = await workspace.database.together(*(read(reader, limit) for reader in readers))
-        for reader, part in zip(readers, found, strict=True):
-            if lines := access_warnings(workspace, [reader]):
-                say(*lines)
-                code = 1
-            if part.unreadable:
-                say(f"{reader.label}: {part.unreadable}")
-                code = 1
-            parts.append(part)
-        for name, why in declined_engines(workspace, engine).items():
-            say(f"{name}: {why}")
-            code = 1
-            parts.append(DeadLetterReport(engine=name, meaning="", unreadable=why))
+        lines = access_warnings(workspace, readers)
+        declined = declined_engines(workspace, engine).items()
+    parts = [*found, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
+    lines += [f"{part.engine}: {part.unreadable}" for part in parts if part.unreadable]
+    say(*lines)
     output_for(target).answer(
         DeadLettersByEngine(dead=tuple(parts)), lambda: (line for part in parts for line in _text(part))
     )
-    return code
+    return int(bool(lines))
 
 
 async def read(reader: Reader, limit: int) -> DeadLetterReport:

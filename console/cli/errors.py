@@ -90,7 +90,8 @@ def _crash(error: BaseException, arguments: Sequence[str]) -> int:
 
 
 def _write(error: BaseException, arguments: Sequence[str]) -> Path:
-    from console.cli.program import state_dir, version
+    from console.cli.program import version
+    from queries.files import user_dirs
 
     text = "\n".join(
         [
@@ -100,7 +101,7 @@ def _write(error: BaseException, arguments: Sequence[str]) -> Path:
             "".join(traceback.format_exception(error)),
         ]
     )
-    path = state_dir() / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    path = user_dirs.folder("state") / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     with open(path, "x", errors="replace", opener=open_private) as file:
         file.writelines(safe_text(line) + "\n" for line in without_secrets(text, arguments).splitlines())
     return path

