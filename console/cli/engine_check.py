@@ -8,19 +8,19 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import click
+import msgspec
 
 from console.cli.output import output_for, say
+from console.cli.target import opened
 from console.target import Target
 from console.text.spans import Spans
 from queries.check.lab import Lab, Server
 from queries.check.prove import Loaded, prove, prove_on
 from queries.check.report import Check, Report
 from queries.contract import proven
-from queries.contract.engine import Engine
 from queries.contract.folder import FIXTURE, SCHEMA
 from queries.contract.outside import OutsideEngines
 from queries.records.fault import Fault
-from queries.workspace import Workspace
 
 SUPERUSER = (
     "{folder}: schema.sql and fixture.sql run as superuser of a server of their own, so they can run programs and read"
@@ -72,22 +72,11 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
         async for each in prove(loaded.engine, loaded.toml, lab):
             yield each
     if here:
-        async with _opened(target, () if loaded.packaged else (loaded.engine,)) as workspace:
+        outside = OutsideEngines(engines=() if loaded.packaged else (loaded.engine,))
+        only_reads = msgspec.structs.replace(target, read_only=True, outside=outside)
+        async with opened(only_reads, empty=True) as workspace:
             async for each in prove_on(workspace, loaded.engine, loaded.toml):
                 yield each
-
-
-@contextlib.asynccontextmanager
-async def _opened(target: Target, engines: tuple[Engine, ...]) -> AsyncIterator[Workspace]:
-    """Open the target read-only, with these engines outside of the package."""
-    outside = OutsideEngines(engines=engines)
-    workspace = await Workspace(
-        target.dsn, schema=target.schema, trusted=target.trusted, read_only=True, outside=outside
-    ).open()
-    try:
-        yield workspace
-    finally:
-        await workspace.close()
 
 
 @contextlib.contextmanager
