@@ -75,8 +75,7 @@ async def read(reader: Reader, limit: int) -> DeadLetterReport:
 def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
     yield [(part.engine, "bold $primary"), (f"  {part.meaning}", "$faint")]
     if part.scan_required is not None:
-        ddl = f" ({part.scan_required.ddl})" if part.scan_required.ddl else ""
-        yield f"  Not read: {part.scan_required.why}{ddl}"
+        yield f"  Not read: {part.scan_required.note}."
     elif not part.unreadable and not part.dead_letters and not part.scope:
         yield "  No dead letters."
     at = part.at or 0.0

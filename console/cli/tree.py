@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Container, Iterator
+from collections.abc import AsyncGenerator, Container, Iterator, Sequence
 from typing import Any
 
 import click
@@ -25,6 +25,7 @@ from console.model.selection import (
 from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, in_order, unfinished
 from console.target import Target
 from console.text import formatting
+from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import Reader
@@ -35,46 +36,40 @@ LEVELS = 2  # of the tree that are shown without a filter
 
 
 class Rows:
-    """Rows of all engines in tree order, and notes on what was not read."""
+    """Rows of one engine in tree order, and notes on what was not read."""
 
-    def __init__(self) -> None:
+    def __init__(self, label: str) -> None:
+        self.label = label
         self.rows: list[Row] = []
         self.at = 0.0
-        self.scan_required: dict[tuple[str, str], ScanRequired] = {}  # by engine and kind of parent ("" for the top)
-        self.scope: dict[str, str] = {}  # note on a truncated read, by engine
+        self.scan_required: dict[str, ScanRequired] = {}  # by kind of parent ("" for the top)
+        self.scope = ""  # note on a truncated read
         self.more: list[str] = []  # places with more nodes than the limit
         self.below: list[str] = []  # nodes with more children than the limit
-        self.deeper = 0  # number of levels that are shown, if there may be more
-        self.failed: list[str] = []  # what could not be read
+        self.deeper = False  # there may be more levels
+        self.error = ""  # why the engine, or its findings, could not be read
         self.unread: list[str] = []  # what was not compared with the filter
 
-    def note(self, page: Page, label: str, kind: str = "") -> None:
+    def note(self, page: Page, kind: str = "") -> None:
         """Keep the server time and the notes of a page."""
         self.at = max(self.at, page.at)
         if page.scan_required is not None:
-            self.scan_required[label, kind] = page.scan_required
+            self.scan_required[kind] = page.scan_required
         if page.scope:
-            self.scope[label] = formatting.scope_note(page.scope)
+            self.scope = formatting.scope_note(page.scope)
 
-    def add(self, part: Rows) -> None:
-        """Add the rows of another engine."""
-        self.at = max(self.at, part.at)
-        self.scan_required |= part.scan_required
-        self.scope |= part.scope
-        self.deeper = max(self.deeper, part.deeper)
-        for name in ("rows", "more", "below", "failed", "unread"):
-            getattr(self, name).extend(getattr(part, name))
 
-    def skipped(self) -> Iterator[str]:
-        """Yield what was not read and how to read it."""
-        for scan_required in dict.fromkeys(self.scan_required.values()):
-            yield f"Not read: {scan_required.why}. --allow-scan reads it; this index would make the read cheap:"
-            yield f"  {scan_required.ddl}"
-        for label, scope in self.scope.items():
-            yield f"There may be more in {label}: {scope}."
-        below = [f"below {self.below[0]}" if len(self.below) == 1 else f"below {len(self.below)} nodes"]
-        for place in self.more + (below if self.below else []):
-            yield f"There is more {place}: --limit shows more."
+def _skipped(parts: Sequence[Rows]) -> Iterator[str]:
+    """Yield what was not read and how to read it."""
+    for need in dict.fromkeys(need for part in parts for need in part.scan_required.values()):
+        yield f"Not read: {need.note}. {scan_offer(need, '--allow-scan')}"
+    for part in parts:
+        if part.scope:
+            yield f"There may be more in {part.label}: {part.scope}."
+    below = [place for part in parts for place in part.below]
+    places = [place for part in parts for place in part.more]
+    for place in (*places, *([f"below {below[0] if len(below) == 1 else f'{len(below)} nodes'}"] if below else [])):
+        yield f"There is more {place}: --limit shows more."
 
 
 class Tree(Record):
@@ -110,42 +105,41 @@ async def tree(
         readers = list(select_readers(workspace, engine))
 
         async def once() -> int:
-            found = Rows()
-
             async def of_engine(reader: Reader) -> Rows:
-                part = Rows()
+                part = Rows(reader.label)
                 read = await attempted(_rows(reader, narrowed, levels, limit, live, allow_scan, part))
                 if isinstance(read, DatabaseError):
-                    why = str(read)
+                    part.error = str(read)
                 else:
-                    rows, why = read
+                    rows, part.error = read
                     part.rows = rows if live else attention_first(rows)
-                part.failed = access_warnings(workspace, [reader]) + ([f"{reader.label}: {why}"] if why else [])
                 return part
 
             asked = [reader for reader in readers if may_match(narrowed, reader.label)]
-            for part in await workspace.database.together(*map(of_engine, asked)):
-                found.add(part)
-            found.failed += [f"{name}: {why}" for name, why in declined_engines(workspace, engine).items()]
-            notes = [*found.failed, *found.unread, *found.skipped()]
+            parts = await workspace.database.together(*map(of_engine, asked))
+            rows = [row for part in parts for row in part.rows]
+            failed = access_warnings(workspace, asked) + [f"{part.label}: {part.error}" for part in parts if part.error]
+            failed += [f"{name}: {why}" for name, why in declined_engines(workspace, engine).items()]
+            notes = [*failed, *(why for part in parts for why in part.unread), *_skipped(parts)]
+            at = max((part.at for part in parts), default=0.0)
             answer = Tree(
-                nodes=tuple(row.node for row in found.rows),
-                at=found.at,
+                nodes=tuple(row.node for row in rows),
+                at=at,
                 complete=not notes,
                 notes=tuple(notes),
-                scope="; ".join(f"{label}: {what}" for label, what in found.scope.items()),
-                scan_required=next(iter(found.scan_required.values()), None),
+                scope="; ".join(f"{part.label}: {part.scope}" for part in parts if part.scope),
+                scan_required=next((need for part in parts for need in part.scan_required.values()), None),
             )
-            output.answer(answer, lambda: _lines(found, output.ascii))
+            output.answer(answer, lambda: _lines(rows, at, output.ascii))
             say(*notes)
-            if found.deeper and depth is None and not target.json:
-                say(f"There may be more below these {found.deeper} levels: --depth {found.deeper + 1} shows more.")
-            if narrowed.terms and not found.rows and not target.json:
+            if any(part.deeper for part in parts) and depth is None and not target.json:
+                say(f"There may be more below these {levels} levels: --depth {levels + 1} shows more.")
+            if narrowed.terms and not rows and not target.json:
                 say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
-            elif not (found.rows or notes or target.json):
+            elif not (rows or notes or target.json):
                 none = "Nothing is unfinished" if live else "There are no jobs"
                 say(f"{none} in {', '.join(reader.label for reader in readers)}.")
-            return int(bool(found.failed))
+            return int(bool(failed))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
@@ -222,7 +216,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
 async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[Row]]:
     left = limit
     async for page in unfinished(reader, min(limit, NODES_AT_ONCE)):
-        found.note(page, reader.label)
+        found.note(page)
         yield [Row(node, 0) for node in page.nodes[:left]]
         left -= len(page.nodes)
         if left < 0 or (left == 0 and page.cursor is not None):
@@ -234,7 +228,7 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
     """Yield the nodes of the tree, in tree order."""
 
     def note(page: Page, parent: Node | None) -> None:
-        found.note(page, reader.label, "" if parent is None else parent.kind)
+        found.note(page, "" if parent is None else parent.kind)
 
     walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < LOOKED)
     async with contextlib.aclosing(walk.steps()) as steps:
@@ -242,7 +236,7 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
             yield rows
     found.below += walk.below
     found.more += [f"at the top of {reader.label}"] * walk.cut
-    found.deeper = levels if walk.deeper else 0
+    found.deeper = bool(walk.deeper)
 
 
 def _with_those_above(rows: list[Row], ids: Container[str]) -> list[Row]:
@@ -259,7 +253,6 @@ def _with_those_above(rows: list[Row], ids: Container[str]) -> list[Row]:
     return kept
 
 
-def _lines(found: Rows, ascii: bool) -> Iterator[Spans]:
-    indents = ["  " * row.depth for row in found.rows]
-    context = Context(now=found.at, ascii=ascii)
-    return tables.listed(FIELDS, [row.node for row in found.rows], context, indents)
+def _lines(rows: Sequence[Row], at: float, ascii: bool) -> Iterator[Spans]:
+    indents = ["  " * row.depth for row in rows]
+    return tables.listed(FIELDS, [row.node for row in rows], Context(now=at, ascii=ascii), indents)

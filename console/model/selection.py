@@ -188,7 +188,7 @@ async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Pa
     Adds what may be missing.
     """
     if page.scan_required is not None:
-        missing.append(f"{page.scan_required.why} ({page.scan_required.ddl})")
+        missing.append(page.scan_required.note)
     if page.scope:
         missing.append(f"only {page.scope} of {reader.label} were read")
     if not uses_findings(wanted):

@@ -281,6 +281,18 @@ def short(number: int) -> str:
     return f"{scaled:.1f}".removesuffix(".0") + unit if size > 1 and scaled < 9.95 else f"{scaled:.0f}{unit}"
 
 
+def size(n: int) -> str:
+    """Return ``n`` bytes in units of ``pg_size_pretty`` (1 kB = 1024 B): ``1.5 kB``."""
+    if n < 1024:
+        return f"{n} B"
+    value, unit = n / 1024, "kB"
+    for larger in ("MB", "GB", "TB"):
+        if value < 1023.95:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+
+
 def count(value: Count) -> str:
     """Return a count with its precision: ``12 ≈1.2M 10k+``, or ``?`` if unknown."""
     if value.n is None or value.precision is Precision.UNKNOWN:

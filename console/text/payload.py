@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from console.text.formatting import crop
+from console.text.formatting import crop, size
 from queries.records.detail import Payload
 from queries.text.json_text import NotJson, layout
 from queries.text.safe_text import safe_text
@@ -23,18 +23,6 @@ LINES = 5000
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MAYBE_JSON = re.compile(r'[ \t\r\n]*+[\[{"\-0-9tfn]')
 _ROWS = ((78, 16), (43, 8), (0, 4))  # minimum width for this number of bytes per row of a hexdump
-
-
-def size(n: int) -> str:
-    """Return ``n`` bytes in units of ``pg_size_pretty`` (1 kB = 1024 B): ``1.5 kB``."""
-    if n < 1024:
-        return f"{n} B"
-    value, unit = n / 1024, "kB"
-    for larger in ("MB", "GB", "TB"):
-        if value < 1023.95:
-            break
-        value, unit = value / 1024, larger
-    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def render(payload: Payload, width: int, limit: int = LINES) -> list[str]:

@@ -84,6 +84,11 @@ class ScanRequired(Record):
     pages: int  # 8 kB blocks that a scan would read, by the server's statistics
     ddl: str
 
+    @property
+    def note(self) -> str:
+        """Reason for the scan, and the index that would avoid it."""
+        return f"{self.why} ({self.ddl})" if self.ddl else self.why
+
 
 class Availability(Record):
     """Availability of an action. ``why`` is one line if the action is unavailable."""

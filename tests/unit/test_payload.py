@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.text.payload import describe, render, size
+from console.text.formatting import size
+from console.text.payload import describe, render
 from queries.records.detail import Payload
 
 

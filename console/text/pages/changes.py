@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from console.text import payload
+from console.text.not_checked import scan_offer
 from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
 from queries.records.change import Change, Changes
@@ -73,5 +73,5 @@ def notes(answer: Changes, scan: str, *, brief: bool = False) -> Iterator[str]:
         if source.scope:
             yield f"{source.name}: {source.scope}."
         if need := source.scan_required:
-            why = "" if brief else f"{need.why} ({need.ddl}). "
-            yield f"{source.name}: {why}{scan} reads it with a scan of about {payload.size(need.pages * 8192)}."
+            why = "" if brief else f"{need.note}. "
+            yield f"{source.name}: {why}{scan_offer(need, scan)}"

@@ -234,7 +234,7 @@ def scan_required(need: ScanRequired, cells: int) -> list[Spans]:
 
     Names the index that would avoid the scan.
     """
-    size = payload.size(need.pages * 8192)
+    size = formatting.size(need.pages * 8192)
     lines = wrapped(f"Not read: {need.why}.", cells, "$warning")
     if not need.ddl:
         return lines

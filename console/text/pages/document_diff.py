@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from console.text.payload import size
+from console.text.formatting import size
 from queries.records.action import is_same
 from queries.text.json_text import below, decoded
 

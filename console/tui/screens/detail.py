@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual import on
 
 from console.model.history import Place
-from console.text import payload
+from console.text import formatting
 from console.text.pages import detail as pages
 from console.text.pages.lines import BLANK, heading, reading, wrapped
 from console.text.spans import Spans
@@ -104,7 +104,7 @@ class DetailScreen(TextPage):
             self.say("All stored bytes are loaded.", "faint")
             return
         if self._bytes >= pages.PAYLOAD_BYTES:
-            self.say(f"Only the first {payload.size(pages.PAYLOAD_BYTES)} can be shown.", "faint")
+            self.say(f"Only the first {formatting.size(pages.PAYLOAD_BYTES)} can be shown.", "faint")
             return
         self._bytes = min(self._bytes * 8, pages.PAYLOAD_BYTES)
         self.say("Loading more …", "faint")
