@@ -249,30 +249,39 @@ def _run(options: CliOptions, command: Callable[[Target], Coroutine[Any, Any, in
     return run(options, command)
 
 
-def _of_target(about: Callable[[], None]) -> click.Command:
-    """Add a command that takes a target and options, but no other words.
+def _command(
+    words: str = "target",
+    *offered: str,
+    take: Callable[[CliOptions, Sequence[str]], object] = CliOptions.only_target,
+    **settings: Any,
+) -> Callable[[Callable[[], None]], click.Command]:
+    """Add a command that the function of its name runs, in the file of its name.
 
-    The function of its name runs it, in the file of its name.
+    ``take`` makes the function's argument of the ``words``; a target is none.
     """
-    name = about.__name__
 
-    @click.pass_obj
-    @functools.wraps(about)
-    def command(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> int:
-        function = getattr(importlib.import_module(f"console.cli.{name}"), name)
-        options.only_target(target)
-        return _run(options, lambda chosen: function(chosen, **settings))
+    def add(about: Callable[[], None]) -> click.Command:
+        name = about.__name__
 
-    return unstick.command()(_words("target")(command))
+        @click.pass_obj
+        @functools.wraps(about)
+        def command(options: CliOptions, /, **chosen: Any) -> int:
+            function = getattr(importlib.import_module(f"console.cli.{name}"), name)
+            taken = take(options, chosen.pop(words))
+            given = () if words == "target" else (taken,)
+            return _run(options, lambda target: function(target, *given, **chosen))
+
+        return unstick.command()(_words(words, *offered, **settings)(command))
+
+    return add
 
 
-@_of_target
+@_command()
 def engines() -> None:
     """List the engines of the database, with counts by phase and their actions."""
 
 
-@unstick.command()
-@_words("filter", "terms")
+@_command("filter", "terms", take=CliOptions.without_target)
 @_engine
 @_filters("Like FILTER.")
 @click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
@@ -286,15 +295,10 @@ def engines() -> None:
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
 @_allow_scan
 @_watch
-@click.pass_obj
-def tree(options: CliOptions, /, filter: tuple[str, ...], filters: tuple[str, ...], **settings: Any) -> int:
+def tree() -> None:
     """Show jobs and tasks as a tree.
 
     FILTER: words and field:value, as in the console (phase:blocked age:>2h)."""
-    from console.cli import tree as command
-
-    words = [*options.without_target(filter), *filters]
-    return _run(options, lambda target: command.tree(target, " ".join(words), **settings))
 
 
 @unstick.command()
@@ -317,7 +321,7 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
     return _run(options, lambda chosen: command.stuck(chosen, **settings))
 
 
-@_of_target
+@_command()
 @_engine
 @click.option(
     "--limit", type=click.IntRange(1), default=500, show_default=True, help="Maximum number of dead letters per engine."
@@ -326,22 +330,16 @@ def dead() -> None:
     """List dead letters, failed work that awaits a decision, by error and state."""
 
 
-@unstick.command()
-@_words("text", required=True)
+@_command("text", take=CliOptions.without_target, required=True)
 @click.option("--large", is_flag=True, help="Search values of more than 64 kB, too. It takes longer.")
-@click.pass_obj
-def find(options: CliOptions, /, text: tuple[str, ...], *, large: bool) -> int:
+def find() -> None:
     """Find nodes in all engines by an id, or by a text that holds ids.
 
     TEXT: an id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload.
     """
-    from console.cli import find as command
-
-    words = options.without_target(text)
-    return _run(options, lambda target: command.find(target, " ".join(words), large=large))
 
 
-@_of_target
+@_command()
 @_engine
 @_sample
 def metrics() -> None:
@@ -351,7 +349,7 @@ def metrics() -> None:
     """
 
 
-@_of_target
+@_command()
 @_engine
 @click.option("--on-new", metavar="COMMAND", help="Run this for each new incident, which is JSON on stdin. No shell.")
 @click.option("--on-end", metavar="COMMAND", help="Run this for each incident that has been absent for five minutes.")
@@ -363,8 +361,7 @@ def watch() -> None:
     """
 
 
-@unstick.command()
-@_words("id", required=True)
+@_command("id", take=functools.partial(CliOptions.one, name="ID"), required=True)
 @click.option(
     "--size",
     type=click.IntRange(0),
@@ -372,30 +369,19 @@ def watch() -> None:
     default=65536,
     help="Maximum size of a stored value. [default: 64 kB]",
 )
-@click.pass_obj
-def show(options: CliOptions, /, id: tuple[str, ...], size: int) -> int:
+def show() -> None:
     """Show one node: findings, columns, timers, stored values and available actions.
 
     ID: a full id, or a bare id that only one node has.
     """
-    from console.cli import show as command
-
-    (node,) = options.exactly(1, "ID", id)
-    return _run(options, lambda target: command.show(target, node, size))
 
 
-@unstick.command()
-@_words("id")
-@click.pass_obj
-def blockers(options: CliOptions, /, id: tuple[str, ...]) -> int:
+@_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"))
+def blockers() -> None:
     """Show which sessions lock the rows of a node, and the chain of waits.
 
     Without ID, show all blocking on the engines' tables.
     """
-    from console.cli import blockers as command
-
-    node = next(iter(options.exactly(None, "ID", id)), None)
-    return _run(options, lambda target: command.blockers(target, node))
 
 
 @unstick.command()
@@ -550,7 +536,7 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     from console.cli import runs
     from console.cli.consent import Consent
 
-    run = next(iter(options.exactly(None, "ENGINE or RUN", name)), None)
+    run = options.at_most_one(name, "ENGINE or RUN")
     settings |= {"name": run, "filter": " ".join(filters) or None}
     resume, stop, listed = (settings.pop(mode) for mode in ("resume", "stop", "listed"))
     modes = resume + stop + listed
@@ -584,7 +570,7 @@ def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
     """
     from console.cli import runs as command
 
-    name = next(iter(options.exactly(None, "RUN", run)), None)
+    name = options.at_most_one(run, "RUN")
     if name is None and stop:
         raise click.UsageError("Name the run to stop. `unstick runs` lists them.")
     if name is None:
@@ -637,7 +623,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
         return _run(options, lambda target: command.verify(target, None if known is None else known.read()))
     if known is not None:
         raise click.UsageError("--heads is only for --verify.")
-    name = next(iter(options.exactly(None, "ID", id)), None)
+    name = options.at_most_one(id, "ID")
     if name is None or "/" in name:  # the id of a node
         return _run(options, lambda target: command.audit_log(target, name, **settings))
     if any(value is not None for value in settings.values()):
@@ -645,7 +631,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
     return _run(options, lambda target: command.one(target, name))
 
 
-@_of_target
+@_command()
 @click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
 @_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
@@ -659,7 +645,7 @@ def changed() -> None:
     """
 
 
-@_of_target
+@_command()
 @click.option("--sql", is_flag=True, help="Only print the statements.")
 @click.option(
     "--operator", "operators", multiple=True, metavar="ROLE", help="A role that may add entries and read them."
@@ -672,7 +658,7 @@ def init() -> None:
     """
 
 
-@_of_target
+@_command()
 @click.option("--viewer", "viewers", metavar="ROLE", multiple=True, help="A role that may read.")
 @click.option("--operator", "operators", metavar="ROLE", multiple=True, help="A role that may also change things.")
 @_engine
@@ -695,7 +681,7 @@ def sql(options: CliOptions, /, action: str, engine: str | None) -> int:
     return command.sql(options, action, engine)
 
 
-@_of_target
+@_command()
 def info() -> None:
     """Print versions, paths and the server for a bug report. No secrets."""
 
@@ -724,7 +710,7 @@ def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | 
     """
     from console.cli import engine_check, engine_new, engine_show
 
-    (word,) = options.exactly(1, "TABLE" if task == "new" else "DIR", what)
+    word = options.one(what, "TABLE" if task == "new" else "DIR")
     if task == "new":
         return _run(options, lambda target: engine_new.new(target, word, to and to.absolute()))
     if to is not None:
@@ -754,11 +740,10 @@ def schema(options: CliOptions, /, command: tuple[str, ...]) -> None:
     from console.cli import output
     from console.cli import schema as schemas
 
-    names = options.exactly(None, "COMMAND", command) or list(schemas.ANSWERS)
-    unknown = next((name for name in names if name not in schemas.ANSWERS), None)
-    if unknown is not None:
-        raise click.UsageError(f"{unknown!r} has no JSON output. Commands: {', '.join(schemas.ANSWERS)}.")
-    click.echo(output.encoded(schemas.schema(names), indent=True))
+    name = options.at_most_one(command, "COMMAND")
+    if name is not None and name not in schemas.ANSWERS:
+        raise click.UsageError(f"{name!r} has no JSON output. Commands: {', '.join(schemas.ANSWERS)}.")
+    click.echo(output.encoded(schemas.schema(schemas.ANSWERS if name is None else [name]), indent=True))
 
 
 @unstick.command("help")

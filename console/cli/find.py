@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from click import UsageError
 
@@ -20,12 +20,12 @@ from queries.records.node import Hits, Search
 from queries.workspace import Workspace
 
 
-async def find(target: Target, text: str, *, large: bool = False) -> int:
+async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
     """List the nodes that match, as the engines answer.
 
     ``large``: search values of any size. Return the exit code: 3 if there is none.
     """
-    output = output_for(target)
+    output, text = output_for(target), " ".join(words)
     answers: list[Hits] = []
     async with opened(target) as workspace:
         wanted = sought(text, workspace.engines.values())

@@ -49,12 +49,16 @@ class CliOptions:
                 self.choose("dsn", word)
         return [word for word in words if not word.startswith("@")]
 
-    def exactly(self, number: int | None, name: str, words: Sequence[str]) -> list[str]:
-        """Return ``number`` words (None: at most one) without an ``@context``.
+    def one(self, words: Sequence[str], name: str) -> str:
+        """Return the only word beside an ``@context``. Raises UsageError."""
+        word = self.at_most_one(words, name)
+        if word is None:
+            raise UsageError(f"Exactly one {name} is required.")
+        return word
 
-        Raises UsageError.
-        """
+    def at_most_one(self, words: Sequence[str], name: str) -> str | None:
+        """Return the word beside an ``@context``, or None. Raises UsageError."""
         rest = self.without_target(words)
-        if len(rest) > 1 or (number and not rest):
-            raise UsageError(f"Exactly one {name} is required" + (f", not {len(rest)}." if rest else "."))
-        return rest
+        if len(rest) > 1:
+            raise UsageError(f"Exactly one {name} is required, not {len(rest)}.")
+        return rest[0] if rest else None

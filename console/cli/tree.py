@@ -88,8 +88,9 @@ class Tree(Record):
 
 async def tree(
     target: Target,
-    text: str,
+    words: Sequence[str],
     *,
+    filters: Sequence[str],
     engine: str | None,
     depth: int | None,
     limit: int,
@@ -98,7 +99,7 @@ async def tree(
     watch: bool,
 ) -> int:
     """Show nodes. Return the exit code."""
-    narrowed = parsed(text, target)
+    narrowed = parsed(" ".join((*words, *filters)), target)
     levels = depth or (LOOKED if narrowed.terms else LEVELS)
     output = output_for(target)
     async with opened(target) as workspace:
