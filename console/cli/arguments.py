@@ -6,12 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import click
-import msgspec
 
+from console.text.arguments import typed
 from queries.contract.spec import Action, Argument
 from queries.text.suggest import unknown
-
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 CONFIRM = "confirm"  # name of an argument that repeats a value of the node
 
@@ -56,26 +54,8 @@ def _unknown(name: str, known: dict[str, Argument]) -> str:
 
 
 def _value(argument: Argument, text: str) -> Any:
-    wanted = argument.type
-    if wanted == "int":
-        try:
-            return int(text)
-        except ValueError:
-            pass
-    elif wanted == "flag":
-        if text.lower() in (*_TRUE, *_FALSE):
-            return text.lower() in _TRUE
-        wanted = "flag (true or false)"
-    elif wanted == "choice":
-        if text in argument.choices:
-            return text
-        wanted = f"choice of {', '.join(argument.choices)}"
-    elif wanted == "json":
-        try:
-            return msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            wanted = "JSON value"
-    else:
-        return text
-    article = "an" if wanted == "int" else "a"
-    raise click.UsageError(f"--arg {argument.name}: {text!r} is not {article} {wanted} ({argument.title}).")
+    try:
+        return typed(argument, text)
+    except ValueError as error:
+        problem = f"{text!r} is not {error} ({argument.title})."
+        raise click.UsageError(f"--arg {argument.name}: {problem}") from None

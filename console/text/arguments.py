@@ -1,12 +1,22 @@
-"""Arguments of an action in words, for help on screen and in commands."""
+"""Arguments of an action: in words, and as typed, on screen and in commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 from queries.contract.spec import Action, Argument
 
 VALUES = {"text": "TEXT", "int": "NUMBER", "flag": "true|false", "json": "JSON"}
+FLAGS = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
+TYPES: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "flag": (lambda text: FLAGS[text.lower()], "true or false"),
+    "json": (msgspec.json.decode, "JSON"),
+}
+"""Function that returns a typed text as a value, and what else to type, by type."""
 
 
 def arguments(action: Action) -> Iterator[tuple[str, str]]:
@@ -23,6 +33,17 @@ def _more(argument: Argument) -> str:
     if argument.default:
         return f" (default: {argument.default})"
     return " (required)" if argument.required else ""
+
+
+def typed(argument: Argument, text: str) -> Any:
+    """Return a typed text as a value of the argument. Raises ValueError: what to type."""
+    if argument.type == "choice" and text not in argument.choices:
+        raise ValueError(f"one of {', '.join(argument.choices)}")
+    convert, wanted = TYPES.get(argument.type, (str, ""))
+    try:
+        return convert(text)
+    except (KeyError, ValueError, msgspec.DecodeError):
+        raise ValueError(wanted) from None
 
 
 def by_action(engines: Iterable[tuple[str, Iterable[Action]]]) -> dict[str, list[tuple[str, Action]]]:

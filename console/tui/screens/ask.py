@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
+from console.text.arguments import typed
 from console.text.pages import action as pages
 from console.tui import keymap
 from console.tui.screens.dialog import Dialog, line, text
@@ -164,11 +165,6 @@ def answer(argument: Argument, value: object) -> Any:
             raise WrongFieldError(argument.name, f"Required: {argument.title}.")
         return None
     try:
-        if argument.type == "int":
-            return int(given)
-        if argument.type == "json":
-            return json.loads(given)
-    except ValueError:
-        kind = "a whole number" if argument.type == "int" else "JSON"
-        raise WrongFieldError(argument.name, f"Enter {kind}: {argument.title}.") from None
-    return given
+        return typed(argument, given)
+    except ValueError as error:
+        raise WrongFieldError(argument.name, f"Enter {error}: {argument.title}.") from None
