@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -72,23 +72,28 @@ def _notification(written: Written) -> Written:
     return written
 
 
-def _interval(written: Written) -> Written:
-    seconds = _seconds(written.value)
+def interval(written: object) -> float:
+    """Return the seconds between two refreshes. Raises ValueError, a predicate."""
+    seconds = duration.parse(written)
     if not INTERVALS[0] <= seconds <= INTERVALS[1]:
-        raise FormError('must be between "200ms" and "1h"')
-    return Written(seconds, written.at)
+        raise ValueError('must be between "200ms" and "1h"')
+    return seconds
+
+
+def _interval(written: Written) -> Written:
+    return Written(_parsed(interval, written.value), written.at)
 
 
 def _threshold(written: Written) -> Written:
     """Return a threshold, or a table of those of one kind, in seconds."""
     if not isinstance(written.value, dict):
-        return Written(_seconds(written.value), written.at)
-    return Written({name: _seconds(value, name) for name, value in written.value.items()}, written.at)
+        return Written(_parsed(duration.parse, written.value), written.at)
+    return Written({name: _parsed(duration.parse, value, name) for name, value in written.value.items()}, written.at)
 
 
-def _seconds(written: object, setting: str = "") -> float:
+def _parsed(parse: Callable[[object], float], written: object, setting: str = "") -> float:
     try:
-        return duration.parse(written)
+        return parse(written)
     except ValueError as error:
         raise FormError(str(error), setting) from None
 

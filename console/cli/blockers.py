@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from console.cli import suggested
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
-from console.cli.target import opened
+from console.cli.target import missing, opened, resolve_nodes
 from console.target import Target
 from console.text.pages import blockers as pages
 from queries.read.blockers import blockers as read
@@ -19,10 +16,10 @@ async def blockers(target: Target, node_id: str | None) -> int:
         ids: list[str] = []
         if node_id is not None:
             reader = workspace.reader(node_id)
-            ids = [node.id for node in (await reader.nodes([node_id])).nodes]
+            ids = [node.id for node in (await resolve_nodes(reader, [node_id])).values()]
             if not ids:
-                say(f"{node_id} was not found. It may have been deleted.")
+                say(missing(reader, node_id))
                 return SKIPPED
         found = await read(workspace.database, workspace.engines, ids)
-    output_for(target).page(found, lambda cells: pages.page(found, cells, partial(suggested.session_command, target)))
+    output_for(target).page(found, lambda cells: pages.page(found, cells, target.command))
     return 0

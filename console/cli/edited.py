@@ -11,6 +11,7 @@ import click
 from console import editor
 from console.cli import prompts
 from console.cli.output import say
+from console.cli.target import missing
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
 from queries.db.errors import DatabaseError
@@ -44,7 +45,7 @@ async def edited_plan(
         raise click.UsageError(f"{name} needs --input FILE, or --edit. At a terminal it opens $EDITOR.")
     node = found.get(ids[0])
     if node is None:
-        raise DatabaseError(f"{ids[0]} was not found; it may have been deleted.", UNCHANGED)
+        raise DatabaseError(missing(reader, ids[0]), UNCHANGED)
     action = reader.engine.action(name, node.kind)
     if action is None:
         raise click.UsageError(f"{name} is not for {a_kind(node.kind)}.")

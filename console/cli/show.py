@@ -8,13 +8,12 @@ from functools import partial
 from console.cli import find, suggested
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
-from console.cli.target import opened
+from console.cli.target import missing, opened
 from console.target import Target
 from console.text.arguments import arguments
 from console.text.pages import detail as pages
 from queries.read.reader import Reader
 from queries.records.node import Node
-from queries.text.safe_text import lost_bytes
 
 
 async def show(target: Target, text: str, size: int) -> int:
@@ -26,8 +25,7 @@ async def show(target: Target, text: str, size: int) -> int:
         reader = workspace.reader(node_id)
         detail = await reader.detail(node_id, size)
         if detail is None:
-            hidden = ", or a row-level policy hides it" if reader.found.policies else ""
-            say(f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip())
+            say(missing(reader, node_id))
             return SKIPPED
         entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import partial
 
 from console.target import Target
@@ -21,30 +20,19 @@ def incident_lines(target: Target, found: Iterable[Incident], cells: int, now: f
 
 def incident_command(target: Target, of: Incident) -> str:
     """Return the shell command of an incident's suggested action, for all its nodes."""
-    return _do(target, of.action, "--incident", of.key, *_given(of.arguments))
+    return _do(target, of, "--incident", of.key)
 
 
 def command(target: Target, of: Finding) -> str:
     """Return the shell command of a finding's suggested action."""
-    guard = ("--guard", of.guard) if of.guard else ()
-    return _do(target, of.action, of.node_id, *_given(of.arguments), *guard)
+    return _do(target, of, of.node_id, guard=("--guard", of.guard) if of.guard else ())
 
 
-def session_command(target: Target, session_id: str) -> str:
-    """Return the shell command that ends a session."""
-    return _do(target, "end_session", session_id)
-
-
-def _do(target: Target, action: str | None, *words: str) -> str:
-    """Return a command that needs only the reason, and what the operator must choose."""
-    selected = f" {shlex.join(target.words)}" if target.words else ""
-    return f'unstick do {action} {shlex.join(words)} --reason "{OPEN}"{selected}'
-
-
-def _given(arguments: Mapping[str, str]) -> Iterator[str]:
-    """Yield the words of arguments.
+def _do(target: Target, of: Finding | Incident, *nodes: str, guard: Iterable[str] = ()) -> str:
+    """Return a command that needs only the reason, and what the operator must choose.
 
     By typing the command the operator confirms a flag that is left to them.
     """
-    for name, value in arguments.items():
-        yield from ("--arg", f"{name}={'true' if value == OPEN else value}")
+    given = (f"{name}={'true' if value == OPEN else value}" for name, value in of.arguments.items())
+    words = (word for argument in given for word in ("--arg", argument))
+    return target.command("do", str(of.action), *nodes, *words, *guard, "--reason", OPEN)

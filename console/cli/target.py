@@ -14,7 +14,7 @@ from console import garbage
 from console.cli.interrupts import ended_by_ctrl_c
 from console.cli.options import CliOptions
 from console.cli.output import say
-from console.config import Context, load
+from console.config import Context, interval, load
 from console.target import Target, engine_words, outside
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
@@ -23,7 +23,7 @@ from queries.db.errors import DatabaseError
 from queries.db.redaction import without_passwords
 from queries.read.reader import Reader
 from queries.records.node import Node
-from queries.text import duration
+from queries.text.safe_text import lost_bytes
 from queries.text.suggest import unknown
 from queries.workspace import UnknownIdError, Workspace
 
@@ -72,7 +72,7 @@ def resolve(options: CliOptions) -> Target:
         local_log=options.local_log or defaults.local_log,
         ascii=options.ascii or config.ascii,
         json=options.json,
-        interval=config.interval if options.interval is None else _interval(options.interval),
+        interval=config.interval if options.interval is None else _seconds(options.interval),
         engine_folders=folders,
         outside=found,
         words=tuple(_words(options, folders)),
@@ -93,14 +93,11 @@ def _words(options: CliOptions, folders: Iterable[Path]) -> Iterator[str]:
     yield from engine_words(folders)
 
 
-def _interval(written: str) -> float:
+def _seconds(written: str) -> float:
     try:
-        seconds = duration.parse(written)
+        return interval(written)
     except ValueError as error:
         raise UsageError(f"--interval: {error}") from None
-    if not 0.2 <= seconds <= 3600:
-        raise UsageError("--interval must be between 0.2 and 3600 seconds.")
-    return seconds
 
 
 @contextlib.asynccontextmanager
@@ -167,6 +164,12 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
         alone = {id_: (await reader.nodes([id_])).nodes for id_ in others}
         found |= {id_: node for id_, read in alone.items() for node in read}
     return found
+
+
+def missing(reader: Reader, node_id: str) -> str:
+    """Return that a node was not found, and what may be the reason."""
+    hidden = ", or a row-level policy hides it" if reader.found.policies else ""
+    return f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip()
 
 
 def access_warnings(workspace: Workspace, readers: Iterable[Reader]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from queries.records.action import Proof
 from queries.records.record import Record
+from queries.text import shell
 
 
 class Support(StrEnum):
@@ -18,7 +19,7 @@ class Support(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
-OPEN = "..."  # value of a suggested action's argument that the operator must choose
+OPEN = shell.OPEN  # value of a suggested action's argument that the operator must choose
 
 
 class Finding(Record):

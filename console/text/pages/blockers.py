@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from console.text import formatting
 from console.text.pages.lines import BLANK, heading, plain, wrapped
 from console.text.spans import Spans
+from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession, RowHolder
 
 SESSIONS_SHOWN = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
-def page(found: Blockers, cells: int, command: Callable[[str], str]) -> list[Spans]:
+def page(found: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
     """Return the chains of waits, and notes about what could not be seen.
 
-    ``command`` returns how to end a session.
+    ``command`` returns the shell command with these words.
     """
     lines: list[Spans] = []
     for node_id in found.node_ids:
@@ -57,7 +58,7 @@ MODES = {
 
 
 def _tree(
-    found: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[[str], str]
+    found: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[..., str]
 ) -> Iterator[Spans]:
     """Yield a session and, indented, those that wait for it."""
     session = found.session(session_id)
@@ -71,7 +72,7 @@ def _tree(
 
 
 def _session(
-    found: Blockers, session: LockSession, cells: int, depth: int, command: Callable[[str], str]
+    found: Blockers, session: LockSession, cells: int, depth: int, command: Callable[..., str]
 ) -> Iterator[Spans]:
     indent = 2 + 4 * min(depth, 8)
     root = not session.blocked_by
@@ -89,7 +90,7 @@ def _session(
         yield from wrapped(line, cells, "$faint", indent + 2)
 
 
-def _facts(found: Blockers, session: LockSession, command: Callable[[str], str]) -> Iterator[str]:
+def _facts(found: Blockers, session: LockSession, command: Callable[..., str]) -> Iterator[str]:
     holds = [h for h in found.holders if h.session_id == session.id]
     if holds:
         yield _holds(holds)
@@ -108,7 +109,7 @@ def _facts(found: Blockers, session: LockSession, command: Callable[[str], str])
         )
         yield f"client {session.client or 'local'}{start}"
     if session.target:
-        yield f"to end it: {command(session.target)}"
+        yield f"to end it: {command('do', 'end_session', session.target, '--reason', OPEN)}"
     if session.query:
         yield f"{'last ' if session.state.startswith('idle') else ''}statement: {session.query}"
 

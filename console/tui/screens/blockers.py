@@ -14,7 +14,6 @@ from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.text_page import TextPage
 from queries.actions import signals
 from queries.read.blockers import blockers
-from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession
 
 
@@ -47,9 +46,7 @@ class BlockersScreen(TextPage):
     def lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
             return [heading(self._node_id), BLANK, *reading(width, self.session.error_text)]
-        return pages.page(
-            self._found, width, lambda session: self.session.command("do", "end_session", session, "--reason", OPEN)
-        )
+        return pages.page(self._found, width, self.session.command)
 
     # keys
 
