@@ -129,6 +129,10 @@ class Context(_ContextSettings, frozen=True, kw_only=True):
         return f"Context(name={self.name!r}, dsn={redact(self.dsn)!r})"
 
 
+UNNAMED = Context(name="")
+"""A database that no context names: the libpq environment."""
+
+
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Settings of an engine outside of the package.
 
@@ -179,11 +183,10 @@ class Config(_Settings, frozen=True, kw_only=True):
         engines = {*self.thresholds, *self.options}
         return {name: {**self.thresholds.get(name, {}), **self.options.get(name, {})} for name in engines}
 
-    def engine_folders(self, context: Context | None) -> tuple[Path, ...]:
+    def engine_folders(self, context: Context) -> tuple[Path, ...]:
         """Return the folders with engines that a context names."""
-        named = context.engines if context else ()
         try:
-            return tuple(self.path.parent / user_dirs.expanded(Path(each)) for each in named)
+            return tuple(self.path.parent / user_dirs.expanded(Path(each)) for each in context.engines)
         except OSError as error:
             raise ConfigError(f"{shown(self.path)}: a folder of engines cannot be read: {error.strerror}") from None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from console.config import Config, Context
+from console.config import UNNAMED, Config, Context
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import NONE, OutsideEngines, outside_engines
@@ -24,13 +24,7 @@ class Target(Record):
     """
 
     config: Config
-    dsn: str = ""  # in any form that psql accepts; "" for the libpq environment
-    context: Context | None = None  # the context that names the database, None for a connection string
-    schema: str = ""  # the one to use if several schemas hold the same engine, "" for all
-    trusted: tuple[str, ...] = ()  # roles whose objects may run code
-    read_only: bool = False
-    override_read_only: bool = False
-    local_log: bool = False  # change rows although the role may not write the audit log table
+    context: Context = UNNAMED  # the database, with what the options say of it
     ascii: bool = False
     json: bool = False
     interval: float = 2.0  # seconds between two refreshes
@@ -39,17 +33,17 @@ class Target(Record):
     words: tuple[str, ...] = ()  # of the command line, which select this database, without passwords
 
     def __repr__(self) -> str:
-        return f"Target(dsn={redact(self.dsn)!r}, context={self.name!r})"
+        return f"Target(dsn={redact(self.context.dsn)!r}, context={self.name!r})"
 
     @property
     def name(self) -> str:
         """Name of the context, "" for a connection string."""
-        return self.context.name if self.context else ""
+        return self.context.name
 
     @property
     def production(self) -> bool:
         """True if the context is a production database."""
-        return bool(self.context and self.context.production)
+        return self.context.production
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -66,17 +60,11 @@ class Target(Record):
         A console that was started with ``--read-only`` stays so. Other options of the start do not apply.
         """
         context = self.config.context(name)
-        read_only = self.read_only and not (self.context and self.context.read_only)
+        read_only = self.context.read_only and not self.config.contexts.get(self.name, UNNAMED).read_only
         at = self.words.index("--config") if "--config" in self.words else len(self.words)
         return msgspec.structs.replace(
             self,
-            dsn=context.dsn,
-            context=context,
-            schema=context.schema,
-            trusted=context.trusted_owners,
-            read_only=context.read_only or read_only,
-            override_read_only=context.override_read_only,
-            local_log=context.local_log,
+            context=msgspec.structs.replace(context, read_only=context.read_only or read_only),
             outside=outside(self.config, context, self.engine_folders),
             words=(f"@{name}", *self.words[at : at + 2], *engine_words(self.engine_folders)),
         )
@@ -86,22 +74,23 @@ class Target(Record):
 
         ``later`` determines engine variants at their first read. Raises DatabaseError.
         """
+        context = self.context
         return await Workspace(
-            self.dsn,
+            context.dsn,
             self.config.overrides(),
-            schema=self.schema,
-            trusted=self.trusted,
-            context=self.name,
-            read_only=self.read_only,
-            override_read_only=self.override_read_only,
-            local_log=self.local_log,
-            images=self.context is None or self.context.images,
+            schema=context.schema,
+            trusted=context.trusted_owners,
+            context=context.name,
+            read_only=context.read_only,
+            override_read_only=context.override_read_only,
+            local_log=context.local_log,
+            images=context.images,
             outside=self.outside,
             words=self.words,
         ).open(later=later)
 
 
-def outside(config: Config, context: Context | None, given: Iterable[Path]) -> OutsideEngines:
+def outside(config: Config, context: Context, given: Iterable[Path]) -> OutsideEngines:
     """Load the engines outside of the package.
 
     They are those of the settings, of the context, and of the ``given`` folders.

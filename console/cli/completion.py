@@ -145,11 +145,12 @@ def commands(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]
 def _engines(context: Context) -> Iterable[Engine]:
     from pathlib import Path
 
+    from console.config import UNNAMED
     from console.target import outside
     from queries.contract.builtin import builtin
 
     given = [Path(each) for each in context.ensure_object(CliOptions).engines]
-    return (*builtin(), *outside(_settings(context), None, given).engines)
+    return (*builtin(), *outside(_settings(context), UNNAMED, given).engines)
 
 
 def _starting(incomplete: str, words: Iterable[str], about: str = "") -> Iterator[CompletionItem[str]]:

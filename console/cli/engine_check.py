@@ -73,8 +73,8 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
             yield each
     if here:
         outside = OutsideEngines(engines=() if loaded.packaged else (loaded.engine,))
-        only_reads = msgspec.structs.replace(target, read_only=True, outside=outside)
-        async with opened(only_reads, empty=True) as workspace:
+        context = msgspec.structs.replace(target.context, read_only=True)
+        async with opened(msgspec.structs.replace(target, context=context, outside=outside), empty=True) as workspace:
             async for each in prove_on(workspace, loaded.engine, loaded.toml):
                 yield each
 

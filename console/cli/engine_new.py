@@ -54,9 +54,9 @@ async def new(target: Target, table: str, to: Path | None) -> int:
     """Propose an engine for a table, and write its folder.
 
     Return the exit code."""
-    database = Database(target.dsn)
+    database = Database(target.context.dsn)
     try:
-        described = await read_table(database, table, target.schema, target.trusted)
+        described = await read_table(database, table, target.context.schema, target.context.trusted_owners)
         folder = standard_place() / _free(engine_name(described.name)) if to is None else to
         _refuse(folder)
         proposal = await propose(database, described, folder.name)

@@ -51,8 +51,8 @@ async def info(target: Target) -> int:
         settings=str(target.config.path) + ("" if target.config.path.exists() else " (does not exist)"),
         contexts=tuple(target.config.contexts),
         state=str(user_dirs.folder("state")),
-        target=redact(target.dsn) or "the libpq environment",
-        read_only=target.read_only,
+        target=redact(target.context.dsn) or "the libpq environment",
+        read_only=target.context.read_only,
     )
     failure = None
     try:

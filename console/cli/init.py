@@ -24,7 +24,7 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
     if sql:
         output_for(target).lines(script.rstrip("\n").split("\n"))
         return 0
-    if target.read_only:
+    if target.context.read_only:
         raise click.UsageError("The target is read-only: the audit log cannot be created.")
     async with opened(target, empty=True) as workspace:
         say(*script.rstrip("\n").split("\n"), "")

@@ -16,7 +16,6 @@ from click import ClickException, UsageError
 
 from console.cli.options import CliOptions
 from console.cli.target import resolve
-from console.config import Context
 from console.target import Target
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
         target = resolve(options)
         _leave_cleanly()
         with _served(seed) as dsn:
-            context = Context(name="demo", dsn=dsn, engine=run.FIRST)
-            return _run(msgspec.structs.replace(target, dsn=dsn, context=context), Guide(on=True))
+            context = msgspec.structs.replace(target.context, name="demo", dsn=dsn, engine=run.FIRST)
+            return _run(msgspec.structs.replace(target, context=context), Guide(on=True))
     except run.DemoUnavailable as error:
         raise ClickException(str(error)) from error
 

@@ -8,13 +8,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterat
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from click import UsageError
 
 from console import garbage
 from console.cli.interrupts import ended_by_ctrl_c
 from console.cli.options import CliOptions
 from console.cli.output import say
-from console.config import Context, interval, load
+from console.config import UNNAMED, interval, load
 from console.target import Target, engine_words, outside
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
@@ -49,7 +50,7 @@ def resolve(options: CliOptions) -> Target:
     """
     config = load(options.config)
     word = options.dsn or ""
-    context = config.context(word[1:]) if word.startswith("@") else None
+    context = config.context(word[1:]) if word.startswith("@") else msgspec.structs.replace(UNNAMED, dsn=word)
     folders = tuple(Path(each).absolute() for each in options.engines)
     found = outside(config, context, folders)
     if config.contexts or config.thresholds or config.options:
@@ -60,16 +61,16 @@ def resolve(options: CliOptions) -> Target:
             {s.name: s.spec.options for s in known},
             unread={*elsewhere, *(each.name for each in found.broken)},
         )
-    defaults = context or Context(name="")
     return Target(
         config=config,
-        dsn=context.dsn if context else word,
-        context=context,
-        schema=defaults.schema if options.schema is None else options.schema,
-        trusted=(*defaults.trusted_owners, *options.trust),
-        read_only=options.read_only or defaults.read_only,
-        override_read_only=options.override_read_only or defaults.override_read_only,
-        local_log=options.local_log or defaults.local_log,
+        context=msgspec.structs.replace(
+            context,
+            schema=context.schema if options.schema is None else options.schema,
+            trusted_owners=(*context.trusted_owners, *options.trust),
+            read_only=options.read_only or context.read_only,
+            override_read_only=options.override_read_only or context.override_read_only,
+            local_log=options.local_log or context.local_log,
+        ),
         ascii=options.ascii or config.ascii,
         json=options.json,
         interval=config.interval if options.interval is None else _seconds(options.interval),

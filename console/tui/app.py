@@ -120,7 +120,7 @@ class UnstickApp(App[None]):
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session
-        self.context = target.context
+        self.context = target.context if target.name else None
         self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
         self.saved_filters: Mapping[str, str] = config.filters
         self.times = Times.RELATIVE

@@ -133,7 +133,7 @@ def test_without_a_command_the_console_opens(words: list[str], dsn: str | None) 
 def test_the_consoles_options() -> None:
     choices = chosen("--read-only", "--ascii", "--interval", "500ms", "mydb")
     target = resolve(choices)
-    assert (target.read_only, target.ascii, target.interval) == (True, True, 0.5)
+    assert (target.context.read_only, target.ascii, target.interval) == (True, True, 0.5)
 
 
 @pytest.mark.parametrize("interval", ["soon", "-1", "0", "0.1", "2h"])

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from console.cli import suggested
-from console.config import Config
+from console.config import Config, Context
 from console.target import Target
 from queries.contract.builtin import builtin
 from queries.records.run import Member
@@ -50,7 +50,7 @@ def test_the_parser_accepts_a_command_that_a_message_names(command: str) -> None
 async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path: Path, name: str) -> None:
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
-    target = Target(Config(path=Path()), dsn=dsn)
+    target = Target(Config(path=Path()), Context(name="", dsn=dsn))
     commands: dict[tuple[str, str], str] = {}
     for each in workspace.engines.values():
         for finding in (await each.findings()).found:

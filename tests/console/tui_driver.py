@@ -14,7 +14,7 @@ from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from console.config import Config, Context
+from console.config import UNNAMED, Config, Context
 from console.model.session import Session
 from console.target import Target
 from console.tui.app import UnstickApp
@@ -216,7 +216,7 @@ async def run_tui(
     config = Config(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
-    target = Target(config=config, context=context, ascii=ascii, interval=interval, outside=outside)
+    target = Target(config=config, context=context or UNNAMED, ascii=ascii, interval=interval, outside=outside)
     session = Session(open_, interval, now)
     if begun:
         session.begin()

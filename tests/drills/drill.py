@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from console.cli import suggested
-from console.config import Config
+from console.config import Config, Context
 from console.target import Target
 from queries.contract.server_spec import server_spec
 from queries.db.errors import SlowError
@@ -148,7 +148,7 @@ async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, comman
 
 async def refusal(incident: Incident, dsn: str, overrides: Any, options: list[str]) -> list[str]:
     """Dry-run the printed commands of an incident, and return what refuses them."""
-    target = Target(Config(path=Path()), dsn=dsn)
+    target = Target(Config(path=Path()), Context(name="", dsn=dsn))
     found = incident.findings[0]
     lines = [
         suggested.incident_command(target, incident),
