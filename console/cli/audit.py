@@ -14,7 +14,7 @@ from console.target import Target
 from console.text import export, formatting
 from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.audit_entry import target as where
-from console.text.pages.lines import BLANK
+from console.text.pages.lines import stacked
 from console.text.spans import UNLIMITED, Spans
 from queries.records.action import Durability, Outcome
 from queries.records.audit import AuditLogEntry
@@ -198,8 +198,7 @@ def _show(target: Target, answer: Entries, node_id: str | None) -> None:
 
 
 def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
-    pages = [entry_page(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries]
-    return [line for page in pages for line in (*page, BLANK)][:-1]
+    return stacked(*(entry_page(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries))
 
 
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:

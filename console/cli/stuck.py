@@ -13,7 +13,7 @@ from console.cli.suggested import incident_lines
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.not_checked import by_reason
-from console.text.pages.lines import BLANK, plain
+from console.text.pages.lines import plain, stacked
 from console.text.pages.news import news, unchanged
 from console.text.spans import Spans, crop
 from queries.db.errors import attempted
@@ -111,9 +111,8 @@ def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> 
     what, old = news(found, answer.at), unchanged(found, answer.at)
     between = "   " if what else ""
     above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
-    lines = [*([above, BLANK] if above else []), *incident_lines(target, found, cells, answer.at)]
-    notes = list(_notes(answer, labels))
-    return lines + [BLANK] * bool(lines and notes) + [plain(note, indent=0) for note in notes]
+    notes = (plain(note, indent=0) for note in _notes(answer, labels))
+    return stacked([above] if above else [], incident_lines(target, found, cells, answer.at), notes)
 
 
 def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:

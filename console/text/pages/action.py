@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from console.text.pages.blast_radius import blast_radius
 from console.text.pages.change_summary import head, summary, titles
 from console.text.pages.edit import edit
-from console.text.pages.lines import BLANK, heading, pairs, plain, wrapped
+from console.text.pages.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
 from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from console.text.spans import Spans
@@ -94,34 +94,30 @@ def dry_run_page(
     lines.append(head(verdict, whom, [("  ·  skipped: ", ""), *tally(others)] if others else [], cells))
     lines += summary(dry_run.changes, cells)
     lines += [line for action in actions for line in effect(action, cells)]
-    lines.append(BLANK)
     seen = sum(result.id in dry_run.versions for result in dry_run.results)
-    if seen < total:
-        note = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
-        lines += [*wrapped(note, cells), BLANK]
+    covers = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
+    took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may take."
+    slow = f"{took} The commit may be refused: select fewer nodes at a time."
+    radius = dry_run.blast_radius
+    held = "" if radius is None else f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
     owned = owners(dry_run.results, cells, limit=skipped_limit or 20)
-    if owned:
-        owned = [heading("Owner, dead or alive", "read again at the commit"), *owned, BLANK]
+    owned = section("Owner, dead or alive", owned, "read again at the commit")
     lives = any(isinstance(r.owner, Owner) and r.owner.verdict is Verdict.ALIVE for r in dry_run.results)
-    lines += owned if lives else []
-    if dry_run.edit is not None:
-        lines += [*edit(dry_run.edit, cells), BLANK]
-    lines += [*_rows(dry_run, cells, limit, rows_key), BLANK, *([] if lives else owned)]
-    if dry_run.others or dry_run.uncounted:
-        lines += [heading("Rows of other tables", "by the server's count"), *_others(dry_run, cells), BLANK]
-    if dry_run.held > WRITE_TIMEOUT / 2:
-        took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may take."
-        note = f"{took} The commit may be refused: select fewer nodes at a time."
-        lines += [*wrapped(note, cells, "$warning"), BLANK]
-    if dry_run.blast_radius is not None:
-        held = f"measured in the dry run, {dry_run.blast_radius.seconds * 1000:.0f} ms with rows locked"
-        lines += [heading("Blast radius", held), *blast_radius(dry_run.blast_radius, cells, ids=bool(limit)), BLANK]
-    if others or skipped:
-        lines.append(heading("Skipped", f"{rows_key} shows the ids" if skipped_limit == 0 else ""))
-        lines += [*outcomes([*others, *skipped], cells, limit=skipped_limit), BLANK]
-    if following := [line for action in actions for line in then(action, cells)]:
-        lines += [*following, BLANK]
-    return lines + _audit_log(dry_run, actions, cells)
+    ids = f"{rows_key} shows the ids" if skipped_limit == 0 else ""
+    return stacked(
+        lines,
+        wrapped(covers, cells) if seen < total else [],
+        owned if lives else [],
+        edit(dry_run.edit, cells) if dry_run.edit is not None else [],
+        _rows(dry_run, cells, limit, rows_key),
+        [] if lives else owned,
+        section("Rows of other tables", _others(dry_run, cells), "by the server's count"),
+        wrapped(slow, cells, "$warning") if dry_run.held > WRITE_TIMEOUT / 2 else [],
+        section("Blast radius", [] if radius is None else blast_radius(radius, cells, ids=bool(limit)), held),
+        section("Skipped", outcomes([*others, *skipped], cells, limit=skipped_limit), ids),
+        (line for action in actions for line in then(action, cells)),
+        _audit_log(dry_run, actions, cells),
+    )
 
 
 def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
@@ -222,10 +218,13 @@ def result_page(
     """
     known = titles_of(results)
     below = {change.id for change in changes[:ROWS_SHOWN]}
-    lines = outcomes(results, cells, limit=limit, below=below)
-    if any(each.outcome is Outcome.UNKNOWN for each in results):
-        lines += [BLANK, heading("Unknown outcome: what to do"), *wrapped(UNKNOWN, cells)]
-    if changes or logged:
-        lines += [BLANK, heading("Rows before and after"), *differences(changes, cells, known=known)]
-        lines += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
-    return lines + ([BLANK, heading("Audit log entry"), *pairs(facts, cells)] if facts else [])
+    rows = differences(changes, cells, known=known)
+    rows += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
+    return stacked(
+        outcomes(results, cells, limit=limit, below=below),
+        section("Unknown outcome: what to do", wrapped(UNKNOWN, cells))
+        if any(each.outcome is Outcome.UNKNOWN for each in results)
+        else [],
+        section("Rows before and after", rows),
+        section("Audit log entry", pairs(facts, cells)),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.text import formatting
-from console.text.pages.lines import BLANK, heading, pairs, plain
+from console.text.pages.lines import heading, pairs, plain, section, stacked
 from console.text.pages.owners import owners
 from console.text.pages.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, tally
 from console.text.spans import Spans
@@ -45,12 +45,12 @@ def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: in
     ]
     results = [result for result in entry.results if node_id in ("", result.id)]
     changes = [change for change in entry.changes if node_id in ("", change.id)]
-    lines = [heading(entry.action), *pairs(facts, cells), BLANK]
-    lines += [heading("Outcome"), *outcomes(results, cells, limit=limit), BLANK]
-    if owned := owners(results, cells, limit=limit):
-        lines += [heading("Owner, dead or alive", "read before the change"), *owned, BLANK]
-    lines.append(heading("Rows before and after"))
-    return lines + (differences(changes, cells, limit=limit) or [plain("none", "$faint")])
+    return stacked(
+        section(entry.action, pairs(facts, cells)),
+        [heading("Outcome"), *outcomes(results, cells, limit=limit)],
+        section("Owner, dead or alive", owners(results, cells, limit=limit), "read before the change"),
+        section("Rows before and after", differences(changes, cells, limit=limit) or [plain("none", "$faint")]),
+    )
 
 
 EVENTS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from console.text import formatting
-from console.text.pages.lines import BLANK, heading, plain, wrapped
+from console.text.pages.lines import heading, plain, stacked, wrapped
 from console.text.spans import Spans
 from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession, RowHolder
@@ -19,22 +19,17 @@ def page(found: Blockers, cells: int, command: Callable[..., str]) -> list[Spans
 
     ``command`` returns the shell command with these words.
     """
-    lines: list[Spans] = []
-    for node_id in found.node_ids:
-        lines += _node(found, node_id, cells)
-    if not found.node_ids:
-        lines.append(heading("Locks on the engines' tables"))
+    nodes = [line for node_id in found.node_ids for line in _node(found, node_id, cells)]
     shown: set[str] = set()
-    for root_id in found.root_ids:
-        if root_id not in shown:
-            lines += [BLANK, *_tree(found, root_id, cells, 0, shown, command)]
-    if not (found.root_ids or found.notes or found.node_ids):
-        lines += wrapped(NONE, cells)
-    if len(shown) > SESSIONS_SHOWN:
-        lines += [BLANK, plain(f"Only the first {SESSIONS_SHOWN} of {len(shown)} sessions are shown.", "$warning")]
-    for note in found.notes:
-        lines += [BLANK, *wrapped(note, cells, "$warning")]
-    return lines
+    trees = [list(_tree(found, root_id, cells, 0, shown, command)) for root_id in found.root_ids]
+    none = wrapped(NONE, cells) if not (found.root_ids or found.notes or found.node_ids) else []
+    few = f"Only the first {SESSIONS_SHOWN} of {len(shown)} sessions are shown."
+    return stacked(
+        nodes or [heading("Locks on the engines' tables"), *none],
+        *trees,
+        [plain(few, "$warning")] if len(shown) > SESSIONS_SHOWN else [],
+        *(wrapped(note, cells, "$warning") for note in found.notes),
+    )
 
 
 def _node(found: Blockers, node_id: str, cells: int) -> Iterator[Spans]:

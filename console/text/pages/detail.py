@@ -8,7 +8,7 @@ from console.text import drawings, formatting, payload
 from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
-from console.text.pages.lines import BLANK, heading, pairs, plain, table, wrapped
+from console.text.pages.lines import heading, pairs, plain, section, stacked, table, wrapped
 from console.text.severity import band
 from console.text.spans import UNLIMITED, Link, Spans, link, text, wrap
 from queries.contract.engine import Engine
@@ -42,28 +42,25 @@ def detail(
     ``actions``: names, and effects or why they are not available. ``more``: how to load more of a stored value.
     ``others``: findings of the server about the node. Ids that can be opened are links.
     """
-    lines = [*_title(page.node, engine, cells, ascii), BLANK]
-    skipped = _not_checked(page, cells)
-    complete = not skipped
-    if found := (*page.findings, *others):
-        lines += [heading("Why it is stuck"), *findings(found, cells, now=now, helps=helps), BLANK]
-    else:
-        none = "No problems detected." if complete else "No problems detected by the checks that ran."
-        if page.node.phase is Phase.BLOCKED:
-            none = "No problem of its own was detected. It waits for another node, which may be stuck."
-        lines += [plain(none, "$faint", 0), BLANK]
-    lines += [*skipped, BLANK] * bool(skipped)
-    for section in filter(_graph, page.sections):
-        lines += [*_section(section, cells, now, more, ascii), BLANK]
-    lines += [heading("Recorded"), *pairs(_columns(page.node, now, engine), cells), BLANK]
-    if page.children is not None:
-        lines += [*_children(page.children, cells, ascii), BLANK]
-    for section in (s for s in page.sections if not _graph(s)):
-        lines += [*_section(section, cells, now, more, ascii), BLANK]
-    if actions:
-        lines += [heading("Actions"), *pairs(actions, cells), BLANK]
-    lines.append(heading("Audit log", why_unread or ("" if entries else "no changes made with unstick")))
-    return lines + [[("  ", ""), *line] for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2)]
+    found, skipped = (*page.findings, *others), _not_checked(page, cells)
+    none = "No problems detected by the checks that ran." if skipped else "No problems detected."
+    if page.node.phase is Phase.BLOCKED:
+        none = "No problem of its own was detected. It waits for another node, which may be stuck."
+    done = (line for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2))
+    unchanged = "" if entries else "no changes made with unstick"
+    graphs = (_section(each, cells, now, more, ascii) for each in page.sections if _graph(each))
+    tables = (_section(each, cells, now, more, ascii) for each in page.sections if not _graph(each))
+    return stacked(
+        _title(page.node, engine, cells, ascii),
+        section("Why it is stuck", findings(found, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
+        skipped,
+        *graphs,
+        section("Recorded", pairs(_columns(page.node, now, engine), cells)),
+        [] if page.children is None else _children(page.children, cells, ascii),
+        *tables,
+        section("Actions", pairs(actions, cells)),
+        [heading("Audit log", why_unread or unchanged), *([("  ", ""), *line] for line in done)],
+    )
 
 
 def preview(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from console.text import formatting
-from console.text.pages.lines import BLANK, wrapped
+from console.text.pages.lines import stacked, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
 from queries.records.action import Proof
@@ -27,11 +27,7 @@ def findings(
 
     ``helps`` returns how to run the suggested action. ``ids`` adds the id of the node.
     """
-    lines: list[Spans] = []
-    for finding in found:
-        lines += [BLANK] * bool(lines)
-        lines += finding_lines(finding, cells, now=now, helps=helps, indent=indent, ids=ids)
-    return lines
+    return stacked(*(finding_lines(each, cells, now=now, helps=helps, indent=indent, ids=ids) for each in found))
 
 
 def finding_lines(

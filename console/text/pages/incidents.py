@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from console.text.pages.findings import finding_lines, headline, suggestion
-from console.text.pages.lines import BLANK, wrapped
+from console.text.pages.lines import stacked, wrapped
 from console.text.spans import Spans
 from queries.records.finding import Finding, Incident, ManySchemas
 from queries.text.counted import plural
@@ -26,15 +26,13 @@ def incidents(
 
     ``command`` returns how to act on an incident, ``helps`` on one finding.
     """
-    lines: list[Spans] = []
-    for incident in found:
-        lines += [BLANK] * bool(lines)
+
+    def lines(incident: Incident) -> list[Spans]:
         if single(incident):
-            lines += finding_lines(incident.findings[0], cells, now=now, helps=helps, indent=0, ids=True)
-        else:
-            lines += _incident(incident, cells, now, command)
-        lines += explanation(incident, cells, 2)
-    return lines
+            return finding_lines(incident.findings[0], cells, now=now, helps=helps, indent=0, ids=True)
+        return _incident(incident, cells, now, command)
+
+    return stacked(*([*lines(incident), *explanation(incident, cells, 2)] for incident in found))
 
 
 def single(incident: Incident) -> bool:

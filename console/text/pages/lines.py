@@ -19,6 +19,20 @@ def heading(text: str, note: str = "") -> Spans:
     return [(safe_text(text), HEADING), *([(f"  {safe_text(note)}", "$faint")] if note else [])]
 
 
+def section(title: str, lines: Iterable[Spans], note: str = "") -> list[Spans]:
+    """Return lines below a heading; nothing without lines."""
+    body = list(lines)
+    return [heading(title, note), *body] if body else []
+
+
+def stacked(*parts: Iterable[Spans]) -> list[Spans]:
+    """Return the parts of a page with a blank line between them, without empty ones."""
+    lines: list[Spans] = []
+    for part in filter(None, map(list, parts)):
+        lines += [*([BLANK] if lines else []), *part]
+    return lines
+
+
 def plain(text: str, style: str = "", indent: int = 2) -> Spans:
     """Return one line of text."""
     return [(" " * indent, ""), (safe_text(text), style)]
@@ -71,8 +85,8 @@ def reading(cells: int, error_text: str) -> list[Spans]:
 
     ``error_text``: why it is not read yet, or "".
     """
-    why = [line for text in error_text.splitlines() for line in wrapped(text, cells, "$warning")]
-    return [*wrapped("Reading …", cells), *([BLANK, *why] if why else [])]
+    why = (line for text in error_text.splitlines() for line in wrapped(text, cells, "$warning"))
+    return stacked(wrapped("Reading …", cells), why)
 
 
 def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) -> list[Spans]:
@@ -100,10 +114,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, 
     lines: list[Spans] = [[(" " * indent, ""), *line] for line in aligned([head, *body])]
     if width(lines[0]) <= cells:
         return lines
-    lines = []
-    for row in texts:
-        lines += [*pairs(zip(columns, row, strict=True), cells, indent), BLANK]
-    return lines[:-1]
+    return stacked(*(pairs(zip(columns, row, strict=True), cells, indent) for row in texts))
 
 
 def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from console.text import formatting
 from console.text.pages.action import certain
-from console.text.pages.lines import BLANK, heading, table, wrapped
+from console.text.pages.lines import BLANK, heading, section, stacked, table, wrapped
 from console.text.pages.row_diff import outcomes
 from console.text.spans import Spans
 from queries.actions.plan import count_nodes
@@ -100,16 +100,11 @@ def page(report: RedriveReport, cells: int, *, limit: int = 20, titled: bool = T
 
     ``titled``: with its name above.
     """
-    lines = [
-        *([heading(f"Redrive {report.run}", f"{report.action} {report.selection}")] if titled else []),
-        *wrapped(f"{STATES[report.state]}; {report.revived} of {report.nodes} revived", cells, "bold"),
-        BLANK,
-        *cohorts(report, cells),
-    ]
-    if asked := question(report):
-        lines += [BLANK, *wrapped(asked, cells, "$warning")]
-    if sure := certain(report.durability):
-        lines += wrapped(sure, cells)
-    if report.skipped:
-        lines += [BLANK, heading("Skipped"), *outcomes(report.skipped, cells, limit=limit)]
-    return lines
+    state = wrapped(f"{STATES[report.state]}; {report.revived} of {report.nodes} revived", cells, "bold")
+    asked, sure = question(report), certain(report.durability)
+    return stacked(
+        section(f"Redrive {report.run}", state, f"{report.action} {report.selection}") if titled else state,
+        cohorts(report, cells),
+        [*(wrapped(asked, cells, "$warning") if asked else []), *(wrapped(sure, cells) if sure else [])],
+        section("Skipped", outcomes(report.skipped, cells, limit=limit)),
+    )
