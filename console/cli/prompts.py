@@ -31,9 +31,9 @@ def typed(question: str, word: str, option: str) -> bool:
 def _answer(question: str, option: str) -> str:
     if not possible():
         raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
-    sys.stderr.write(safe_text(question))
-    sys.stderr.flush()
-    with _interruptible():
+    with _interruptible():  # before the question, which Ctrl-C may answer at once
+        sys.stderr.write(safe_text(question))
+        sys.stderr.flush()
         return sys.stdin.readline()
 
 
