@@ -17,7 +17,7 @@ import msgspec
 from queries.db.redaction import redact
 from queries.files import user_dirs
 from queries.files.state_file import insecure, open_file
-from queries.files.written import FormError, Written
+from queries.files.written import Form, FormError, Written
 from queries.text import duration
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -52,24 +52,22 @@ def _context_names(written: Written) -> Written:
     return written
 
 
-def _color(written: Written) -> Written:
-    color = written.value
-    if color and isinstance(color, str) and color not in COLORS and not re.fullmatch(_HEX_COLOR, color):
-        hint = did_you_mean(color, COLORS) or f"; use {', '.join(COLORS)} or #rrggbb"
-        raise FormError(f"{quoted(color)} is not a color{hint}")
-    return written
+def _one_of(what: str, words: Collection[str], pattern: str = "(?!)", more: str = "") -> Form:
+    """Return the check that a text is one of these words, or matches a pattern."""
+
+    def check(written: Written) -> Written:
+        text = written.value
+        if isinstance(text, str) and text not in words and not re.fullmatch(pattern, text):
+            hint = did_you_mean(text, words) or f"; use {', '.join(filter(None, (*words, more)))}"
+            raise FormError(f"{quoted(text)} is not a {what}{hint}")
+        return written
+
+    return check
 
 
-def _page(written: Written) -> Written:
-    if isinstance(written.value, str) and written.value not in START_PAGES:
-        raise FormError(f"{quoted(written.value)} is not a page{did_you_mean(written.value, START_PAGES)}")
-    return written
-
-
-def _notification(written: Written) -> Written:
-    if isinstance(written.value, str) and written.value not in ("", *NOTIFY):
-        raise FormError(f"must be {' or '.join(map(quoted, NOTIFY))}")
-    return written
+_color = _one_of("color", ("", *COLORS), _HEX_COLOR, "#rrggbb")
+_page = _one_of("page", START_PAGES)
+_notification = _one_of("notification", ("", *NOTIFY))
 
 
 def interval(written: object) -> float:
