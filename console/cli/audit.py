@@ -8,6 +8,7 @@ from itertools import chain, repeat
 
 from click import UsageError
 
+from console.cli.options import option_value
 from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
@@ -68,15 +69,15 @@ async def audit_log(
     **conditions: str | None,
 ) -> int:
     """Show entries; those about one node with its changed rows. Return the exit code."""
-    seconds = None if since is None else parse_since(since)
-    outcome = None if conditions["outcome"] is None else _outcome(conditions["outcome"])
+    seconds = None if since is None else option_value("--since", duration.parse, since)
+    outcome = conditions["outcome"]
     if format and (limit is not None or after is not None):
         raise UsageError("--format exports all entries that match: give no --limit and no --after.")
     async with opened(target, empty=True) as workspace:
         wanted = Filter(
             who=conditions["who"],
             action=conditions["action"],
-            outcome=outcome,
+            outcome=None if outcome is None else option_value("--outcome", _outcome, outcome),
             since=None if seconds is None else await workspace.now() - seconds,
             target=node,
             changes=target.json or format == "json" or node_id is not None,
@@ -128,19 +129,10 @@ def _verification(found: Verification, known: int) -> Iterator[Spans | str]:
     yield from found.heads
 
 
-def parse_since(text: str) -> float:
-    """Return the seconds of ``--since``. Raises UsageError."""
-    try:
-        return duration.parse(text)
-    except ValueError as error:
-        raise UsageError(f"--since: {error}") from None
-
-
 def _outcome(name: str) -> Outcome:
-    try:
-        return Outcome(name)
-    except ValueError:
-        raise UsageError(f"--outcome: {name!r} is not one of {', '.join(Outcome)}.") from None
+    if name not in tuple(Outcome):
+        raise ValueError(f"{name!r} is not one of {', '.join(Outcome)}.")
+    return Outcome(name)
 
 
 def _is_id(workspace: Workspace, text: str) -> bool:

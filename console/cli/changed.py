@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from console.cli import tables
-from console.cli.audit import parse_since
+from console.cli.options import option_value
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, opened
 from console.cli.tree import parsed
@@ -18,6 +18,7 @@ from console.target import Target
 from console.text import formatting
 from console.text.pages import changes as pages
 from console.text.spans import Spans
+from queries.text import duration
 
 
 async def changed(
@@ -31,7 +32,7 @@ async def changed(
     allow_scan: bool,
 ) -> int:
     """List changes, newest first, below the numbers of all. Return the exit code."""
-    seconds = parse_since(since)
+    seconds = option_value("--since", duration.parse, since)
     fields = Fields(FIELDS)
     wanted = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:

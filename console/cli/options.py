@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from click import UsageError
+
+T = TypeVar("T")
+
+
+def option_value(name: str, parse: Callable[[str], T], text: str) -> T:
+    """Return the value of an option as typed. Raises UsageError."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 class CliOptions:

@@ -53,17 +53,13 @@ class Asked(Record):
 
 async def redrive(target: Target, asked: Asked) -> int:
     """Begin a redrive, and run it. Return the exit code."""
-    reason, settings = asked.consent.said, settings_of(asked)
-    async with opened(target) as workspace:
-        return await _begin(target, workspace, asked, reason, settings)
-
-
-def settings_of(asked: Asked) -> Settings:
-    """Parse cohorts, pace, budget and wait. Raises UsageError."""
+    reason = asked.consent.said
     try:
-        return parse_settings(asked.cohorts, asked.pace or "", asked.budget, asked.wait)
+        settings = parse_settings(asked.cohorts, asked.pace or "", asked.budget, asked.wait)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
+    async with opened(target) as workspace:
+        return await _begin(target, workspace, asked, reason, settings)
 
 
 async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str, settings: Settings) -> int:

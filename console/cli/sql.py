@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from console.cli.arguments import unknown_action
+from click import UsageError
+
 from console.cli.options import CliOptions
 from console.cli.output import output_for
 from console.cli.target import named_engine, resolve
 from queries.actions.plan import statements
 from queries.contract.spec import Action
 from queries.records.record import Record
+from queries.text.suggest import unknown
 
 PSQL = "in psql after: \\set schema 'the schema of its tables'"
 
@@ -25,7 +27,7 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
     wanted = target.engines if label is None else [named_engine(target.engines, label.partition("@")[0])]
     found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
     if not found:
-        raise unknown_action(action, {v.name for s in wanted for v in s.spec.actions})
+        raise UsageError(unknown("action", action, sorted({v.name for s in wanted for v in s.spec.actions})))
     texts = {
         f"{name}/{script}": statements(s, v) if v.writes else _instead(v) for (name, script), (s, v) in found.items()
     }

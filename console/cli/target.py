@@ -13,7 +13,7 @@ from click import UsageError
 
 from console import garbage
 from console.cli.interrupts import ended_by_ctrl_c
-from console.cli.options import CliOptions
+from console.cli.options import CliOptions, option_value
 from console.cli.output import say
 from console.config import UNNAMED, interval, load
 from console.target import Target, engine_words, outside
@@ -73,7 +73,9 @@ def resolve(options: CliOptions) -> Target:
         ),
         ascii=options.ascii or config.ascii,
         json=options.json,
-        interval=config.interval if options.interval is None else _seconds(options.interval),
+        interval=config.interval
+        if options.interval is None
+        else option_value("--interval", interval, options.interval),
         engine_folders=folders,
         outside=found,
         words=tuple(_words(options, folders)),
@@ -92,13 +94,6 @@ def _words(options: CliOptions, folders: Iterable[Path]) -> Iterator[str]:
     if options.local_log:
         yield "--local-log"
     yield from engine_words(folders)
-
-
-def _seconds(written: str) -> float:
-    try:
-        return interval(written)
-    except ValueError as error:
-        raise UsageError(f"--interval: {error}") from None
 
 
 @contextlib.asynccontextmanager
