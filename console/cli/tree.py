@@ -17,6 +17,7 @@ from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Fields, Filter, FilterError, parse
 from console.model.selection import (
     LOOKED,
+    Selection,
     finding_terms,
     may_match,
     select,
@@ -57,6 +58,11 @@ class Rows:
             self.scan_required[kind] = page.scan_required
         if page.scope:
             self.scope = formatting.scope_note(page.scope)
+
+    def compared(self, selection: Selection) -> None:
+        """Keep the notes of what was compared with the filter."""
+        self.more += [f"in {self.label} that matches"] * selection.cut
+        self.unread += [f"{self.label}: {why}." for why in selection.missing]
 
 
 def _skipped(parts: Sequence[Rows]) -> Iterator[str]:
@@ -190,9 +196,7 @@ async def _matching(
     around = "" if live else "--live compares the unfinished ones"
     async with contextlib.aclosing(pages()) as compared:
         selection = await select(reader, narrowed, limit, pages=compared, around=around)
-    if selection.cut:
-        found.more.append(f"in {reader.label} that matches")
-    found.unread += [f"{why[:1].upper()}{why[1:]}." for why in selection.missing]
+    found.compared(selection)
     return _with_those_above(walked, {node.id for node in selection.nodes})
 
 
@@ -200,9 +204,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
     """Return the nodes that have the findings of the filter, below their ancestors."""
     selection = await select(reader, narrowed, limit)
     found.at = max(found.at, selection.at)
-    if selection.cut:
-        found.more.append(f"in {reader.label} that matches")
-    found.unread += [f"{reader.label}: {why}." for why in selection.missing]
+    found.compared(selection)
     matching = {node.id: node for node in selection.nodes}
     below: dict[str, dict[str, Node]] = {}
     for node in selection.nodes:
