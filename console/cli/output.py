@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from console.text.encodings import takes_unicode
+from console.text.ascii import takes_unicode, to_ascii
 from queries.text.safe_text import safe_json, safe_text
 
 if TYPE_CHECKING:
@@ -92,8 +92,6 @@ class Output:
         return [(self._plain(part), style) for part, style in line]
 
     def _plain(self, line: str) -> str:
-        from console.text.ascii import to_ascii
-
         line = safe_text(line)
         return to_ascii(line).encode("ascii", "backslashreplace").decode() if self.ascii else line
 

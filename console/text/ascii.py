@@ -5,7 +5,7 @@ Each is one character, so that nothing moves.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TextIO
 
 _SIGNS: Final = {
     "─━▔▁═": "-",
@@ -44,3 +44,12 @@ def to_ascii(text: str) -> str:
     Text of any script does not change.
     """
     return text if text.isascii() else text.translate(TABLE)
+
+
+def takes_unicode(stream: TextIO | None) -> bool:
+    """Return True if a stream can show what unstick draws."""
+    try:
+        "■▸–…".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True

@@ -6,7 +6,7 @@ The screen turns them into its own type; the command line joins their text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from console.text import formatting
 
@@ -112,6 +112,14 @@ def _stripped(line: Spans) -> Spans:
     """Join words of one style to one span; drop blanks at the end."""
     found = joined(line)
     return [*found[:-1], (found[-1][0].rstrip(), found[-1][1])] if found else []
+
+
+def between(parts: Iterable[Spans], mark: str) -> Spans:
+    """Return the parts as one line, with a mark between them."""
+    line: Spans = []
+    for part in parts:
+        line += [*([(mark, "")] if line else []), *part]
+    return line
 
 
 def joined(line: Spans) -> Spans:

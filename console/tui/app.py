@@ -24,7 +24,7 @@ from console.model.history import History, Place
 from console.model.session import Link, Session
 from console.target import Target
 from console.text import formatting
-from console.text.encodings import takes_unicode
+from console.text.ascii import takes_unicode
 from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings

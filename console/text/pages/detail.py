@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from console.text import drawings, formatting, payload
+from console.text import formatting, graph, payload, timeline
+from console.text.ascii import to_ascii
 from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
@@ -115,22 +116,21 @@ def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[S
 
 def _name(node: Node, ascii: bool) -> Spans:
     """Return the title of a node with its phase and status."""
-    ink = f"$phase-{node.phase}"
-    return [
-        (formatting.glyph(node.phase, ascii), ink),
-        (" ", ""),
-        (safe_text(node.title), "bold"),
-        ("  ", ""),
-        (node.phase.value, f"bold {ink}"),
-        (f"  {safe_text(node.status)}" if node.status else "", "$faint"),
-    ]
+    phase = ("  ", ""), (node.phase.value, f"bold $phase-{node.phase}")
+    return [*_titled(node, ascii, "bold"), *phase, (f"  {safe_text(node.status)}" if node.status else "", "$faint")]
+
+
+def _titled(node: Node, ascii: bool, style: str = "") -> Spans:
+    return [(formatting.glyph(node.phase, ascii), f"$phase-{node.phase}"), (f" {safe_text(node.title)}", style)]
+
+
+def _codes(node: Node) -> Spans:
+    return [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
 
 
 def _child(node: Node, ascii: bool) -> Spans:
     """Return the line of a child: its phase, title, findings and error."""
-    line: Spans = [(formatting.glyph(node.phase, ascii), f"$phase-{node.phase}"), (f" {safe_text(node.title)}", "")]
-    line += [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
-    return line + ([(f"  {safe_text(node.error)}", "$faint")] if node.error else [])
+    return [*_titled(node, ascii), *_codes(node), (f"  {safe_text(node.error)}" if node.error else "", "$faint")]
 
 
 def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
@@ -142,10 +142,8 @@ def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
     )
     lines = [heading("Children", note)]
     for node in children.nodes:
-        ink = f"$phase-{node.phase}"
-        line: Spans = [(formatting.glyph(node.phase, ascii), ink), (" ", ""), (safe_text(node.title), ""), ("  ", "")]
-        line += [(node.phase.value, ink), ("  ", ""), (safe_text(node.id), Link(node.id))]
-        line += [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
+        line = [*_titled(node, ascii), ("  ", ""), (node.phase.value, f"$phase-{node.phase}"), ("  ", "")]
+        line += [(safe_text(node.id), Link(node.id)), *_codes(node)]
         lines += [[("  ", ""), *part] for part in wrap(line, max(cells - 2, 8))]
     return lines
 
@@ -220,9 +218,13 @@ def _section(section: Section, cells: int, now: float, more: str, ascii: bool) -
         cut = more and len(stored.head) < min(stored.size, PAYLOAD_BYTES)
         note = payload.describe(stored, room) + (f"; {more}" if cut else "")
         return [heading(section.title, note), *(plain(line) for line in body)]
+    if section.drawn == "graph":
+        steps = graph.steps(section.columns, section.rows)
+        note = graph.summary(steps)
+        return [heading(section.title, to_ascii(note) if ascii else note), *graph.draw(steps, room, ascii=ascii)]
     if section.drawn:
-        note, drawn = drawings.draw(section, room, now, ascii=ascii)
-        return [heading(section.title, note), *drawn]
+        changes = timeline.changes(section.columns, section.rows)
+        return [heading(section.title), *timeline.draw(changes, room, now, ascii=ascii)]
     return [heading(section.title), *table(section.columns, section.rows, cells)]
 
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from console.text import formatting
 from console.text.pages.incidents import size
 from console.text.severity import band
-from console.text.spans import Spans
+from console.text.spans import Spans, between
 from queries.read.incidents import is_new
 from queries.records.finding import Incident
 from queries.text.safe_text import safe_text
 
 OLD_SECONDS = 3600.0
-NAMED = 1  # incidents of a sort that are named
 
 
 def is_unchanged(incident: Incident, at: float, growth: Mapping[str, int]) -> bool:
@@ -36,14 +35,11 @@ def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, k
     growing = [each for each in every if growth.get(each.key, 0) > 0]
     new = [each for each in every if is_new(each, at) and each not in growing]
     word = f" ({key})" if key else ""
-    parts = [
+    parts = (
         _named(f"new{word}", new, lambda each: formatting.age(at - (each.since or at))),
         _named("growing" if new else f"growing{word}", growing, lambda each: f"+{growth[each.key]}"),
-    ]
-    line: Spans = []
-    for part in filter(None, parts):
-        line += [("   ", "")] * bool(line) + part
-    return line
+    )
+    return between(filter(None, parts), "   ")
 
 
 def unchanged(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> str:
@@ -55,11 +51,8 @@ def unchanged(found: Iterable[Incident], at: float, growth: Mapping[str, int] = 
 def _named(word: str, found: list[Incident], more: Callable[[Incident], str]) -> Spans:
     if not found:
         return []
-    shown: Spans = [(f"{word}: ", "bold")]
-    for n, each in enumerate(found[:NAMED]):
-        what = safe_text(f"{each.title} {each.about[:40]}".strip())
-        shown += [(", ", "")] * bool(n) + [
-            (what, f"bold {band(each.severity).ink}"),
-            (f" {size(each)}, {more(each)}", ""),
-        ]
-    return shown + ([(f" and {len(found) - NAMED} more", "")] if len(found) > NAMED else [])
+    first = found[0]
+    what = safe_text(f"{first.title} {first.about[:40]}".strip())
+    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    numbers = f" {size(first)}, {more(first)}{others}"
+    return [(f"{word}: ", "bold"), (what, f"bold {band(first.severity).ink}"), (numbers, "")]

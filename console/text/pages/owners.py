@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from console.text.pages.lines import pairs, plain
-from console.text.spans import Spans
+from console.text.spans import Spans, between
 from queries.records.action import Owner, Result, Verdict
 from queries.text.safe_text import safe_text
 
@@ -48,9 +48,5 @@ def _said(verdict: Verdict, detail: str) -> Spans:
 def _tally(owned: Iterable[Owner]) -> Spans:
     """Return ``owners: 2 may live · 40 dead``."""
     counts = Counter(owner.verdict for owner in owned)
-    spans: Spans = [("  owners: ", "")]
-    for verdict, (word, style) in WORDS.items():
-        if counts[verdict]:
-            spans += [(" · ", "")] if len(spans) > 1 else []
-            spans.append((f"{counts[verdict]} {word}", style))
-    return spans
+    numbers = ([(f"{counts[verdict]} {word}", style)] for verdict, (word, style) in WORDS.items() if counts[verdict])
+    return [("  owners: ", ""), *between(numbers, " · ")]

@@ -13,7 +13,7 @@ from console.text.pages import document_diff
 from console.text.pages.change_summary import head, titles
 from console.text.pages.document_diff import MISSING, document
 from console.text.pages.lines import command_lines, plain, wrapped
-from console.text.spans import UNLIMITED, Spans, crop, width
+from console.text.spans import UNLIMITED, Spans, between, crop, width
 from queries.records.action import Outcome, Result, RowChange, titles_of
 from queries.text.safe_text import safe_text
 
@@ -145,12 +145,8 @@ def _beside(left: Spans, old: str | None, new: str | None, cells: int) -> list[S
 def tally(results: Iterable[Result]) -> Spans:
     """Return ``12 changed · 1 stale`` in the styles of the outcomes."""
     counts = Counter(result.outcome for result in results)
-    spans: Spans = []
-    for outcome in Outcome:
-        if counts[outcome]:
-            spans += [(" · ", "")] if spans else []
-            spans.append((f"{counts[outcome]} {outcome.value}", f"bold {STYLES[outcome]}"))
-    return spans or [("none", "$faint")]
+    numbers = ([(f"{counts[o]} {o.value}", f"bold {STYLES[o]}")] for o in Outcome if counts[o])
+    return between(numbers, " · ") or [("none", "$faint")]
 
 
 def outcomes(
