@@ -535,12 +535,14 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     from console.cli import redrive as command
     from console.cli import runs
     from console.cli.consent import Consent
+    from console.cli.selected import Source
 
     run = options.at_most_one(name, "ENGINE or RUN")
-    settings |= {"name": run, "filter": " ".join(filters) or None}
+    chosen = {name: settings.pop(name) for name in ("group", "limit")}
+    source = Source(engine=run, filter=" ".join(filters) or None, **chosen)
     resume, stop, listed = (settings.pop(mode) for mode in ("resume", "stop", "listed"))
     modes = resume + stop + listed
-    selects = (settings["group"] is not None) + (settings["filter"] is not None)
+    selects = (source.group is not None) + (source.filter is not None)
     if modes > 1 or selects > 1 or (modes and selects):
         raise click.UsageError("Give one of --group, --filter, --resume, --stop and --list.")
     if listed and run is not None:
@@ -549,14 +551,14 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
         return _run(options, lambda target: runs.listed(target, redrives=True))
     if modes and run is None:
         raise click.UsageError("Name the redrive. `unstick redrive --list` lists them.")
-    consent = settings["consent"] = Consent.taken(settings)
+    consent = Consent.taken(settings)
     if resume:
         return _run(options, lambda target: runs.resume(target, str(run), consent, redrives=True))
     if stop:
         return _run(options, lambda target: runs.stop(target, str(run), redrives=True))
     if not selects:
         raise click.UsageError("--group or --filter is required, or --resume, --stop or --list.")
-    return _run(options, lambda target: command.redrive(target, command.Asked(**settings)))
+    return _run(options, lambda target: command.redrive(target, source, consent, **settings))
 
 
 @unstick.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 import msgspec
 
@@ -12,7 +14,7 @@ from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, SKIPPED, STOPPED
 from console.cli.following import follow
 from console.cli.output import output_for, say
-from console.cli.selected import EmptyError, dead_matching, members_of
+from console.cli.selected import EmptyError, Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
 from console.target import Target
@@ -23,11 +25,10 @@ from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import split_id
-from queries.records.record import Record
 from queries.records.run import RedriveReport
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
-from queries.runs.cohorts import Redrive, Settings, parse_settings
+from queries.runs.cohorts import Redrive, parse_settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Change, Ended, Reason, Step
@@ -36,82 +37,72 @@ from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
 
-class Asked(Record):
-    """Options of the command that begins a redrive, as typed."""
-
-    name: str | None = None  # of an engine
-    group: str | None = None
-    filter: str | None = None
-    limit: int | None = None
-    cohorts: str = ""
-    pace: str | None = None
-    budget: str = ""
-    wait: str = ""
-    consent: Consent = Consent()
-    arguments: tuple[str, ...] = ()
-
-
-async def redrive(target: Target, asked: Asked) -> int:
+async def redrive(
+    target: Target,
+    source: Source,
+    consent: Consent,
+    *,
+    cohorts: str,
+    pace: str | None,
+    budget: str,
+    wait: str,
+    arguments: Sequence[str],
+) -> int:
     """Begin a redrive, and run it. Return the exit code."""
-    reason = asked.consent.said
+    reason = consent.said
     try:
-        settings = parse_settings(asked.cohorts, asked.pace or "", asked.budget, asked.wait)
+        settings = parse_settings(cohorts, pace or "", budget, wait)
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
     async with opened(target) as workspace:
-        return await _begin(target, workspace, asked, reason, settings)
+        label, selection, found = await _selected(target, workspace, source)
+        reader = workspace.named(label)
+        action = redrive_plan.action_of(reader, found)
+        given = arguments_of([action], arguments)
+        plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
+        preview = await redrive_plan.preview(workspace, plan, measures=consent.preview or not consent.yes)
+        if consent.preview:
+            output_for(target).page(
+                preview,
+                lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
+            )
+            return exit_code(preview.dry_run.results)
+        if not target.json:
+            output_for(target).show(lambda cells: pages.plan(preview, cells))
+        rest = len(plan.members) - len(preview.dry_run.versions)
+        more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
+        if not confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
+            say("Nothing was changed.")
+            return FAILED
+        run = await runs.begin(workspace, plan)
+        nodes = count_nodes(len(plan.members), plan.ids)
+        say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
+        return await _run(target, workspace, run, consent)
 
 
-async def _begin(target: Target, workspace: Workspace, asked: Asked, reason: str, settings: Settings) -> int:
-    label, selection, found = await _selected(target, workspace, asked)
-    reader = workspace.named(label)
-    action = redrive_plan.action_of(reader, found)
-    given = arguments_of([action], asked.arguments)
-    plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
-    consent = asked.consent
-    preview = await redrive_plan.preview(workspace, plan, measures=consent.preview or not consent.yes)
-    if consent.preview:
-        output_for(target).page(
-            preview,
-            lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
-        )
-        return exit_code(preview.dry_run.results)
-    if not target.json:
-        output_for(target).show(lambda cells: pages.plan(preview, cells))
-    rest = len(plan.members) - len(preview.dry_run.versions)
-    more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
-    if not confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
-        say("Nothing was changed.")
-        return FAILED
-    run = await runs.begin(workspace, plan)
-    nodes = count_nodes(len(plan.members), plan.ids)
-    say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
-    return await _run(target, workspace, run, consent)
-
-
-async def _selected(target: Target, workspace: Workspace, asked: Asked) -> tuple[str, str, list[DeadLetter]]:
+async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
     """Return the engine, the selection in words, and the dead letters."""
-    if asked.group is not None:
-        label = asked.group.partition("/")[0]
-        if asked.name is not None and workspace.named(asked.name) is not workspace.named(label):
-            raise click.UsageError(f"The group {asked.group} is not of the engine {asked.name}.")
-        found = await members_of(workspace, asked.group, asked.limit)
-        selection = f"group {asked.group}"
+    if source.group is not None:
+        label = source.group.partition("/")[0]
+        if source.engine is not None and workspace.named(source.engine) is not workspace.named(label):
+            raise click.UsageError(f"The group {source.group} is not of the engine {source.engine}.")
+        found = await members_of(workspace, source.group, source.limit)
+        selection = f"group {source.group}"
     else:
-        if asked.name is None:
+        if source.engine is None:
             raise click.UsageError("--filter needs the name of an engine.")
-        wanted = parsed(str(asked.filter), target)
+        wanted = parsed(str(source.filter), target)
         if not wanted.terms:
             raise click.UsageError("--filter is empty; it would select every dead letter.")
-        label = asked.name
+        label = source.engine
         reader = workspace.named(label)
-        found = await dead_matching(reader, wanted, asked.limit)
+        found = await dead_matching(reader, wanted, source.limit)
         found = [d for d in found if redrive_plan.revival_of(reader, d) is not None] or found
-        selection = f"filter {asked.filter}"
+        selection = f"filter {source.filter}"
     if not found:
         raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")
     found.sort(key=lambda each: (unknown_last(each.since), each.node.id))
-    return workspace.named(label).label, selection, found[: asked.limit]
+    return workspace.named(label).label, selection, found[: source.limit]
 
 
 async def resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:

@@ -34,13 +34,13 @@ SAMPLED = 10  # times that it is looked for
 
 
 class Source(Record):
-    """Options that select nodes. One of the first four is given."""
+    """Options that select nodes, or dead letters. One of the first four is given."""
 
     ids: tuple[str, ...] = ()
     incident: str | None = None
     filter: str | None = None
     group: str | None = None
-    engine: str | None = None  # only with ``filter``
+    engine: str | None = None  # of ``do`` only with ``filter``
     limit: int | None = None
 
 
