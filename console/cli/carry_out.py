@@ -161,18 +161,16 @@ def confirmed(
     if tables:
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
         question += f" It would also have {lost}, which do not come back."
-        expected = f"{target.name},{tables}" if target.production else tables
-        if consent.given:
-            if consent.confirm != expected:
-                raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
-            return True
-        return prompts.typed(question, expected, f"--confirm {expected}")
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in actions)
-    if target.production and destroys:
-        if consent.confirm is not None and consent.confirm != target.name:
-            raise click.UsageError(f"--confirm must be the context's name, {target.name}. Nothing was changed.")
-        return consent.confirm is not None or prompts.typed(question, target.name, f"--confirm {target.name}")
-    return consent.given or prompts.agreed(f"{question} Continue?")
+    context = target.name if target.production and (tables or destroys) else ""
+    expected = ",".join(filter(None, (context, tables)))
+    if not expected:
+        return consent.given or prompts.agreed(f"{question} Continue?")
+    if consent.confirm == expected:
+        return True
+    if consent.confirm is not None or (tables and consent.yes):
+        raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
+    return prompts.typed(question, expected, f"--confirm {expected}")
 
 
 async def _commit(workspace: Workspace, dry_run: DryRun, run: Run | None) -> CommitEnd:
