@@ -7,6 +7,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from types import FrameType
 from typing import Any
 
 
@@ -17,12 +18,21 @@ async def ended_by_ctrl_c(command: Coroutine[Any, Any, int]) -> int:
     end of a child then, and wait for it for ever. Raises CancelledError.
     """
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    before = signal.getsignal(signal.SIGINT)
-    if task is None or before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
-        return await command  # background jobs of a shell script ignore it
-    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(task.cancel))
-    try:
+    assert task is not None
+    with ctrl_c_calls(lambda *_: loop.call_soon_threadsafe(task.cancel)):
         return await command
+
+
+@contextlib.contextmanager
+def ctrl_c_calls(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Let SIGINT call ``handler``, at once, in the main thread."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield  # background jobs of a shell script ignore it
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import signal
 import sys
-import threading
-from collections.abc import Iterator
 
 import click
 
+from console.cli.interrupts import ctrl_c_calls
 from queries.text.safe_text import safe_text
 
 
@@ -31,23 +29,8 @@ def typed(question: str, word: str, option: str) -> bool:
 def _answer(question: str, option: str) -> str:
     if not possible():
         raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
-    with _interruptible():  # before the question, which Ctrl-C may answer at once
+    # Before the question, which Ctrl-C may answer at once. The loop's handler would run only after the read returns.
+    with ctrl_c_calls(signal.default_int_handler):
         sys.stderr.write(safe_text(question))
         sys.stderr.flush()
         return sys.stdin.readline()
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C end the read.
-
-    The event loop's handler would run only after the read returns.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
