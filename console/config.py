@@ -208,34 +208,32 @@ class Config(_Settings, frozen=True, kw_only=True):
             engine = label.partition("@")[0]
             if engine in unread:
                 continue
-            if engine not in thresholds:
-                self._fail(("thresholds", label), f"is not an engine{did_you_mean(engine, thresholds)}")
+            self._expect(("thresholds", label), engine, thresholds, "an engine")
             for path in _threshold_paths(settings):
-                if path[-1] not in thresholds[engine]:
-                    problem = f"is not a threshold of {engine}{did_you_mean(path[-1], thresholds[engine])}"
-                    self._fail(("thresholds", label, *path), problem)
-        for label, chosen in self.options.items():
+                self._expect(("thresholds", label, *path), path[-1], thresholds[engine], f"a threshold of {engine}")
+        for label, chosen in self.options.items() if options is not None else ():
             engine = label.partition("@")[0]
-            known = (options or {}).get(engine, ())
-            for name in chosen if options is not None else ():
-                if name not in known:
-                    self._fail(("options", label, name), f"is not an option of {engine}{did_you_mean(name, known)}")
+            for name in chosen:
+                self._expect(("options", label, name), name, (options or {}).get(engine, ()), f"an option of {engine}")
         self.check_screen(keys, themes)
 
     def check_screen(self, keys: Collection[str] | None, themes: Collection[str] | None) -> None:
         """Check the names of bindings and of the theme. Raises ConfigError."""
-        for name in self.keys:
-            if keys is not None and name not in keys:
-                self._fail(("keys", name), f"is not a command{did_you_mean(name, keys)}")
-        if themes is not None and self.theme and self.theme not in themes:
-            self._fail(("theme",), f"{quoted(self.theme)} is not a theme{did_you_mean(self.theme, themes)}")
+        for name in self.keys if keys is not None else ():
+            self._expect(("keys", name), name, keys or (), "a command")
+        if themes is not None and self.theme:
+            self._expect(("theme",), self.theme, themes, "a theme", value=True)
 
     def _check_contexts(self, engines: Collection[str]) -> None:
         for name, context in self.contexts.items():
-            engine = context.engine.partition("@")[0]
-            if engine and engine not in engines:
-                problem = f"{quoted(engine)} is not an engine{did_you_mean(engine, engines)}"
-                self._fail(("contexts", name, "engine"), problem)
+            if engine := context.engine.partition("@")[0]:
+                self._expect(("contexts", name, "engine"), engine, engines, "an engine", value=True)
+
+    def _expect(self, setting: Setting, word: str, known: Collection[str], what: str, *, value: bool = False) -> None:
+        """Raise ConfigError if a word of a setting, or its ``value``, is not known."""
+        if word not in known:
+            text = f"{quoted(word)} " if value else ""
+            self._fail(setting, f"{text}is not {what}{did_you_mean(word, known)}")
 
     def _fail(self, setting: Setting, problem: str) -> NoReturn:
         assert self.source is not None  # without a file nothing is set that could be wrong
