@@ -53,7 +53,7 @@ class Output:
 
     def rows(self, lines: Iterable[str | Spans]) -> None:
         """Write lines to stdout, cropped to the terminal."""
-        self._write(map(self._fitting, lines))
+        self._write(self._drawn(line, sys.stdout, self.width) for line in lines)
 
     def page(self, record: object, make: Make) -> None:
         """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""
@@ -67,29 +67,23 @@ class Output:
         _write(sys.stderr, self._page(make, sys.stderr))
 
     def _page(self, make: Make, stream: TextIO) -> Iterator[str]:
-        """Yield the lines of ``make``, whole if stdout is not a terminal."""
+        """Return the lines of ``make``, whole if stdout is not a terminal."""
         from console.text.spans import UNLIMITED
 
-        for line in make(self.width or UNLIMITED):
-            yield self._line(self._safe(line), stream)
+        return (self._drawn(line, stream, None) for line in make(self.width or UNLIMITED))
 
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""
         self._write(map(safe_text, text))
 
-    def _fitting(self, line: str | Spans) -> str:
-        from console.text.spans import crop
-
-        safe = self._safe([(line, "")] if isinstance(line, str) else line)
-        return self._line(safe if self.width is None else crop(safe, self.width, self.ascii), sys.stdout)
-
-    def _line(self, line: Spans, stream: TextIO) -> str:
+    def _drawn(self, line: str | Spans, stream: TextIO, cells: int | None) -> str:
+        """Return a line for a stream, cropped to ``cells``."""
         from console.text import ansi, spans
 
-        return (ansi.painted(line) if _coloured(stream) else spans.text(line)).rstrip()
-
-    def _safe(self, line: Spans) -> Spans:
-        return [(self._plain(part), style) for part, style in line]
+        parts = [(line, "")] if isinstance(line, str) else line
+        safe = [(self._plain(part), style) for part, style in parts]
+        fitting = safe if cells is None else spans.crop(safe, cells, self.ascii)
+        return (ansi.painted(fitting) if _coloured(stream) else spans.text(fitting)).rstrip()
 
     def _plain(self, line: str) -> str:
         line = safe_text(line)
