@@ -191,38 +191,42 @@ class Config(_Settings, frozen=True, kw_only=True):
     def check(
         self,
         thresholds: Mapping[str, Collection[str]],
-        options: Mapping[str, Collection[str]] | None = None,
-        keys: Collection[str] | None = None,
-        themes: Collection[str] | None = None,
+        options: Mapping[str, Collection[str]],
         *,
         unread: Collection[str] = (),
     ) -> None:
-        """Check names of thresholds and options (by engine), bindings and themes.
+        """Check names of thresholds and options, by engine. Raises ConfigError.
 
-        Raises ConfigError. None skips a check. An engine may be named by a label with its schema, such as
-        ``eternaltwin@billing``. ``unread``: engines whose settings cannot be checked now.
+        An engine may be named by a label with its schema, such as ``eternaltwin@billing``. ``unread``: engines whose
+        settings cannot be checked now.
         """
         unread = {*unread, *self.engines} - set(thresholds)
         self._check_contexts({*thresholds, *unread})
-        for label, settings in self.thresholds.items():
+        self._check_engines("thresholds", "a threshold", self.thresholds, thresholds, unread)
+        self._check_engines("options", "an option", self.options, options, unread)
+
+    def check_screen(self, keys: Collection[str], themes: Collection[str]) -> None:
+        """Check the names of bindings and of the theme. Raises ConfigError."""
+        for name in self.keys:
+            self._expect(("keys", name), name, keys, "a command")
+        if self.theme:
+            self._expect(("theme",), self.theme, themes, "a theme", value=True)
+
+    def _check_engines(
+        self,
+        table: str,
+        what: str,
+        settings: Mapping[str, Mapping[str, object]],
+        known: Mapping[str, Collection[str]],
+        unread: Collection[str],
+    ) -> None:
+        for label, values in settings.items():
             engine = label.partition("@")[0]
             if engine in unread:
                 continue
-            self._expect(("thresholds", label), engine, thresholds, "an engine")
-            for path in _threshold_paths(settings):
-                self._expect(("thresholds", label, *path), path[-1], thresholds[engine], f"a threshold of {engine}")
-        for label, chosen in self.options.items() if options is not None else ():
-            engine = label.partition("@")[0]
-            for name in chosen:
-                self._expect(("options", label, name), name, (options or {}).get(engine, ()), f"an option of {engine}")
-        self.check_screen(keys, themes)
-
-    def check_screen(self, keys: Collection[str] | None, themes: Collection[str] | None) -> None:
-        """Check the names of bindings and of the theme. Raises ConfigError."""
-        for name in self.keys if keys is not None else ():
-            self._expect(("keys", name), name, keys or (), "a command")
-        if themes is not None and self.theme:
-            self._expect(("theme",), self.theme, themes, "a theme", value=True)
+            self._expect((table, label), engine, known, "an engine")
+            for path in _threshold_paths(values) if table == "thresholds" else ((name,) for name in values):
+                self._expect((table, label, *path), path[-1], known[engine], f"{what} of {engine}")
 
     def _check_contexts(self, engines: Collection[str]) -> None:
         for name, context in self.contexts.items():
@@ -315,7 +319,7 @@ def _refuse_trust(source: TomlFile, settings: _SettingsFile, doubt: str) -> None
             raise source.error(("engines", name, "trust"), why)
 
 
-def _threshold_paths(settings: Mapping[str, float | Mapping[str, float]]) -> Iterable[tuple[str, ...]]:
+def _threshold_paths(settings: Mapping[str, object]) -> Iterable[tuple[str, ...]]:
     """Yield the path of every threshold in an engine's table."""
     for name, value in settings.items():
         if isinstance(value, Mapping):

@@ -114,11 +114,9 @@ def test_the_targets_of_make_are_there() -> None:
 def test_the_settings_are_settings() -> None:
     (text,) = re.findall(r"(?s)```toml\n(.*?)```", (ROOT / "docs/settings.md").read_text())
     known = builtin()
-    config.parse(text, Path("config.toml")).check(
-        {s.name: s.spec.thresholds for s in known},
-        {s.name: s.spec.options for s in known},
-        keymap.ids(action for s in known for action in s.spec.actions),
-    )
+    settings = config.parse(text, Path("config.toml"))
+    settings.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
+    settings.check_screen(keymap.ids(action for s in known for action in s.spec.actions), [settings.theme])
     assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
 
 

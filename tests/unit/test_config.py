@@ -126,9 +126,14 @@ def test_a_file_nested_too_deeply() -> None:
 KNOWN = {"eternaltwin": {"starved", "spinning_polls"}, "estuary": {"lapsed"}}
 
 
+def check(text: str) -> None:
+    read(text).check(KNOWN, {})
+    read(text).check_screen(["wake"], ["night"])
+
+
 def test_known_names_pass_the_check() -> None:
-    read(SETTINGS).check(KNOWN, keys=["wake"], themes=["night"])
-    read('[thresholds."eternaltwin@billing"]\nstarved = 1').check(KNOWN)
+    check(SETTINGS)
+    read('[thresholds."eternaltwin@billing"]\nstarved = 1').check(KNOWN, {})
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,7 @@ def test_known_names_pass_the_check() -> None:
 )
 def test_an_unknown_name_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(text).check(KNOWN, keys=["wake"], themes=["night"])
+        check(text)
     assert str(caught.value) == f"{FILE}:{message}"
 
 
