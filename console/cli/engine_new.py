@@ -16,7 +16,7 @@ from queries.contract.outside import standard_place, wrong_name
 from queries.db.database import Database
 from queries.propose.catalog import read_table
 from queries.propose.files import files, save
-from queries.propose.proposal import engine_name, propose
+from queries.propose.proposal import Missing, engine_name, propose
 from queries.records.record import Record
 
 
@@ -26,13 +26,6 @@ class Asked(Record):
     number: int
     code: str
     text: str
-
-
-class Lacking(Record):
-    """A finding or an action that the table does not allow."""
-
-    name: str
-    why: str
 
 
 class Proposed(Record):
@@ -45,7 +38,7 @@ class Proposed(Record):
     files: tuple[str, ...]
     findings: tuple[str, ...]
     actions: tuple[str, ...]
-    not_proposed: tuple[Lacking, ...]
+    not_proposed: tuple[Missing, ...]
     questions: tuple[Asked, ...]
     next: tuple[str, ...]
 
@@ -75,7 +68,7 @@ async def new(target: Target, table: str, to: Path | None) -> int:
         files=tuple(made),
         findings=proposal.findings,
         actions=tuple(change.name for change in proposal.changes),
-        not_proposed=tuple(Lacking(name=each.name, why=each.why) for each in proposal.missing),
+        not_proposed=proposal.missing,
         questions=tuple(Asked(number=n, code=q.code, text=q.text) for n, q in enumerate(proposal.questions, 1)),
         next=("unstick", "engine", "check", str(folder), *target.words),
     )

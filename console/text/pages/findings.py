@@ -20,20 +20,18 @@ def findings(
     *,
     now: float,
     helps: Callable[[Finding], str],
-    indent: int = 2,
-    ids: bool = False,
 ) -> list[Spans]:
     """Return each finding with its age, sentence, evidence and suggested action.
 
-    ``helps`` returns how to run the suggested action. ``ids`` adds the id of the node.
+    ``helps`` returns how to run the suggested action.
     """
-    return stacked(*(finding_lines(each, cells, now=now, helps=helps, indent=indent, ids=ids) for each in found))
+    return stacked(*(finding_lines(each, cells, now=now, helps=helps, indent=2, ids=False) for each in found))
 
 
 def finding_lines(
     finding: Finding, cells: int, *, now: float, helps: Callable[[Finding], str], indent: int, ids: bool
 ) -> list[Spans]:
-    """Return one finding as `findings` does."""
+    """Return one finding as `findings` does. ``ids`` adds the id of the node."""
     since = "" if finding.since is not None else "start not recorded"
     name = (f"  {safe_text(finding.node_id)}" if ids else "", "")
     lines = [

@@ -103,7 +103,7 @@ def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) 
     return lines
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, indent: int = 2) -> list[Spans]:
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int) -> list[Spans]:
     """Return a table with fitted columns; if it is too wide, every row as pairs.
 
     Ids are links.
@@ -111,10 +111,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int, 
     texts = [[formatting.scalar(value) for value in row] for row in rows]
     head = [[(column, "$faint")] for column in columns]
     body = [[[(text, link(text))] for text in row] for row in texts]
-    lines: list[Spans] = [[(" " * indent, ""), *line] for line in aligned([head, *body])]
+    lines: list[Spans] = [[("  ", ""), *line] for line in aligned([head, *body])]
     if width(lines[0]) <= cells:
         return lines
-    return stacked(*(pairs(zip(columns, row, strict=True), cells, indent) for row in texts))
+    return stacked(*(pairs(zip(columns, row, strict=True), cells) for row in texts))
 
 
 def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
