@@ -11,7 +11,7 @@ from console.cli import prompts
 from console.cli.arguments import arguments_of
 from console.cli.carry_out import confirmed, exit_code, page
 from console.cli.consent import Consent
-from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, SKIPPED, STOPPED
+from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, STOPPED
 from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.cli.selected import EmptyError, Source, dead_matching, members_of
@@ -22,7 +22,6 @@ from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
-from queries.records.action import Outcome
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import split_id
 from queries.records.run import RedriveReport
@@ -173,4 +172,4 @@ def print_report(target: Target, report: RedriveReport) -> int:
     output_for(target).page(report, lambda cells: pages.page(report, cells, limit=UNLIMITED))
     if report.state in (Reason.BUDGET, Reason.STOPPED):
         return STOPPED
-    return SKIPPED if any(r.outcome is not Outcome.CHANGED for r in report.skipped) else 0
+    return exit_code(report.skipped)
