@@ -205,7 +205,7 @@ async def _export(output: Output, workspace: Workspace, format: str, entries: As
     elif format == "csv":
         begin, lines, end = [export.csv(export.CSV)], export.csv_rows, []
     else:
-        begin, lines, end = export.markdown_head(), _markdown, []
+        begin, lines, end = list(export.markdown_table(export.MARKDOWN, ())), _markdown, []
     output.lines(begin)
     async for entry in entries:
         output.lines(lines(entry))
@@ -219,4 +219,4 @@ def _json(separators: Iterator[str], entry: AuditLogEntry) -> list[str]:
 
 
 def _markdown(entry: AuditLogEntry) -> list[str]:
-    return [export.markdown_row(entry)]
+    return [export.markdown_row(export.MARKDOWN, entry)]

@@ -6,39 +6,69 @@ Text of the database is neither a formula for a spreadsheet nor markup in a page
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from console.text import formatting, severity
 from console.text.pages.audit_entry import outcome, target, who
 from console.text.spans import text
-from queries.records.action import Outcome
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Finding, Incident
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
-CSV = (
-    "time",
-    "role",
-    "os_user",
-    "host",
-    "engine",
-    "schema",
-    "action",
-    "target",
-    "title",
-    "outcome",
-    "why",
-    "reason",
-    "arguments",
-    "transaction",
-    "entry",
-)
-INCIDENTS = ("severity", "engine", "incident", "nodes", "since (UTC)", "what it is")
-NODES = ("engine", "node", "status", "created (UTC)", "findings", "id")
-MARKDOWN = ("time", "who", "action", "target", "outcome", "reason")
+T = TypeVar("T")
+Columns = Mapping[str, Callable[[T], str]]
+"""Headings of a table, each with the text of a record."""
+
+CSV: Columns[tuple[AuditLogEntry, Result]] = {
+    "time": lambda row: formatting.instant(row[0].at),
+    "role": lambda row: row[0].role,
+    "os_user": lambda row: row[0].os_user,
+    "host": lambda row: row[0].host,
+    "engine": lambda row: row[0].engine,
+    "schema": lambda row: row[0].schema,
+    "action": lambda row: row[0].action,
+    "target": lambda row: row[1].id,
+    "title": lambda row: row[1].name,
+    "outcome": lambda row: row[1].outcome.value,
+    "why": lambda row: row[1].sentence,
+    "reason": lambda row: row[0].reason,
+    "arguments": lambda row: msgspec.json.encode(row[0].arguments).decode() if row[0].arguments else "",
+    "transaction": lambda row: row[0].xid or "",
+    "entry": lambda row: row[0].id,
+}
+MARKDOWN: Columns[AuditLogEntry] = {
+    "time": lambda entry: formatting.instant(entry.at),
+    "who": who,
+    "action": lambda entry: entry.action,
+    "target": target,
+    "outcome": lambda entry: text(outcome(entry)),
+    "reason": lambda entry: entry.reason,
+}
+INCIDENTS: Columns[Incident] = {
+    "severity": lambda of: severity.named(of.severity),
+    "engine": lambda of: of.engine,
+    "incident": lambda of: f"{of.title} - {of.about}" if of.about else of.title,
+    "nodes": lambda of: f"{of.n}{'+' * of.capped}",
+    "since (UTC)": lambda of: formatting.instant(of.since),
+    "what it is": lambda of: of.sentence,
+}
+NODES: Columns[Node] = {
+    "engine": lambda node: node.engine,
+    "node": lambda node: node.title,
+    "status": lambda node: node.status or formatting.NONE,
+    "created (UTC)": lambda node: formatting.instant(node.created_at),
+}
+AGAIN: Columns[tuple[Result, Incident, AuditLogEntry]] = {
+    "node": lambda row: row[0].name,
+    "incident": lambda row: row[1].title,
+    "after": lambda row: row[2].action,
+    "id": lambda row: row[0].id,
+}
 
 _FORMULA = tuple("=+-@|%＝＋－＠\t\r")
 _MARKS = re.compile(r"([\\`*_\[\]<>|~&#!])")
@@ -56,77 +86,45 @@ def markdown(cells: Iterable[str]) -> str:
 
 def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
     """Yield a line for each node of an entry."""
-    given = msgspec.json.encode(entry.arguments).decode() if entry.arguments else ""
     for result in entry.results:
-        node = (result.id, result.name, result.outcome.value, result.sentence)
-        operator = (formatting.instant(entry.at), entry.role, entry.os_user, entry.host)
-        yield csv(
-            (*operator, entry.engine, entry.schema, entry.action, *node, entry.reason, given, entry.xid or "", entry.id)
-        )
+        yield csv(text_of((entry, result)) for text_of in CSV.values())
 
 
-def markdown_head(titles: Sequence[str] = MARKDOWN) -> list[str]:
-    """Return the head of the table that `markdown_row` continues."""
-    return [markdown(titles), "|" + " --- |" * len(titles)]
+def markdown_table(columns: Columns[T], records: Iterable[T]) -> Iterator[str]:
+    """Yield the lines of a table, its head first."""
+    yield from (markdown(columns), "|" + " --- |" * len(columns))
+    yield from (markdown_row(columns, record) for record in records)
 
 
-def markdown_entries(entries: Iterable[AuditLogEntry]) -> str:
-    """Return entries as a table."""
-    return "\n".join((*markdown_head(), *map(markdown_row, entries)))
+def markdown_row(columns: Columns[T], record: T) -> str:
+    """Return a record as a row of a table."""
+    return markdown(text_of(record) for text_of in columns.values())
 
 
 def markdown_nodes(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[Finding]]) -> str:
     """Return nodes and their findings as a table."""
-    rows = [
-        markdown(
-            (
-                node.engine,
-                node.title,
-                node.status or formatting.NONE,
-                formatting.instant(node.created_at) if node.created_at is not None else formatting.NONE,
-                "; ".join(f"{finding.title}: {finding.sentence}" for finding in findings_of(node.id)),
-                node.id,
-            )
-        )
-        for node in nodes
-    ]
-    return "\n".join((*markdown_head(NODES), *rows))
+
+    def findings(node: Node) -> str:
+        return "; ".join(f"{finding.title}: {finding.sentence}" for finding in findings_of(node.id))
+
+    return "\n".join(markdown_table({**NODES, "findings": findings, "id": lambda node: node.id}, nodes))
 
 
 def markdown_shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since: float) -> str:
     """Return open incidents, the actions of a shift, and nodes that are stuck again."""
     stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
     back = {
-        result.id: (result.name, stuck[result.id], entry)
+        result.id: (result, stuck[result.id], entry)
         for entry in entries
         for result in entry.results
         if result.outcome is Outcome.CHANGED and result.id in stuck
     }
-    parts = [
-        ("Open", INCIDENTS, [markdown(_incident_cells(incident)) for incident in incidents]),
-        (f"Done since {formatting.instant(since)}", MARKDOWN, list(map(markdown_row, entries))),
-        (
-            "Stuck again",
-            ("node", "incident", "after", "id"),
-            [markdown((title, of.title, entry.action, id_)) for id_, (title, of, entry) in back.items()],
-        ),
-    ]
-    lines: list[str] = []
-    for title, titles, rows in parts:
-        lines += [f"## {title}", "", *((*markdown_head(titles), *rows) if rows else ("Nothing.",)), ""]
-    return "\n".join(lines)
-
-
-def _incident_cells(of: Incident) -> tuple[str, ...]:
-    since = formatting.NONE if of.since is None else formatting.instant(of.since)
-    about = f"{of.title} - {of.about}" if of.about else of.title
-    return severity.named(of.severity), of.engine, about, f"{of.n}{'+' * of.capped}", since, of.sentence
-
-
-def markdown_row(entry: AuditLogEntry) -> str:
-    """Return an entry as a row of a table."""
-    done = text(outcome(entry))
-    return markdown((formatting.instant(entry.at), who(entry), entry.action, target(entry), done, entry.reason))
+    parts = {
+        "Open": markdown_table(INCIDENTS, incidents) if incidents else ["Nothing."],
+        f"Done since {formatting.instant(since)}": markdown_table(MARKDOWN, entries) if entries else ["Nothing."],
+        "Stuck again": markdown_table(AGAIN, back.values()) if back else ["Nothing."],
+    }
+    return "\n".join(line for title, lines in parts.items() for line in (f"## {title}", "", *lines, ""))
 
 
 def _plain(cell: str) -> str:

@@ -287,7 +287,7 @@ def test_hostile_text_is_only_text_in_a_spreadsheet_and_in_markdown() -> None:
     assert len(cells) == len(export.CSV)
     assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@|%\t")]
     assert line.count('","') == len(cells) - 1
-    row = export.markdown_row(odd)
+    row = export.markdown_row(export.MARKDOWN, odd)
     assert "\n" not in row
     bare = row.replace("\\\\", "").replace("\\|", "")
     assert bare.count("|") == len(export.MARKDOWN) + 1

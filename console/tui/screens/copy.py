@@ -60,7 +60,7 @@ def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
 def entry_choices(entries: Sequence[AuditLogEntry]) -> list[CopyChoice]:
     """Return what can be copied of entries of the audit log."""
     return [
-        CopyChoice(title="Markdown", text=export.markdown_entries(entries)),
+        CopyChoice(title="Markdown", text="\n".join(export.markdown_table(export.MARKDOWN, entries))),
         CopyChoice(title="entries as JSON", text="\n".join(map(_json, entries))),
     ]
 
