@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from console.cli.interrupts import signals_call
 from console.cli.output import say
+from console.interrupts import signals_call
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Pause, Step
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from console.cli.interrupts import ctrl_c_calls
+from console.interrupts import ctrl_c_calls
 from queries.text.safe_text import safe_text
 
 

@@ -12,10 +12,10 @@ import msgspec
 from click import UsageError
 
 from console import garbage
-from console.cli.interrupts import ended_by_ctrl_c
 from console.cli.options import CliOptions, option_value
 from console.cli.output import say
 from console.config import UNNAMED, interval, load
+from console.interrupts import ended_by_ctrl_c
 from console.target import Target, engine_words, outside
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final, Self
@@ -13,6 +12,7 @@ import asyncpg
 
 from console.demo.engine import SQL, Engine, connect, folder_engines, run_worker
 from console.demo.server import DemoUnavailable, Server
+from console.interrupts import signals_call
 from queries.write import audit_log
 
 __all__ = ["Demo", "DemoUnavailable", "demo", "headless"]
@@ -113,14 +113,11 @@ def headless(seed: int = 1) -> int:
 
 async def _headless(seed: int) -> int:
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup has it ignored
-            loop.add_signal_handler(number, stopped.set)
-    async with demo(seed) as dsn:
-        with contextlib.suppress(BrokenPipeError):
-            print(dsn, flush=True)  # noqa: T201
-        await stopped.wait()
+    with signals_call(stopped.set):
+        async with demo(seed) as dsn:
+            with contextlib.suppress(BrokenPipeError):
+                print(dsn, flush=True)  # noqa: T201
+            await stopped.wait()
     return 0
 
 

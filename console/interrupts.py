@@ -1,4 +1,4 @@
-"""Let Ctrl-C and other signals end a command, or call it."""
+"""Let Ctrl-C and other signals end a command, or call a function."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ def signals_call(handler: Callable[[], None]) -> Iterator[None]:
     """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    if before[signal.SIGHUP] is signal.SIG_IGN:  # set by nohup
+        del before[signal.SIGHUP]
     for number in before:
         loop.add_signal_handler(number, handler)
     try:
