@@ -212,6 +212,12 @@ _watch = click.option(
 )
 
 
+def _limit(about: str, default: int | None = None) -> Callable[[Any], Any]:
+    return click.option(
+        "--limit", type=click.IntRange(1), default=default, show_default=default is not None, help=about
+    )
+
+
 def _filters(purpose: str) -> Callable[[Any], Any]:
     return click.option(
         "--filter",
@@ -285,13 +291,7 @@ def engines() -> None:
 @_engine
 @_filters("Like FILTER.")
 @click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=100,
-    show_default=True,
-    help="Maximum number of nodes at the top, and below each node. With a filter: of nodes that match.",
-)
+@_limit("Maximum number of nodes at the top, and below each node. With a filter: of nodes that match.", 100)
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
 @_allow_scan
 @_watch
@@ -304,7 +304,7 @@ def tree() -> None:
 @unstick.command()
 @_words("target")
 @_engine
-@click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number per finding.")
+@_limit("Maximum number per finding.", 200)
 @_sample
 @_watch
 @click.option("--exit-code", is_flag=True, help="End with 4 if something is stuck; 1: not everything was checked.")
@@ -323,9 +323,7 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 
 @_command()
 @_engine
-@click.option(
-    "--limit", type=click.IntRange(1), default=500, show_default=True, help="Maximum number of dead letters per engine."
-)
+@_limit("Maximum number of dead letters per engine.", 500)
 def dead() -> None:
     """List dead letters, failed work that awaits a decision, by error and state."""
 
@@ -405,7 +403,7 @@ def blockers() -> None:
 @_filters("Act on the nodes that match, of the kinds that ACTION is for. Refused if not everything could be looked at.")
 @click.option("--group", metavar="KEY", help="Act on a group of dead letters that dead lists.")
 @_engine
-@click.option("--limit", type=click.IntRange(1), help="Act on at most this number of nodes.")
+@_limit("Act on at most this number of nodes.")
 @click.option(
     "--wait",
     type=click.FloatRange(0, 3600),
@@ -502,7 +500,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
 @_words("name", "engines")
 @click.option("--group", metavar="KEY", help="Revive a group of dead letters that dead lists.")
 @_filters("Revive the dead letters of ENGINE that match.")
-@click.option("--limit", type=click.IntRange(1), help="Revive at most this number, the oldest.")
+@_limit("Revive at most this number, the oldest.")
 @click.option(
     "--cohorts", metavar="SIZES", default="1,5,25", show_default=True, help="The first cohorts; then doubling."
 )
@@ -593,7 +591,7 @@ def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
     metavar="NAME",
     help="Only entries with this outcome (of the target): changed, stale ...",
 )
-@click.option("--limit", type=click.IntRange(1), help="Maximum number of entries. [default: 50]")
+@_limit("Maximum number of entries. [default: 50]")
 @click.option("--after", metavar="CURSOR", help="Continue after this entry.")
 @click.option(
     "--format",
@@ -636,7 +634,7 @@ def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: Text
 @_command()
 @click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
 @_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
-@click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="Maximum number of changes.")
+@_limit("Maximum number of changes.", 200)
 @click.option("--after", metavar="CURSOR", help="Continue after this change.")
 @click.option("--all", "routine", is_flag=True, help="Also polls, heartbeats, locks and due times.")
 @_allow_scan
