@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import click
 import msgspec
 
 from console.cli.output import output_for, say
 from console.cli.target import opened
 from console.target import Target
 from console.text.spans import Spans
-from queries.check.lab import Lab, Server
+from queries.check.lab import Lab
 from queries.check.prove import Loaded, prove, prove_on
 from queries.check.report import Check, Report
 from queries.contract import proven
@@ -55,6 +53,8 @@ async def check(target: Target, folder: Path, *, here: bool) -> int:
 
 
 async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterator[Check]:
+    from console.demo.server import Server
+
     if loaded.engine is None or loaded.check.faults:
         return
     if loaded.questions.faults:
@@ -67,7 +67,7 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
         return
     if not loaded.packaged:
         say(SUPERUSER.format(folder=loaded.folder.name if loaded.folder else ""))
-    with _server() as server, tempfile.TemporaryDirectory() as files:
+    with Server() as server, tempfile.TemporaryDirectory() as files:
         lab = Lab(server, Path(files), loaded.schema, loaded.script(FIXTURE))
         async for each in prove(loaded.engine, loaded.toml, lab):
             yield each
@@ -77,21 +77,6 @@ async def _checks(target: Target, loaded: Loaded, *, here: bool) -> AsyncIterato
         async with opened(msgspec.structs.replace(target, context=context, outside=outside), empty=True) as workspace:
             async for each in prove_on(workspace, loaded.engine, loaded.toml):
                 yield each
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[Server]:
-    """Run a server for the checks. Raises ClickException."""
-    from console.demo import server as demo
-
-    server = demo.Server()
-    try:
-        server.start()
-        yield server
-    except demo.DemoUnavailable as error:
-        raise click.ClickException(str(error)) from error
-    finally:
-        server.stop()
 
 
 def lines(check: Check) -> Iterator[str | Spans]:

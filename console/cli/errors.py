@@ -68,7 +68,11 @@ def _known(error: BaseException) -> int | None:
         return SKIPPED
     if isinstance(error, ConfigError | UnknownIdError):
         return USAGE
-    return FAILED if isinstance(error, DatabaseError | BrokenEngineError) else None
+    if isinstance(error, DatabaseError | BrokenEngineError):
+        return FAILED
+    from console.demo.server import DemoUnavailable  # slow to import
+
+    return FAILED if isinstance(error, DemoUnavailable) else None
 
 
 def _crash(error: BaseException, arguments: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import msgspec
-from click import ClickException, UsageError
+from click import UsageError
 
 from console.cli.options import CliOptions
 from console.cli.target import resolve
@@ -46,16 +46,13 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
     from console.demo import run
     from console.tui.guide import Guide
 
-    try:
-        if headless:
-            return run.headless(seed)
-        target = resolve(options)
-        _leave_cleanly()
-        with _served(seed) as dsn:
-            context = msgspec.structs.replace(target.context, name="demo", dsn=dsn, engine=run.FIRST)
-            return _run(msgspec.structs.replace(target, context=context), Guide(on=True))
-    except run.DemoUnavailable as error:
-        raise ClickException(str(error)) from error
+    if headless:
+        return run.headless(seed)
+    target = resolve(options)
+    _leave_cleanly()
+    with _served(seed) as dsn:
+        context = msgspec.structs.replace(target.context, name="demo", dsn=dsn, engine=run.FIRST)
+        return _run(msgspec.structs.replace(target, context=context), Guide(on=True))
 
 
 def _run(target: Target, guide: Guide | None = None) -> int:

@@ -11,11 +11,9 @@ from typing import Final, Self
 import asyncpg
 
 from console.demo.engine import SQL, Engine, connect, folder_engines, run_worker
-from console.demo.server import DemoUnavailable, Server
+from console.demo.server import Server
 from console.interrupts import signals_call
 from queries.write import audit_log
-
-__all__ = ["Demo", "DemoUnavailable", "demo", "headless"]
 
 DATABASE: Final = "demo"
 FIRST: Final = "eternaltwin"  # whose tree is shown first: simple jobs of a few tasks, and missed timers
