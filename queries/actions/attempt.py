@@ -22,6 +22,7 @@ from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, transaction_mark, undo
+from queries.write.audit_log import EntryProof
 from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
@@ -109,7 +110,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
-        proof = RowProof(attempt.script, attempt.effect)
+        proof = EntryProof(entry=entry) if file is None else RowProof(attempt.script, attempt.effect)
         if request.fence is not None:
             request.fence.run.sending(mark, proof)
         sent = time.monotonic()
@@ -124,14 +125,16 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
-        status, caveat = await _asked(workspace, attempt, mark, entry, proof)
+        gone = commit_status.DEADLINE if request.fence is None else commit_status.GONE
+        answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
+        status = answer.status
+        caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
     if status != commit_status.ABORTED:
         run = "" if request.fence is None else request.fence.run.id
         done = Committed(
             mark=mark,
             proof=proof,
             entry=entry,
-            table=file is None,
             sent=sent,
             answered=time.monotonic(),
             run=run,
@@ -194,16 +197,6 @@ def _append(workspace: Workspace, attempt: Attempt, entry: AuditLogEntry, mark: 
         workspace.audit_log_file.append(entry, intended=intended, images=images, mark=mark)
     elif fence is not None and fence.run.file is not None:  # the table has the rows
         fence.run.file.append(msgspec.structs.replace(entry, changes=()), intended=intended, mark=mark)
-
-
-async def _asked(
-    workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, proof: RowProof
-) -> tuple[str, str]:
-    """Return the status of a transaction without an answer, and the caveat."""
-    gone = commit_status.DEADLINE if attempt.request.fence is None else commit_status.GONE
-    table = workspace.audit_log_file is None
-    found = await commit_status.wait_for_status(workspace.database, mark, proof, entry, table=table, gone=gone)
-    return found.status, UNANSWERED.format(standbys=mark.synchronous) if found.synchronous else ""
 
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:

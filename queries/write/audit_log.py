@@ -203,14 +203,19 @@ def fields(entry: AuditLogEntry) -> str:
     return msgspec.json.encode({**_plain(entry), "changes": ()}).decode()
 
 
-async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
-    """Return True if the table has this entry, which proves the commit.
+class EntryProof(Record):
+    """Proof by an entry of the table: it has the entry of each committed change."""
 
-    None if the table cannot be read. Raises DatabaseError.
-    """
-    values = {"id": entry.xid, "args": fields(entry)}
-    found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
-    return found
+    entry: AuditLogEntry
+
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True if the table has the entry.
+
+        None if the table cannot be read. Raises DatabaseError.
+        """
+        values = {"id": self.entry.xid, "args": fields(self.entry)}
+        found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
+        return found
 
 
 def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:

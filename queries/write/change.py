@@ -7,7 +7,7 @@ rows, this console or the server, is a :class:`Copies`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -153,8 +153,7 @@ class RowProof:
     """Proof by the rows that a transaction was committed, or was not."""
 
     def __init__(self, script: Script, effect: Effect) -> None:
-        self.nodes: Sequence[str] = effect.nodes
-        self._script, self._copies = script, effect.copies
+        self._script, self._nodes, self._copies = script, effect.nodes, effect.copies
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
@@ -164,7 +163,7 @@ class RowProof:
         """
         if not self._copies:
             return None
-        with self._script.nodes.only(self.nodes):
+        with self._script.nodes.only(self._nodes):
             asked = await self._script.copied().answer(transaction)
             now = (await self._script.completed(transaction, asked)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]

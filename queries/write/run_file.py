@@ -30,9 +30,9 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.run import Member
 from queries.write import audit_log, commit_status, failover, run_log
-from queries.write.audit_log import Line
-from queries.write.run_log import Begun, Entry, Listed, Provable
-from queries.write.transaction_mark import TransactionMark
+from queries.write.audit_log import EntryProof, Line
+from queries.write.run_log import Begun, Entry, Listed
+from queries.write.transaction_mark import Provable, TransactionMark
 
 RECALLED = "committed before the console ended (transaction {xid})"
 
@@ -74,9 +74,9 @@ class FileRun:
         """Return the argument of an audit log entry."""
         return {"id": self.id, **more}
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Keep what proves that a transaction was committed."""
-        self._proofs[mark.xid] = change
+        self._proofs[mark.xid] = proof
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
         """Return True: the lock keeps other processes away."""
@@ -150,10 +150,11 @@ class FileRun:
         doubtful = not outcome or any(r.outcome is Outcome.UNKNOWN for r in outcome)
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
-            proof = self._proofs.get(mark.xid)
-            status = await commit_status.status_now(self._database, mark, proof, entry, table=self._table)
+            own = self._proofs.get(mark.xid)
+            proof = own or (EntryProof(entry=entry) if self._table else None)
+            status = await commit_status.status_now(self._database, mark, proof)
             fates = {
-                commit_status.COMMITTED: (Outcome.CHANGED, "" if proof else RECALLED.format(xid=mark.xid)),
+                commit_status.COMMITTED: (Outcome.CHANGED, "" if own else RECALLED.format(xid=mark.xid)),
                 commit_status.ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK),
                 commit_status.UNKNOWN: (Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid)),
             }

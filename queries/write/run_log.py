@@ -27,7 +27,7 @@ from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member
 from queries.write import audit_log
-from queries.write.transaction_mark import TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark
 
 BEGIN, END, RESUME, SKIPPED = "begin", "end", "resume", "skipped"  # kinds of events
 LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
@@ -86,18 +86,6 @@ class Entry(Record):
         return self.event.get("event") == END
 
 
-class Provable(Protocol):
-    """A transaction whose rows can tell whether it was committed.
-
-    ``nodes``: those that it reached.
-    """
-
-    nodes: Sequence[str]
-
-    async def was_committed(self, transaction: Transaction) -> bool | None:
-        """Return True or False if the rows prove it, else None."""
-
-
 class OpenRun(Protocol):
     """A run that this process continues.
 
@@ -121,7 +109,7 @@ class OpenRun(Protocol):
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry that names the run."""
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Note a transaction before its COMMIT is sent."""
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
@@ -166,7 +154,7 @@ class TableRun:
         """Return the argument of an audit log entry."""
         return {"id": self.id, "process": self.process, **more}
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Note nothing: the entry is in the transaction."""
 
     async def take_over(self, entry: AuditLogEntry) -> bool:

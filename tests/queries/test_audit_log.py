@@ -326,7 +326,7 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
 
     async def holds(asked: AuditLogEntry) -> bool | None:
         async with workspace.database.reading() as transaction:
-            return await audit_log.has_entry(transaction, asked)
+            return await audit_log.EntryProof(entry=asked).was_committed(transaction)
 
     assert (await holds(entry), await holds(other)) == (True, False)
     await eternaltwin_db.sql(
