@@ -442,7 +442,7 @@ class Session:
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
         if self.workspace is not None:
-            await self.workspace.renew()
+            await self.workspace.database.renew()
             await self._check(self.workspace)
             counts = (self._count(label, errors) for label in self.engines)
             await self.workspace.database.together(self._read_page(errors), *counts)

@@ -6,7 +6,6 @@ COMMIT is asked for.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -22,11 +21,11 @@ from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, transaction_mark, undo
-from queries.write.audit_log import EntryProof
 from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.failover import Committed
+from queries.write.images import Images
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
@@ -84,7 +83,7 @@ class Attempt:
     def irreversible(self) -> Mapping[str, str]:
         """Changed nodes that cannot be undone, with the reason."""
         images, why = self.effect.images, self.request.kept.no_images
-        if images is None:
+        if not isinstance(images, Images):  # those of the server are complete
             return dict.fromkeys(self.nodes.live, why) if why else {}
         return {self.nodes.full(local): each for local, each in images.incomplete.items()}
 
@@ -101,7 +100,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 
     Raises DatabaseError if nothing was changed.
     """
-    request, file = attempt.request, workspace.audit_log_file
+    request = attempt.request
     found = request.reader.found
     tables = found.changed(request.action.privileges)
     async with workspace.database.writing(found.action_schema, request.over, limit, tables) as transaction:
@@ -110,7 +109,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
-        proof = EntryProof(entry=entry) if file is None else RowProof(attempt.script, attempt.effect)
+        proof = workspace.audit_log.proof(entry, RowProof(attempt.script, attempt.effect))
         if request.fence is not None:
             request.fence.run.sending(mark, proof)
         sent = time.monotonic()
@@ -155,7 +154,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     fence, found = request.fence, request.reader.found
     if fence is not None:
         await fence.run.guard(transaction)
-    await script.load(transaction, workspace.audit_log_file)
+    await script.load(transaction, workspace.audit_log)
     admission = workspace.admission(request.reader, script.action, again=fence is not None)
     written = gate.written(found.schema, found.relations)
     images = attempt.copies.images
@@ -173,30 +172,22 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
 async def _write_entry(
     workspace: Workspace, transaction: Transaction, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark
 ) -> str:
-    """Write the entry and the images of its rows, to the table or to the local file.
+    """Write the entry and the images of its rows.
 
     Return its id, or "" if the server does not return it.
     """
-    entry_id = entry.id
-    if workspace.audit_log_file is None:
-        images, compared = attempt.effect.images, attempt.effect.compared
-        logged = entry if compared is None else msgspec.structs.replace(entry, changes=compared.changes)
-        entry_id = await audit_log.append(transaction, logged, images if compared is None else compared.images)
-    _append(workspace, attempt, entry, mark)
+    effect = attempt.effect
+    logged = entry if effect.compared is None else msgspec.structs.replace(entry, changes=effect.compared)
+    entry_id = await workspace.audit_log.write(transaction, logged, effect.images, mark)
+    if file := _file_of_run(workspace, attempt):
+        await file.write(transaction, msgspec.structs.replace(entry, changes=()), mark=mark)
     return entry_id
 
 
-def _append(workspace: Workspace, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark | None = None) -> None:
-    """Append an entry to the local file, if changes or their run are recorded there.
-
-    ``mark``: of the transaction before its COMMIT. Raises DatabaseError.
-    """
-    fence, intended = attempt.request.fence, mark is not None
-    if workspace.audit_log_file is not None:
-        images = attempt.effect.images if intended else None
-        workspace.audit_log_file.append(entry, intended=intended, images=images, mark=mark)
-    elif fence is not None and fence.run.file is not None:  # the table has the rows
-        fence.run.file.append(msgspec.structs.replace(entry, changes=()), intended=intended, mark=mark)
+def _file_of_run(workspace: Workspace, attempt: Attempt) -> audit_log.File | None:
+    """Return the local file of a run that the table cannot hold."""
+    file = None if attempt.request.fence is None else attempt.request.fence.run.file
+    return None if file is workspace.audit_log else file
 
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:
@@ -212,12 +203,11 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
 
 
 def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry) -> None:
-    """Append the outcome to the local audit log.
-
-    If that fails, the entry has no outcome and is shown as unknown.
-    """
-    with contextlib.suppress(DatabaseError):
-        _append(workspace, attempt, _entry(attempt, intent.xid, intent.id))
+    """Note the outcome where an entry is written before COMMIT."""
+    entry = _entry(attempt, intent.xid, intent.id)
+    workspace.audit_log.settle(entry)
+    if file := _file_of_run(workspace, attempt):
+        file.settle(msgspec.structs.replace(entry, changes=()))
 
 
 def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:

@@ -22,7 +22,7 @@ from queries.db.errors import (
 )
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import gate, server_copies
+from queries.write import audit_log, gate, server_copies
 from queries.write.admit import POLICY
 from queries.write.request import Request
 from queries.write.script import GuardMissedError
@@ -79,7 +79,7 @@ def _attempt(workspace: Workspace, request: Request) -> Attempt:
 
     The server compares the rows if it can, and writes the entry itself.
     """
-    in_table = workspace.audit_log_file is None
+    in_table = workspace.audit_log_place == audit_log.TABLE
     return Attempt(request, on_server=in_table and server_copies.suits(request))
 
 

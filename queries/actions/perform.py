@@ -46,7 +46,7 @@ async def dry_run(
     if plan.label == LABEL:
         return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
-        await workspace.renew()
+        await workspace.database.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[: parts.CHUNK_NODES]

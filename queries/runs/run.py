@@ -10,7 +10,7 @@ import msgspec
 
 from queries.actions.plan import Plan, plan_versions
 from queries.contract.spec import Action
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, MissingError
 from queries.read.reader import Reader
 from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
@@ -18,7 +18,7 @@ from queries.records.record import Record
 from queries.records.run import Member, Runs, RunSummary, WatchedMember
 from queries.runs.cohorts import Settings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
-from queries.workspace import MissingError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
 from queries.write.run_log import Begun, Entry, Listed, OpenRun, TableRun
 
@@ -155,8 +155,7 @@ async def load(workspace: Workspace, name: str) -> Run:
 
 
 def _local(workspace: Workspace) -> run_file.Local:
-    table = workspace.audit_log_file is None
-    return run_file.Local(database=workspace.database, file=workspace.local_file, table=table)
+    return run_file.Local(database=workspace.database, file=workspace.local_file, log=workspace.audit_log)
 
 
 def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:

@@ -41,7 +41,7 @@ class Log:
     async def history(self) -> list[Event]:
         """Take the run over, and return its events. Raises DatabaseError."""
         workspace, plan = self._workspace, self._run.plan
-        await workspace.renew()
+        await workspace.database.renew()
         if why := workspace.database.why_read_only():
             raise LostError(why)
         await workspace.journal.check()  # before the nodes are changed again: an id of a lost transaction may be reused

@@ -28,26 +28,19 @@ from queries.write.images import ImageReader, Images
 from queries.write.script import GuardMissedError, Script
 
 
-class Compared(Record):
-    """JSON of changed rows and of their images, made by the server."""
-
-    changes: msgspec.Raw
-    images: msgspec.Raw | None
-
-
 class Effect(Record):
     """Everything that a transaction did.
 
     ``nodes``: ids that it reached. ``copies``: changed rows as JSON text of the server, which the audit log stores
-    without decoding. ``compared``: instead of ``copies`` and ``images`` if the server compared the rows. ``others``:
-    rows that the copies do not have. ``counted`` False: the server does not count rows, so there may be others.
-    ``held``: seconds that its statements took, with row locks.
+    without decoding. ``compared``: JSON instead of ``copies`` if the server compared the rows; ``images`` are JSON
+    then. ``others``: rows that the copies do not have. ``counted`` False: the server does not count rows, so there may
+    be others. ``held``: seconds that its statements took, with row locks.
     """
 
     nodes: tuple[str, ...] = ()
     copies: tuple[RowChange, ...] = ()
-    images: Images | None = None
-    compared: Compared | None = None
+    compared: msgspec.Raw | None = None
+    images: Images | msgspec.Raw | None = None
     row_digests: dict[str, str] = {}
     others: tuple[OtherRows, ...] = ()
     counted: bool = True

@@ -95,8 +95,8 @@ class StoredImages(Record):
     intact: bool
 
     @classmethod
-    def of(cls, role: str, engine: str, schema: str, text: str | bytes, *, intact: bool) -> StoredImages:
-        """Decode images. Images that cannot be decoded are not intact.
+    def of(cls, entry: Mapping[str, Any], text: str | bytes, *, intact: bool) -> StoredImages:
+        """Decode images of an entry. Images that cannot be decoded are not intact.
 
         Nodes are incomplete if a value is the size and digest of a larger one.
         """
@@ -107,7 +107,7 @@ class StoredImages(Record):
         rows = [row for table in images.tables for row in table.rows]
         unread = [row.id for row in rows if any(_UNREAD.fullmatch(text or "") for text in (row.before or {}).values())]
         images = images.without(unread, "a value is too large" if unread else "")
-        return cls(role=role, engine=engine, schema=schema, images=images, intact=intact)
+        return cls(role=entry["role"], engine=entry["engine"], schema=entry["schema"], images=images, intact=intact)
 
 
 class Layout(Record):
@@ -375,12 +375,3 @@ def _unknown(table: str, layout: Layout | None) -> str:
     if not layout.plain:
         return f"the table {table} is partitioned"
     return f"the table {table} has no primary key"
-
-
-async def load(transaction: Transaction, entry: str) -> StoredImages | None:
-    """Read the images of an entry of the table. Raises DatabaseError."""
-    rows: Sequence[Mapping[str, Any]] = await transaction.rows(statement("audit_images"), {"id": entry})
-    if not rows:
-        return None
-    row = rows[0]
-    return StoredImages.of(row["role"], row["engine"], row["schema"], row["images"], intact=row["intact"])

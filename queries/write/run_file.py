@@ -30,7 +30,7 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.run import Member
 from queries.write import audit_log, commit_status, failover, run_log
-from queries.write.audit_log import EntryProof, Line
+from queries.write.audit_log import Line
 from queries.write.run_log import Begun, Entry, Listed
 from queries.write.transaction_mark import Provable, TransactionMark
 
@@ -40,12 +40,12 @@ RECALLED = "committed before the console ended (transaction {xid})"
 class Local(NamedTuple):
     """The local file, as a place for runs.
 
-    ``table``: the changes have entries in the table, which cannot hold the run.
+    ``log``: has the entries of the changes; a table that cannot hold the run, or the file.
     """
 
     database: Database
     file: audit_log.File
-    table: bool
+    log: audit_log.Log
 
     @property
     def locks(self) -> Path:
@@ -58,13 +58,13 @@ class FileRun:
 
     def __init__(self, local: Local, begun: Begun) -> None:
         """Lock the run. Raises DatabaseError if another process continues it."""
-        self.id, self.begun, self.file, self.place = begun.id, begun, local.file, str(local.file.path)
+        self.id, self.begun, self.file, self.place = begun.id, begun, local.file, local.file.place
         self.irregular = False
         self.ended = False
-        self._database, self._table = local.database, local.table
+        self._database, self._log = local.database, local.log
         self._proofs: dict[str, Provable] = {}  # of the transactions of this process
         self._path = local.locks / begun.id
-        self._lock: int | None = _lock(self._path)
+        self._locked: int | None = _lock(self._path)
 
     async def guard(self, transaction: Transaction) -> None:
         """Share the lock of the run. Raises OvertakenError."""
@@ -119,7 +119,7 @@ class FileRun:
 
     def close(self) -> None:
         """Unlock the run."""
-        lock, self._lock = self._lock, None
+        lock, self._locked = self._locked, None
         if lock is not None:
             if self.ended:
                 self._path.unlink(missing_ok=True)
@@ -151,8 +151,7 @@ class FileRun:
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
             own = self._proofs.get(mark.xid)
-            proof = own or (EntryProof(entry=entry) if self._table else None)
-            status = await commit_status.status_now(self._database, mark, proof)
+            status = await commit_status.status_now(self._database, mark, self._log.proof(entry, own))
             fates = {
                 commit_status.COMMITTED: (Outcome.CHANGED, "" if own else RECALLED.format(xid=mark.xid)),
                 commit_status.ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK),

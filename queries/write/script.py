@@ -66,7 +66,7 @@ class Script(Protocol):
     def caveat(self) -> str:
         """Text that is noted with every changed node, or ""."""
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
@@ -122,7 +122,7 @@ class ActionScript:
             return ""
         return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read nothing: the folder has the statements."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:

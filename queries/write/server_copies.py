@@ -31,7 +31,7 @@ from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET
 from queries.text.psql_text import literal
 from queries.write import gate, images
-from queries.write.change import Compared, Effect
+from queries.write.change import Effect
 from queries.write.images import Layout
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
@@ -110,7 +110,7 @@ class ServerCopies:
         if server is not None and server != self._counts(row["updated"] or (), row["deleted"] or ()):
             raise IrregularError("The server wrote rows that the comparison does not have.")
         images = None if self._request.kept.no_images else msgspec.Raw(row["images"])
-        return Effect(compared=Compared(changes=msgspec.Raw(row["changes"]), images=images))
+        return Effect(compared=msgspec.Raw(row["changes"]), images=images)
 
     def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
         """Count the rows that differ, by the tables that the server names for each."""

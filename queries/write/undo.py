@@ -106,19 +106,16 @@ class UndoScript:
         """Reader of the rows' images, for the undo of the undo."""
         return None if self._no_images else self._texts
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
-        """Read the images of the entry, from the local ``file`` or the table.
-
-        Raises DatabaseError.
-        """
-        found = await images.load(transaction, self._entry) if file is None else file.images(self._entry)
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
+        """Read the images of the entry. Raises DatabaseError."""
+        found = await log.images(transaction, self._entry)
         if found is None:
             raise DatabaseError(
                 f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
             )
         why = undo_rights.why_foreign(self.reader, found)
         if not why:
-            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=file is None)
+            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=self._in_table)
             why, self._hidden_from_author = doubts
         if why:
             self.nodes.skip_all(Outcome.REFUSED, why)
@@ -289,7 +286,7 @@ class UndoScript:
 
     @property
     def _in_table(self) -> bool:
-        return self._entry.isdigit()
+        return audit_log.is_table_id(self._entry)
 
     async def change(self, transaction: Transaction, then: Questions) -> tuple[set[str], list[Any]]:
         """Delete inserted rows, insert deleted rows, update the others.

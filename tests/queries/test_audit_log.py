@@ -12,10 +12,11 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.db.errors import UnknownIdError
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof

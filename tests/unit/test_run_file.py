@@ -24,7 +24,7 @@ MEMBERS = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
 def local(folder: Path) -> Local:
     origin = Origin(database="d", host="h", port=1, system_identifier="1")
     file = audit_log.File(folder / "audit_log.jsonl", lambda: origin)
-    return Local(database=cast(Any, SimpleNamespace()), file=file, table=False)
+    return Local(database=cast(Any, SimpleNamespace()), file=file, log=file)
 
 
 def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:

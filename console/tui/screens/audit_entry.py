@@ -11,8 +11,8 @@ from console.text.pages.audit_entry import entry_page
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.screens.text_page import TextPage
+from queries.db.errors import UnknownIdError
 from queries.records.audit import AuditLogEntry
-from queries.workspace import UnknownIdError
 
 
 class AuditEntryScreen(TextPage):
