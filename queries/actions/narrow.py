@@ -41,7 +41,8 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
     """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
-    attempt = _attempt(workspace, request)
+    in_table = isinstance(workspace.audit_log, audit_log.Table)  # else only whole rows prove a commit
+    attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:
         await transact(workspace, attempt, limit)
     except IrregularError:
@@ -72,15 +73,6 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         failed.lost = _why(error) if isinstance(error, ReadOnlyError) else ""
         return [failed]
     return [attempt]
-
-
-def _attempt(workspace: Workspace, request: Request) -> Attempt:
-    """Return the attempt.
-
-    The server compares the rows if it can, and writes the entry itself.
-    """
-    in_table = workspace.audit_log_place == audit_log.TABLE
-    return Attempt(request, on_server=in_table and server_copies.suits(request))
 
 
 def _why(error: DatabaseError) -> str:

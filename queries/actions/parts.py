@@ -17,7 +17,7 @@ LARGE = 2  # times as many nodes if their rows stay on the server, which takes l
 def part_nodes(workspace: Workspace, plan: Plan) -> int:
     """Return how many nodes that were not dry-run one transaction may have."""
     reader = current_reader(workspace, plan.label)
-    stays = workspace.audit_log_place == audit_log.TABLE and all(
+    stays = isinstance(workspace.audit_log, audit_log.Table) and all(
         server_copies.is_possible(reader, action) for action in plan.actions.values()
     )
     return CHUNK_NODES * LARGE if stays else CHUNK_NODES

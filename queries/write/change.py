@@ -157,8 +157,7 @@ class RowProof:
         if not self._copies:
             return None
         with self._script.nodes.only(self._nodes):
-            asked = await self._script.copied().answer(transaction)
-            now = (await self._script.completed(transaction, asked)).rows
+            now = (await self._script.copied().answer(transaction)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
         for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
             left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)

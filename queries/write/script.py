@@ -78,13 +78,8 @@ class Script(Protocol):
     def copied(self, images: str = "") -> Asked[Copy]:
         """Ask for a copy of the rows of the remaining nodes.
 
-        ``images``: BEFORE or AFTER the change, or "" for a copy without images.
-        """
-
-    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
-        """Return the copy with what it lacks.
-
-        Raises DatabaseError, and GuardMissedError if rows are not as they must be after the change.
+        ``images``: BEFORE or AFTER the change, or "" for a copy without images. Reading the answer raises
+        GuardMissedError if rows are not as they must be after the change.
         """
 
     def digests(self, before: Copy) -> dict[str, str]:
@@ -148,10 +143,6 @@ class ActionScript:
             return copy
 
         return Asked(asked.queries, read)
-
-    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
-        """Return the copy, which lacks nothing."""
-        return copy
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return digests of the nodes' rows.
