@@ -82,7 +82,7 @@ class Attempt:
     @property
     def irreversible(self) -> Mapping[str, str]:
         """Changed nodes that cannot be undone, with the reason."""
-        images, why = self.effect.images, self.request.kept.no_images
+        images, why = self.effect.images, self.request.no_images
         if not isinstance(images, Images):  # those of the server are complete
             return dict.fromkeys(self.nodes.live, why) if why else {}
         return {self.nodes.full(local): each for local, each in images.incomplete.items()}
@@ -110,8 +110,8 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
         proof = workspace.audit_log.proof(entry, RowProof(attempt.script, attempt.effect))
-        if request.fence is not None:
-            request.fence.run.sending(mark, proof)
+        if request.run is not None:
+            request.run.sending(mark, proof)
         sent = time.monotonic()
         workspace.awaited_standbys = mark.synchronous
         try:
@@ -124,12 +124,12 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
-        gone = commit_status.DEADLINE if request.fence is None else commit_status.GONE
+        gone = commit_status.DEADLINE if request.run is None else commit_status.GONE
         answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
         status = answer.status
         caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
     if status != commit_status.ABORTED:
-        run = "" if request.fence is None else request.fence.run.id
+        run = "" if request.run is None else request.run.id
         done = Committed(
             mark=mark,
             proof=proof,
@@ -151,11 +151,11 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
     """Change the nodes. Return True if there is something to commit."""
     request, script = attempt.request, attempt.script
-    fence, found = request.fence, request.reader.found
-    if fence is not None:
-        await fence.run.guard(transaction)
+    run, found = request.run, request.reader.found
+    if run is not None:
+        await run.guard(transaction)
     await script.load(transaction, workspace.audit_log)
-    admission = workspace.admission(request.reader, script.action, again=fence is not None)
+    admission = workspace.admission(request.reader, script.action, again=run is not None)
     written = gate.written(found.schema, found.relations)
     images = attempt.copies.images
     asked = together(admission, written, NOW, *([] if images is None else [images.learning()]))
@@ -186,7 +186,7 @@ async def _write_entry(
 
 def _file_of_run(workspace: Workspace, attempt: Attempt) -> audit_log.File | None:
     """Return the local file of a run that the table cannot hold."""
-    file = None if attempt.request.fence is None else attempt.request.fence.run.file
+    file = None if attempt.request.run is None else attempt.request.run.file
     return None if file is workspace.audit_log else file
 
 
@@ -212,24 +212,25 @@ def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry
 
 def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
     request, effect = attempt.request, attempt.effect
-    order, server = request.order, request.reader.database.server
+    server, run = request.reader.database.server, request.run
     changes = (copy.differing() for copy in effect.copies)
-    named = {} if request.fence is None else {RUN: request.fence.named()}
+    cohort = {} if request.cohort is None else {"cohort": request.cohort}
+    named = {} if run is None else {RUN: run.named(**cohort)}
     others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
         at=attempt.at,
         role=server.role if server else "",
-        os_user=order.operator.os_user,
-        host=order.operator.host,
+        os_user=request.operator.os_user,
+        host=request.operator.host,
         engine=request.reader.label,
         schema=request.reader.found.schema,
-        action=order.action.name,
-        reason=order.reason,
-        arguments={**recorded(order.action, order.arguments), **named, **({OTHERS: others} if others else {})},
+        action=request.action.name,
+        reason=request.reason,
+        arguments={**recorded(request.action, request.arguments), **named, **({OTHERS: others} if others else {})},
         xid=xid,
         results=attempt.results(),
-        changes=tuple(changes if request.kept.values else (each.without_values() for each in changes)),
+        changes=tuple(changes if request.keeps_values else (each.without_values() for each in changes)),
     )
 
 

@@ -46,8 +46,8 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
     try:
         await transact(workspace, attempt, limit)
     except IrregularError:
-        assert request.fence is not None  # or the server does not compare
-        request.fence.run.irregular = True
+        assert request.run is not None  # or the server does not compare
+        request.run.irregular = True
         return await attempts(workspace, request, until)
     except GuardMissedError as error:
         return [*_missed(attempt, error), *(await _rest(workspace, request, error.missed, until))]

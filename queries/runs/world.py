@@ -23,7 +23,6 @@ from queries.runs.steps import Change, Changed, Event
 from queries.workspace import Workspace
 from queries.write import audit_log, run_log
 from queries.write.admit import CHANGED_MEANWHILE
-from queries.write.request import Fence
 
 LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
 
@@ -171,7 +170,7 @@ class ChangeWorld:
                 self._operator,
                 plan=self._plan,
                 over=over,
-                fence=None if self._log is None else Fence(run=self._log.open),
+                run=None if self._log is None else self._log.open,
             )
         finally:
             self._busy.discard(over)
@@ -265,8 +264,8 @@ class RedriveWorld:
         if not available.ok:
             raise DatabaseError(f"{plan.action} is not possible now: {available.why}.")
         dry_run = await perform.dry_run(self._workspace, part, plan.reason, plan.beginning.arguments)
-        fence = Fence(run=self._log.open, cohort=step.part)
-        done = await perform.commit_part(self._workspace, dry_run, audit_log.operator(), fence=fence)
+        run, operator = self._log.open, audit_log.operator()
+        done = await perform.commit_part(self._workspace, dry_run, operator, run=run, cohort=step.part)
         if not self._log.is_known(done):
             return None
         at = await self._workspace.now()

@@ -56,7 +56,7 @@ class ConsoleCopies:
         nodes, seen, found = self._script.nodes, self._request.seen, self._request.reader.found
         copies = tuple(row_copies.differences(set(nodes.live), self._before, after))
         if seen is not None:
-            gate.compare_rows(copies, seen, nodes.live, self._request.order.operator.name)
+            gate.compare_rows(copies, seen, nodes.live, self._request.operator.name)
         others: tuple[OtherRows, ...] = ()
         if server is not None:
             more = gate.uncopied(server, gate.copied(copies, found.schema))

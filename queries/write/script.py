@@ -101,7 +101,7 @@ class ActionScript:
 
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
-        self.images = None if request.kept.no_images else image_reader(request)
+        self.images = None if request.no_images else image_reader(request)
         self._request = request
 
     @property

@@ -102,8 +102,8 @@ class UndoScript:
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
         self.reader = request.reader
-        self._entry = str(request.order.arguments.get("entry", ""))
-        self._no_images = request.kept.no_images
+        self._entry = str(request.arguments.get("entry", ""))
+        self._no_images = request.no_images
         self._images = Images()
         self._kept: dict[Place, Kept] = {}
         self._parts: dict[str, Parts] = {}
