@@ -48,6 +48,7 @@ TAIL = 1 << 12  # bytes at its end that have the head of its last line
 STREAMED = 10  # entries that are read at a time; one may have the rows of 1,000 nodes
 OF_RUN = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
+_PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
 FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
@@ -255,7 +256,7 @@ class Table:
         while more:
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("audit_log_page"), {"cursor": after, **values})
-            found = [_entry(row) for row in rows if row["results"] is not None]
+            found = [entry_of(row) for row in rows if row["results"] is not None]
             for entry in found:
                 yield entry if node is None else node.named(entry)
             unseen = next((row["id"] for row in rows if row["results"] is None), None)
@@ -281,7 +282,7 @@ class Table:
             values = {"id": run, "cursor": found[-1].id if found else None, "page": OF_RUN}
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("run_entries"), values)
-            found += map(_entry, rows)
+            found += map(entry_of, rows)
             more = len(rows) == OF_RUN
         return tuple(found)
 
@@ -353,13 +354,13 @@ class Table:
             cursor = rows[-1]["id"] if rows else None
 
 
-def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
+def entry_of(row: Mapping[str, Any]) -> AuditLogEntry:
+    """Return an entry from its row, which may lack ``results`` and ``changes``."""
     return AuditLogEntry(
-        **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
-        | {
-            "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
-            "changes": msgspec.convert(decoded(row["changes"]), tuple[RowChange, ...]),
-        }
+        **{name: row[name] for name in _PLAIN},
+        arguments=msgspec.json.decode(row["arguments"]),
+        results=msgspec.json.decode(row.get("results", "[]"), type=tuple[Result, ...]),
+        changes=msgspec.convert(decoded(row.get("changes", "[]")), tuple[RowChange, ...]),
     )
 
 
