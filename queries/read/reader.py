@@ -304,18 +304,13 @@ class Reader:
         """
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            found, skipped_findings, capped, at = await self._findings(transaction, local, page)
-            found = await self._offered(transaction, found) if offer else found
-        unread = self._unread(skipped_findings)
+            read = await self._findings(transaction, local, page)
+            found = await self._offered(transaction, read.found) if offer else read.found
+        skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
         if self.found.policies:
-            skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
-        return Findings(
-            found=tuple(sorted(found, key=rank)),
-            at=at,
-            skipped_findings=tuple(skipped_findings),
-            capped=tuple(capped),
-            unread=unread,
-        )
+            skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
+        found = tuple(sorted(found, key=rank))
+        return msgspec.structs.replace(read, found=found, skipped_findings=skipped, unread=unread)
 
     def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Asked[tuple[tuple[str, ...], str]]:
         """Ask which of these nodes have a finding, and why others are unknown.
@@ -433,10 +428,9 @@ class Reader:
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
-            there, skipped, _, _ = await self._findings(transaction, [local, *below], FINDINGS)
-            there = await self._offered(transaction, there)
+            read = await self._findings(transaction, [local, *below], FINDINGS)
+            there = (*await self._offered(transaction, read.found), *self.watched())
         codes: dict[str, list[str]] = {}
-        there += self.watched()
         for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
         found = [f for f in there if f.node_id == node_id]
@@ -447,7 +441,7 @@ class Reader:
             sections=tuple(s for s in sections if s),
             findings=tuple(found),
             children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
-            skipped_findings=tuple(skipped),
+            skipped_findings=read.skipped_findings,
         )
 
     async def payloads(self, nodes: Iterable[Node], size: int) -> dict[str, list[Payload]]:
@@ -696,13 +690,8 @@ class Reader:
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
-    async def _findings(
-        self, transaction: Reads, ids: Sequence[str] | None, page: int
-    ) -> tuple[list[Finding], list[SkippedFinding], list[str], float]:
-        """Return the findings, what was skipped, codes of capped ones, and the time.
-
-        The time is the server's.
-        """
+    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, page: int) -> Findings:
+        """Return the findings, with all suggested actions."""
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
@@ -720,8 +709,9 @@ class Reader:
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
         if ids is None and capped:
             found += await self._causes_beyond(transaction, found, capped)
-        found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
-        return found, skipped, capped, float(now[0]["now"])
+        left = tuple(f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id))
+        at = float(now[0]["now"])
+        return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
         self, transaction: Reads, found: Iterable[Finding], capped: Collection[str]
@@ -750,10 +740,10 @@ class Reader:
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
         async with self._reading() as transaction:
-            found = await self._offered(transaction, list(findings.found))
-        return msgspec.structs.replace(findings, found=tuple(found))
+            found = await self._offered(transaction, findings.found)
+        return msgspec.structs.replace(findings, found=found)
 
-    async def _offered(self, transaction: Reads, found: list[Finding]) -> list[Finding]:
+    async def _offered(self, transaction: Reads, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
@@ -764,7 +754,7 @@ class Reader:
             return found
         others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
         again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
-        return [_unsuggested(f) if self._cause(f) in again else f for f in others]
+        return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 
     async def _refused(self, transaction: Reads, found: Iterable[Finding]) -> dict[Cause, str]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
