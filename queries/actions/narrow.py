@@ -56,21 +56,19 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         return [_stopped(request.of(stopped), error), *(await _rest(workspace, request, stopped, until))]
     except TableLockedError as error:
         return [unchanged(request, Outcome.LOCKED, error.line)]
-    except NO_CONNECTION as error:
-        return [_unsent(request, error)]
-    except DeniedError as error:
-        if attempt.nodes.policies and _can_halve(request, until):
-            return await _halved(workspace, request, error, until)
-        return [_denied(attempt, error)]
     except OvertakenError:
         raise
     except DatabaseError as error:
-        if _narrows(error) and _can_halve(request, until):
+        lost = isinstance(error, (ReadOnlyError, *NO_CONNECTION))
+        denied = isinstance(error, DeniedError) and not lost
+        narrows = not lost and _narrows(attempt, error)
+        if narrows and len(request.versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, error, until)
-        if request.seen is None and not (_narrows(error) or error.code.startswith(_FULL)):
+        if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
-        failed = unchanged(request, outcome_of(request, error), _why(error))
-        failed.lost = _why(error) if isinstance(error, ReadOnlyError) else ""
+        why = _denial(attempt, error) if denied else _why(error)
+        failed = unchanged(request, outcome_of(request, error), why)
+        failed.lost = why if lost else ""
         return [failed]
     return [attempt]
 
@@ -78,22 +76,6 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
 def _why(error: DatabaseError) -> str:
     """Return an error's text, which says once that nothing was changed."""
     return error.line if UNCHANGED in error.line else f"{error.line} {UNCHANGED}"
-
-
-def _can_halve(request: Request, until: float) -> bool:
-    return len(request.versions) > 1 and time.monotonic() < until
-
-
-def _unsent(request: Request, error: DatabaseError) -> Attempt:
-    """Return an attempt that was not sent, and may be later.
-
-    Raises ``error`` in a dry run.
-    """
-    if request.seen is None and not error.code.startswith(_FULL):
-        raise error
-    unsent = unchanged(request, Outcome.UNSENT, _why(error))
-    unsent.lost = _why(error)
-    return unsent
 
 
 async def _rest(workspace: Workspace, request: Request, nodes: Iterable[str], until: float) -> list[Attempt]:
@@ -115,22 +97,21 @@ async def _halved(workspace: Workspace, request: Request, error: DatabaseError, 
     return done
 
 
-def _narrows(error: DatabaseError) -> bool:
+def _narrows(attempt: Attempt, error: DatabaseError) -> bool:
     """Return True if single nodes may have caused the error.
 
     The others can then continue. Class 22: invalid value.
     """
-    if isinstance(error, ReadOnlyError):
-        return False
+    if isinstance(error, DeniedError):
+        return bool(attempt.nodes.policies)
     return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
 
 
-def _denied(attempt: Attempt, error: DeniedError) -> Attempt:
-    """Return an attempt that a policy or a missing privilege stopped."""
+def _denial(attempt: Attempt, error: DatabaseError) -> str:
+    """Return why a policy or a missing privilege stopped an attempt."""
     needed = f"The action needs {', '.join(attempt.script.action.privileges)}, and INSERT on the audit log."
     policies = f"row-level policy or missing privilege: {error.line}"
-    why = policies if attempt.nodes.policies else f"{error.line} {needed}"
-    return unchanged(attempt.request, Outcome.DENIED, why)
+    return policies if attempt.nodes.policies else f"{error.line} {needed}"
 
 
 def _missed(attempt: Attempt, error: GuardMissedError) -> Iterator[Attempt]:
