@@ -23,11 +23,10 @@ from queries.contract.variant import EngineVariant
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
 from queries.db.errors import DatabaseError, UnreadableError, attempted, readable
 from queries.db.query import Query, Rows
-from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import NOW, Asked
+from queries.read.asked import NOW, Asked, answered, known, together
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
@@ -318,15 +317,13 @@ class Reader:
         The reason is "" if all are known.
         """
         skipped: list[SkippedFinding] = []
-        page, local = max(len(ids), FINDINGS), [self.local(i) for i in ids]
-        query = self.question(spec, local, page, skipped)
+        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
 
         def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
-            here = self._found(spec, query.statement, answers[0], page, skipped, []) if query else []
-            nodes = tuple(dict.fromkeys(finding.node_id for finding in here))
+            nodes = tuple(dict.fromkeys(finding.node_id for finding in asked.read(answers)))
             return nodes, "; ".join(each.why for each in skipped)
 
-        return Asked([query] if query else [], read)
+        return Asked(asked.queries, read)
 
     def related_of(self, ids: Sequence[str], most: int) -> Asked[Rows]:
         """Ask for related nodes, at most ``most`` for each relation.
@@ -377,19 +374,22 @@ class Reader:
         if not kept:
             return
         async with self._reading() as transaction:
-            chosen = {name: self.variant.select(f"samples/{name}") for name in {samples.sample for samples in kept}}
-            queries = [Query(each, self.variant.parameters()) for each in chosen.values() if each]
-            now, *answers = await transaction.batch([Query(statement("now")), *queries])
-        left = iter(answers)
-        at, seen = float(now[0]["now"]), {}
-        for name, each in chosen.items():
-            rows = next(left) if each else []
-            source = each.source if each else ""
-            verify(rows, SHAPES["samples"], source)
-            seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
+            names = list({samples.sample for samples in kept})
+            at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
         with readable("a sample"):
             for samples in kept:
-                samples.add(at, seen[samples.sample])
+                samples.add(at, seen[names.index(samples.sample)])
+
+    def _sample(self, name: str) -> Asked[list[tuple[str, dict[str, Any]]]]:
+        chosen = self.variant.select(f"samples/{name}")
+        if chosen is None:
+            return Asked([], lambda _: [])
+
+        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
+            verify(answers[0], SHAPES["samples"], chosen.source)
+            return [(self._full(row["id"]), json_object(row, "seen", chosen.source)) for row in answers[0]]
+
+        return Asked([Query(chosen, self.variant.parameters())], read)
 
     @property
     def is_developing(self) -> bool:
@@ -695,22 +695,19 @@ class Reader:
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
-        specs = (spec for spec in self.engine.spec.findings if not spec.sample)
-        asked = [(spec, query) for spec in specs if (query := self.question(spec, ids, page, skipped)) is not None]
-        now, *answers = await transaction.each([Query(statement("now")), *(query for _, query in asked)])
-        if isinstance(now, DatabaseError):
-            raise now
-        for (spec, query), rows in zip(asked, answers, strict=True):
-            try:
-                if isinstance(rows, DatabaseError):
-                    raise rows
-                found += self._found(spec, query.statement, rows, page, skipped, capped)
-            except DatabaseError as error:
-                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
+        specs = [spec for spec in self.engine.spec.findings if not spec.sample]
+        now, *answers = await answered(
+            transaction, [NOW, *(self.question(s, ids, page, skipped, capped) for s in specs)]
+        )
+        at = known(now)
+        for spec, answer in zip(specs, answers, strict=True):
+            if isinstance(answer, DatabaseError):
+                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=answer.line, failed=True))
+            else:
+                found += answer
         if ids is None and capped:
             found += await self._causes_beyond(transaction, found, capped)
         left = tuple(f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id))
-        at = float(now[0]["now"])
         return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
@@ -723,19 +720,14 @@ class Reader:
         nodes: dict[str, dict[str, None]] = {}
         for finding in found:
             nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
-        asked: list[tuple[FindingSpec, Query, int]] = []
+        asked: list[Asked[list[Finding]]] = []
         for spec in (self.finding_specs[code] for code in capped):
             rules = [rule for rule in spec.explains if rule.matching == ("node",)]
             symptoms = [s.code for s in self.engine.spec.findings if any(r.names(s.code, s.symptom) for r in rules)]
             ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
-            if ids and (query := self.question(spec, ids, len(ids), [])) is not None:
-                asked.append((spec, query, len(ids)))
-        more: list[Finding] = []
-        answers = await transaction.each([query for _, query, _ in asked])
-        for (spec, query, most), rows in zip(asked, answers, strict=True):
-            if not isinstance(rows, DatabaseError):  # that not all were read is said already
-                more += self._found(spec, query.statement, rows, most, [], [])
-        return more
+            asked += [self.question(spec, ids, len(ids), [], [])] if ids else []
+        answers = await answered(transaction, asked)  # that not all were read is said already
+        return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
@@ -821,28 +813,35 @@ class Reader:
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
     def question(
-        self, spec: FindingSpec, ids: Sequence[str] | None, page: int, skipped: list[SkippedFinding]
-    ) -> Query | None:
-        """Return the statement that reads a finding, or None.
+        self,
+        spec: FindingSpec,
+        ids: Sequence[str] | None,
+        page: int,
+        skipped: list[SkippedFinding],
+        capped: list[str],
+    ) -> Asked[list[Finding]]:
+        """Ask for a finding.
 
-        The reason is added to ``skipped``.
+        Why nodes are not known is added to ``skipped``, and the code to ``capped`` if there are more.
         """
+        nothing: Asked[list[Finding]] = Asked([], lambda _: [])
         key = f"findings/{spec.code}"
         candidates = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
-            return None
+            return nothing
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
             chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None))
-            return None
+            return nothing
         if tables := absence.hidden(chosen, self.found.policies):
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
-            return None
-        return Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
+            return nothing
+        query = Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
+        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], page, skipped, capped))
 
     def _found(
         self,
@@ -900,26 +899,23 @@ class Reader:
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
         """Read sections of a node's page. One that cannot be read says why."""
-        chosen = {key: self.variant.select(key) for key in keys}
-        values = self.variant.parameters(id=local, bytes=size)
-        asked = [(key, each) for key, each in chosen.items() if each is not None]
-        answers = await transaction.each([Query(each, values) for _, each in asked])
-        rows = dict(zip((key for key, _ in asked), answers, strict=True))
-        sections: list[Section | None] = []
-        for key, each in chosen.items():
-            title = self.engine.statements[key][0].title
-            if each is None:
-                sections.append(detail_section.unread(key, title, self._scan_required(key)))
-                continue
-            try:
-                if isinstance(found := rows[key], DatabaseError):
-                    raise found
-                with readable(f"{key}.sql"):
-                    read = detail_section.read(key, title, found, each.drawn, self._phases) if found else None
-                sections.append(read)
-            except DatabaseError as error:
-                sections.append(detail_section.unread(key, title, error.line))
-        return sections
+        titles = [self.engine.statements[key][0].title for key in keys]
+        asked = [self._section(key, title, local, size) for key, title in zip(keys, titles, strict=True)]
+        return [
+            detail_section.unread(key, title, answer.line) if isinstance(answer, DatabaseError) else answer
+            for key, title, answer in zip(keys, titles, await answered(transaction, asked), strict=True)
+        ]
+
+    def _section(self, key: str, title: str, local: str, size: int) -> Asked[Section | None]:
+        chosen = self.variant.select(key)
+        if chosen is None:
+            return Asked([], lambda _: detail_section.unread(key, title, self._scan_required(key)))
+
+        def read(answers: Sequence[Rows]) -> Section | None:
+            with readable(f"{key}.sql"):
+                return detail_section.read(key, title, answers[0], chosen.drawn, self._phases) if answers[0] else None
+
+        return Asked([Query(chosen, self.variant.parameters(id=local, bytes=size))], read)
 
 
 def _unsuggested(finding: Finding) -> Finding:
