@@ -494,7 +494,7 @@ class Workspace:
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
             wanted = audit_log.Filter(since=before.since, changes=False)
-            entries, why = await self._entries(after, page + 1, wanted=wanted)
+            entries, why = await self.done(None, page + 1, after, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
@@ -514,18 +514,18 @@ class Workspace:
         async with self.database.reading() as transaction:
             return await NOW.answer(transaction)
 
-    async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
+    async def done(
+        self,
+        node_id: str | None,
+        most: int,
+        cursor: str | None = None,
+        wanted: audit_log.Filter = audit_log.ALL,
+    ) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
-        return await self._entries(None, most, node_id)
-
-    async def _entries(
-        self, cursor: str | None, page: int, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
-    ) -> tuple[tuple[AuditLogEntry, ...], str]:
-        """Return a page of `audit_entries`, and why entries cannot be read, or ""."""
-        answer = await attempted(self.audit_entries(cursor, page, node_id, wanted))
+        answer = await attempted(self.audit_entries(cursor, most, node_id, wanted))
         return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
 
     def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:

@@ -137,10 +137,8 @@ class Reader:
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(allow_scan=allow_scan) as source:
-            chosen = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
-            answers = iter(await source.batch([each for each in chosen if isinstance(each, Query)]))
-            read = [_ids(next(answers), each) if isinstance(each, Query) else each for each in chosen]
-            return await self._pages_of(source, read, page)
+            asked = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
+            return await self._pages_of(source, await together(*asked).answer(source), page)
 
     async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
@@ -333,14 +331,13 @@ class Reader:
         chosen = self.variant.select("related")
         if chosen is None:
             return Asked([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
-        source = chosen.source
+        asked = _rows_of(chosen, "related", self.variant.parameters(ids=[self.local(i) for i in ids], page=most))
 
         def read(answers: Sequence[Rows]) -> Rows:
-            verify(answers[0], SHAPES["related"], source)
-            return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in answers[0]]
+            rows = asked.read(answers)
+            return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in rows]
 
-        values = self.variant.parameters(ids=[self.local(i) for i in ids], page=most)
-        return Asked([Query(chosen, values)], read)
+        return Asked(asked.queries, read)
 
     async def moved(self, ids: Sequence[str]) -> frozenset[str]:
         """Return which of these nodes are past the place where they had died.
@@ -385,11 +382,13 @@ class Reader:
         if chosen is None:
             return Asked([], lambda _: [])
 
-        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
-            verify(answers[0], SHAPES["samples"], chosen.source)
-            return [(self._full(row["id"]), json_object(row, "seen", chosen.source)) for row in answers[0]]
+        asked = _rows_of(chosen, "samples", self.variant.parameters())
 
-        return Asked([Query(chosen, self.variant.parameters())], read)
+        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
+            rows = asked.read(answers)
+            return [(self._full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
+
+        return Asked(asked.queries, read)
 
     @property
     def is_developing(self) -> bool:
@@ -581,19 +580,19 @@ class Reader:
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         async with self._reading(allow_scan=allow_scan) as source:
-            chosen = self._which(which, cursor, page, allow_scan, **values)
-            read = await _rows(source, chosen.statement, which, chosen.values) if isinstance(chosen, Query) else chosen
+            read = await self._which(which, cursor, page, allow_scan, **values).answer(source)
             return (await self._pages_of(source, [read], page))[0]
 
     def _which(
         self, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
-    ) -> Query | ScanRequired:
-        """Return a *which* statement with its values, or the scan that it would need."""
+    ) -> Asked[Rows | ScanRequired]:
+        """Ask for the rows of a *which* statement, or for the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
-            return self._scan_required(which, kind)
-        return Query(chosen, self.variant.parameters(cursor=cursor, page=page, **values))
+            return Asked([], lambda _: self._scan_required(which, kind))
+        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
+        return Asked(asked.queries, asked.read)
 
     async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
         """Return the nodes of a *which* statement's rows.
@@ -940,15 +939,17 @@ async def _rows(source: Reads, chosen: Statement, name: str, values: Mapping[str
 
     Raises DatabaseError, also for a value that its column does not allow.
     """
-    rows = await source.rows(chosen, values)
-    verify(rows, SHAPES[name], chosen.source)
-    return rows
+    return await _rows_of(chosen, name, values).answer(source)
 
 
-def _ids(rows: Rows, asked: Query) -> Rows:
-    """Return the rows of a *which* statement. Raises UnreadableError."""
-    verify(rows, SHAPES["children"], asked.statement.source)
-    return rows
+def _rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Asked[Rows]:
+    """Ask for the rows of a statement. ``name``: of their shape."""
+
+    def read(answers: Sequence[Rows]) -> Rows:
+        verify(answers[0], SHAPES[name], chosen.source)
+        return answers[0]
+
+    return Asked([Query(chosen, values)], read)
 
 
 def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:
