@@ -6,7 +6,6 @@ These are skipped with the reason. The others go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
 
 from queries.actions.attempt import Attempt, outcome_of, transact, unchanged
 from queries.db.errors import (
@@ -22,8 +21,9 @@ from queries.db.errors import (
 )
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, gate, server_copies
+from queries.write import audit_log, server_copies
 from queries.write.admit import POLICY
+from queries.write.gate import UnshownError
 from queries.write.request import Request
 from queries.write.script import GuardMissedError
 from queries.write.server_copies import IrregularError
@@ -49,11 +49,13 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         assert request.run is not None  # or the server does not compare
         request.run.irregular = True
         return await attempts(workspace, request, until)
-    except GuardMissedError as error:
-        return [*_missed(attempt, error), *(await _rest(workspace, request, error.missed, until))]
-    except gate.UnshownError as error:
-        stopped = [i for i in request.versions if i in error.nodes or not error.nodes]
-        return [_stopped(request.of(stopped), error), *(await _rest(workspace, request, stopped, until))]
+    except (GuardMissedError, UnshownError) as error:
+        reasons = _missed(attempt, error) if isinstance(error, GuardMissedError) else _unshown(request, error)
+        stopped = Attempt(request.of(reasons))
+        for node_id, reason in reasons.items():
+            stopped.nodes.skip(node_id, *reason)
+        rest = request.of(i for i in request.versions if i not in reasons)
+        return [stopped, *(await attempts(workspace, rest, until) if rest.versions else ())]
     except TableLockedError as error:
         return [unchanged(request, Outcome.LOCKED, error.line)]
     except OvertakenError:
@@ -76,13 +78,6 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
 def _why(error: DatabaseError) -> str:
     """Return an error's text, which says once that nothing was changed."""
     return error.line if UNCHANGED in error.line else f"{error.line} {UNCHANGED}"
-
-
-async def _rest(workspace: Workspace, request: Request, nodes: Iterable[str], until: float) -> list[Attempt]:
-    """Run the request without some of its nodes."""
-    skipped = set(nodes)
-    rest = request.of(i for i in request.versions if i not in skipped)
-    return await attempts(workspace, rest, until) if rest.versions else []
 
 
 async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
@@ -114,19 +109,15 @@ def _denial(attempt: Attempt, error: DatabaseError) -> str:
     return policies if attempt.nodes.policies else f"{error.line} {needed}"
 
 
-def _missed(attempt: Attempt, error: GuardMissedError) -> Iterator[Attempt]:
-    """Yield an attempt for each reason why nodes were not reached."""
+def _missed(attempt: Attempt, error: GuardMissedError) -> dict[str, tuple[Outcome, str]]:
+    """Return why nodes were not reached."""
     outcome, why = Outcome.STALE, "it changed during the statement"
     if attempt.nodes.policies:  # another writer is unlikely: the row was locked at its version
         outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
-    reasons = {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
-    for reason in dict.fromkeys(reasons.values()):
-        yield unchanged(attempt.request.of(i for i in error.missed if reasons[i] == reason), *reason)
+    return {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
 
 
-def _stopped(request: Request, error: gate.UnshownError) -> Attempt:
-    """Return an attempt that changed no node, because it did what was not shown."""
-    stopped = Attempt(request)
-    for node_id in request.versions:
-        stopped.nodes.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, _why(error)))
-    return stopped
+def _unshown(request: Request, error: UnshownError) -> dict[str, tuple[Outcome, str]]:
+    """Return why nodes are not changed: the transaction did what was not shown."""
+    stopped = (i for i in request.versions if i in error.nodes or not error.nodes)
+    return {i: (Outcome.CONFLICT, error.nodes.get(i, _why(error))) for i in stopped}
