@@ -302,7 +302,7 @@ async def test_sixty_columns_and_ascii(tasker_db: TaskerDb, tasker: str, tmp_pat
     await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(60, 30), ascii=True) as tui:
         await tui.press("3")
-        await tui.wait_for("> !  staleness_timeout", "count", "first")
+        await tui.wait_for("+ !  staleness_timeout", "count", "first")
         await down_to(tui, "staleness_timeout")
         await tui.press("right", "down")
         text = await tui.wait_for("503 after 0 ms", "E Resolve dead letter")

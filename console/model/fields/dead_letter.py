@@ -54,7 +54,7 @@ def _error(row: Bundle[Item], context: Context) -> Spans:
         _, _, key = split_id(dead_letter.node.id)
         text = dead_letter.error or dead_letter.node.title
         # ids generated in order differ at their ends
-        return [("  " if row.above else "", ""), (key[-12:], ""), ("  ", ""), (text, "$faint")]
+        return [(key[-12:], ""), ("  ", ""), (text, "$faint")]
     worst = severity_of(row)
     return [(f"{sign(worst, context.ascii)} {error_of(row)}", f"bold {band(worst).ink}")]
 

@@ -8,7 +8,7 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 
-from console.model.fields.field import Field
+from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.session import Session
 from console.text import export
@@ -116,7 +116,7 @@ class CopyScreen(Dialog[None]):
         self._forest.set_children(None, choices, complete=True)
 
     def body(self) -> ComposeResult:
-        yield ListTable(self._forest, Look(FIELDS), id="choices", ascii=self.host.ascii)
+        yield ListTable(self._forest, Look(FIELDS, context=Context(ascii=self.host.ascii)), id="choices")
 
     def on_mount(self) -> None:
         self.query_one(ListTable).focus()

@@ -38,8 +38,7 @@ class ListScreen(ListPage, Generic[T]):
         super().__init__()
         self.list = self.make_list()
         self._fetching = False
-        self._look: Look[Bundle[T]] = Look(cell=self._cell)
-        self._of_cells = Context()  # of the cells that are painted
+        self._look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a page provides
 
@@ -67,8 +66,8 @@ class ListScreen(ListPage, Generic[T]):
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
-        """Return the text of a row's cell, without the fold sign."""
-        return field.shown_in(row, self._of_cells)
+        """Return the text of a row's cell."""
+        return field.shown_in(row, self._look.context)
 
     @property
     def filling(self) -> bool:
@@ -89,13 +88,9 @@ class ListScreen(ListPage, Generic[T]):
         """Return the columns of the table."""
         return [timed(field) for field in self.list.fields.columns]
 
-    def _cell(self, field: Field[T], row: Bundle[T]) -> Spans:
-        sign = self.fold_sign(row) if field.name == self.list.fields.columns[0].name else ""
-        return [(sign, "$faint"), *self.cell(field, row)]
-
     def body(self) -> Iterable[object]:
         yield self._notice
-        table = ListTable(self.forest, self._look, id="list", ascii=self.host.ascii)
+        table = ListTable(self.forest, self._look, id="list")
         yield self.split(table) if self.PREVIEW else table
 
     def on_mount(self) -> None:
@@ -103,16 +98,15 @@ class ListScreen(ListPage, Generic[T]):
 
     def on_resize(self) -> None:
         if self._ready:
-            self._of_cells = self.context()
-            self.table.sync()
+            self.table.sync(context=self.context())
 
     def show_body(self) -> None:
-        self._of_cells = self.context()
-        self.list.put(self.records(), self._of_cells, filling=self.filling)
-        columns = self.columns()
-        if columns != self._look.columns:
-            self._look.put_columns(columns)
-        self.table.sync(now=self.session.at)
+        context = self.context()
+        self.list.put(self.records(), context, filling=self.filling)
+        columns, folds = self.columns(), self.list.grouping.group_of is not None
+        if (columns, folds) != (self._look.columns, self._look.folds):
+            self._look.put_columns(columns, folds=folds)
+        self.table.sync(context=context)
         self.show_rows()
         self.show_preview()
 
@@ -146,13 +140,6 @@ class ListScreen(ListPage, Generic[T]):
             self.table.fold_or_unfold()
         elif row.record is not None and not row.heading:
             self.open(row.record)
-
-    def fold_sign(self, row: Bundle[T]) -> str:
-        """Return the sign before a group, or the indent of a row without one."""
-        if row.foldable:
-            signs = ("> ", "v ") if self.host.ascii else ("▸ ", "▾ ")
-            return signs[self.forest.is_expanded(row.id)]
-        return "  " if row.above or (row.group is not None and not row.heading) else ""
 
     # description of the page
 

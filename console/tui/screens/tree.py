@@ -86,7 +86,7 @@ class TreeScreen(ListPage):
 
     def body(self) -> Iterable[object]:
         yield self._notice
-        table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
+        table = ListTable(self._nothing.forest, self._look, id="tree")
         table.display = False
         yield self.split(table)
 
@@ -211,7 +211,7 @@ class TreeScreen(ListPage):
         if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
             self._apply_filter()
         self._sync_codes()
-        self.table.sync(change.cells, now=node_list.at)
+        self.table.sync(change.cells, context=self.context())
         if change.vanished is not None:
             self.say(f"{change.vanished.kind} {change.vanished.title} no longer exists.", "warn")
         self.show_rows()
@@ -231,7 +231,7 @@ class TreeScreen(ListPage):
         codes = self.session.codes()
         if codes is not self._codes:
             self._codes = codes
-            self.table.sync(codes=codes)
+            self.table.sync(context=self.context())
             if self._order is not None:
                 self._apply_order()
 

@@ -3,16 +3,15 @@
 The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``, ``NearEnd``); the page
 reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
 differ are painted again. The cursor keeps its record and its line of the screen through every refresh. Ages change only
-when ``sync`` is called with another ``now``.
+when ``sync`` is called with another context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import msgspec
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
@@ -151,14 +150,11 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         forest: Forest[T],
         look: Look[T],
         *,
-        ascii: bool = False,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.forest = forest
         self.look = look
-        look.context = Context(ascii=ascii)
         self._changed_cells: Mapping[str, frozenset[str]] = {}
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
@@ -196,24 +192,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.sync()
         self.show_cursor()
 
-    def sync(
-        self,
-        cells: Mapping[str, frozenset[str]] | None = None,
-        *,
-        now: float | None = None,
-        codes: Mapping[str, Collection[str]] | None = None,
-    ) -> None:
+    def sync(self, cells: Mapping[str, frozenset[str]] | None = None, *, context: Context | None = None) -> None:
         """Paint the forest after it changed.
 
-        ``now`` is the server time, ``codes`` the console's own findings. Highlight ``cells`` (see ``Change.cells``)
-        until the next ``sync`` with other cells or another ``now``.
+        ``context``: of the look from now on. Highlight ``cells`` (see ``Change.cells``) until the next ``sync`` with
+        other cells.
         """
-        if cells is not None or now is not None:
-            self._changed_cells = cells or {}
-        context = self.look.context
-        self.look.context = msgspec.structs.replace(
-            context, now=context.now if now is None else now, codes=context.codes if codes is None else codes
-        )
+        self._changed_cells = self._changed_cells if cells is None else cells
+        self.look.context = context or self.look.context
         self._requested.clear()
         self.fit_rows()
         self._restore_anchor()
@@ -659,7 +645,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _measure_rows(self) -> bool:
         """Lay out again if the rows on the screen need more room. Return True if so."""
-        if not self.look.measure(self.forest.shown(self.top_row, self.top_row + self.page_rows)):
+        rows = range(self.top_row, min(self.top_row + self.page_rows, self.row_count))
+        if not self.look.measure(map(self.forest.row, rows)):
             return False
         self._strips.clear()
         self._painted.clear()

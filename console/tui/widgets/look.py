@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.strip import Strip
 
-from console.model.fields.field import Context, Field
+from console.model.fields.field import NOTHING, Context, Field
 from console.model.forest import EdgeRow, Row
 from console.model.order import Order
 from console.model.tree_entry import Listed
@@ -85,8 +85,9 @@ class Look(Generic[T]):
     Args:
         columns: the columns that the records have.
         cell: returns the text of a record in a column; default: that of the field.
-        tree: True if guides and a fold sign show the depth of a row. A column then has its own width, and is shown
-            from the first row on that has something in it. In other lists a column is as wide as what is in it.
+        tree: True if a column has its own width, and is shown from the first row on that has something in it. In other
+            lists a column is as wide as what is in it.
+        context: what cells need apart from the record; a page replaces it.
     """
 
     def __init__(
@@ -95,8 +96,9 @@ class Look(Generic[T]):
         cell: Callable[[Field[Any], T], Spans] | None = None,
         *,
         tree: bool = False,
+        context: Context = NOTHING,
     ) -> None:
-        self.context = Context()
+        self.context = context
         self._cell = cell or self._rendered
         self._tree = tree
         self._width = 80
@@ -107,9 +109,13 @@ class Look(Generic[T]):
         """The columns that the screen has room for."""
         return [column for column, _, _ in self._places]
 
-    def put_columns(self, columns: Sequence[Field[Any]]) -> None:
-        """Take other columns, of which no row was seen yet."""
+    def put_columns(self, columns: Sequence[Field[Any]], *, folds: bool = False) -> None:
+        """Take other columns, of which no row was seen yet.
+
+        ``folds``: guides and a fold sign are before the first one, as always in a tree.
+        """
         self.columns = columns
+        self.folds = folds or self._tree
         self._widest: dict[str, int] = {}  # cells of the widest text of each column that has one
         self._lay_out()
 
@@ -124,21 +130,23 @@ class Look(Generic[T]):
                 self._widest.clear()
             self._lay_out()
 
-    def measure(self, records: Iterable[T]) -> bool:
-        """Note what the records on the screen need.
+    def measure(self, rows: Iterable[Row[T]]) -> bool:
+        """Note what the rows on the screen need.
 
         Return True if the columns were laid out again. No column vanishes or becomes narrower because of rows that come
         and go, so that these move nothing.
         """
         before = dict(self._widest)
         columns = [column for column in self.columns if not (self._tree and column.name in before)]
-        for record in records if columns else ():
+        for row in rows if columns else ():
+            if row.record is None:
+                continue
             for column in columns:
-                text = spans.text(self._cell(column, record))
+                text = spans.text(self._cell(column, row.record))
                 if text not in ("", formatting.NONE):
-                    self._widest[column.name] = max(
-                        self._widest.get(column.name, 0), formatting.width(safe_text(text, self.context.ascii))
-                    )
+                    cells = formatting.width(safe_text(text, self.context.ascii))
+                    cells += len(self._before(row)) if column is self.columns[0] else 0
+                    self._widest[column.name] = max(self._widest.get(column.name, 0), cells)
         if self._widest == before:
             return False
         self._lay_out()
@@ -212,7 +220,7 @@ class Look(Generic[T]):
 
     def _before(self, row: Row[T]) -> str:
         """Return the guides and the fold sign of a row."""
-        if not self._tree:
+        if not self.folds:
             return ""
         glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
         fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
