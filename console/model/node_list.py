@@ -12,9 +12,11 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
+from operator import attrgetter
 
 from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.forest import Change, EdgeRow, Forest
+from console.model.list_model import ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
@@ -34,14 +36,15 @@ class ListKind(StrEnum):
     LIVE = "live"
 
 
-class NodeList:
+class NodeList(ListModel[Node, Node]):
     """One list of one engine's nodes.
 
     ``reader`` returns the reader of the current connection, or None.
     """
 
     def __init__(self, reader: Callable[[], Reader | None], kind: ListKind) -> None:
-        self.forest = Forest(leaf=self._is_leaf)
+        self.forest = Forest[Node](leaf=self._is_leaf)
+        self.key = attrgetter("id")
         self.kind = kind
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
@@ -266,14 +269,10 @@ class NodeList:
         """All loaded nodes, in no order."""
         return self.forest.records()
 
-    def chosen(self) -> list[Node]:
-        """Return the marked nodes, the cursor's first; without marks the cursor's."""
-        cursor = self.forest.current
-        if not self.forest.marks:
-            return [] if cursor is None else [cursor]
-        return sorted(self._marked_nodes(), key=lambda node: cursor is None or node.id != cursor.id)
+    def own(self, row: Node) -> list[Node]:
+        return [row]
 
-    def _marked_nodes(self) -> list[Node]:
+    def marked(self) -> list[Node]:
         """Return the marked nodes as last read, in id order."""
         nodes = (self.forest.record(id_) or self._evicted.get(id_) for id_ in sorted(self.forest.marks))
         return [node for node in nodes if node is not None]
@@ -281,16 +280,14 @@ class NodeList:
     @contextlib.contextmanager
     def _evicting(self) -> Iterator[None]:
         """Keep the marks of nodes that are evicted inside this block, and these nodes."""
-        self._evicted = {node.id: node for node in self._marked_nodes()}
+        self._evicted = {node.id: node for node in self.marked()}
         with self.forest.evicting():
             yield
 
     def markable(self) -> list[str]:
-        """Return the ids of the visible rows that match the filter."""
         return self.forest.matching()
 
     def numbers(self) -> tuple[int, int]:
-        """Return how many nodes match the filter, and how many are loaded."""
         return self.forest.matched, self.forest.loaded
 
     def reached(self, parent_id: str | None) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from console.model.fields.field import Bundle, Context, Grouping
 from console.model.filter import Fields, Filter
 from console.model.forest import Forest
+from console.model.list_model import ListModel
 from console.model.order import Order
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ def _is_as_before(before: Bundle[T] | None, row: Bundle[T]) -> bool:
     return before is not None and before.group is row.group is not None and before.records == row.records
 
 
-class RowList(Generic[T]):
+class RowList(ListModel[Bundle[T], T]):
     """A list of records in their natural order, and how the operator wants to see it.
 
     ``forest`` has the rows, the cursor and the marks, which are keys of records.
@@ -52,7 +53,7 @@ class RowList(Generic[T]):
         acted_on: Callable[[T], bool] = lambda record: True,
         headed: Callable[[list[Bundle[T]]], list[Bundle[T]]] = _as_they_are,
     ) -> None:
-        self.forest: Forest[Bundle[T]] = Forest(self._keys, leaf=lambda row: not row.foldable)
+        self.forest = Forest[Bundle[T]](self._keys, leaf=lambda row: not row.foldable)
         self.key = key
         self.fields = fields
         self.filter: Filter | None = None
@@ -154,28 +155,15 @@ class RowList(Generic[T]):
         return self.grouping
 
     def markable(self) -> list[str]:
-        """Return the ids of the rows with all records that match the filter."""
         return [row.id for row in self._tops()]
 
     def numbers(self) -> tuple[int, int]:
-        """Return how many records match the filter, and how many there are."""
         return len(self._matching), len(self._records)
 
-    def chosen(self) -> list[T]:
-        """Return the marked records, those of the cursor's row first.
-
-        Without marks return those of the row.
-        """
-        row, marks = self.forest.current, self.forest.marks
-        own = self.own(row) if row is not None else []
-        if not marks:
-            return own
-        here = {self.key(record) for record in own}
-        marked = [record for record in self._records if self.key(record) in marks]
-        return sorted(marked, key=lambda record: self.key(record) not in here)
+    def marked(self) -> list[T]:
+        return [record for record in self._records if self.key(record) in self.forest.marks]
 
     def own(self, row: Bundle[T]) -> list[T]:
-        """Return the records that an action on a row is about."""
         return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
     def _keys(self, row: Bundle[T]) -> Collection[str]:

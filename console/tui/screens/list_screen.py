@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import on
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.order import Order
-from console.text.spans import Make, Spans
+from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import timed
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
-from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
@@ -28,17 +26,16 @@ T = TypeVar("T")
 class ListScreen(ListPage, Generic[T]):
     """Page with a table of records that can be grouped.
 
-    ``PREVIEW``: lines about the row under the cursor are beside or below the list. ``LOADS``: its end loads more.
+    ``LOADS``: its end loads more.
     """
 
-    PREVIEW = True
     LOADS = False
 
     def __init__(self) -> None:
         super().__init__()
         self.list = self.make_list()
         self._fetching = False
-        self._look: Look[Bundle[T]] = Look(cell=self.cell)
+        self.look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a page provides
 
@@ -54,20 +51,12 @@ class ListScreen(ListPage, Generic[T]):
         """Open the page of a record."""
         raise NotImplementedError
 
-    def node(self, record: T) -> Node | None:
-        """Return the node that a record is about, as last read; None without one."""
-        return None
-
-    def lines(self, row: Bundle[T], width: int) -> list[Spans]:
-        """Return the lines about a row."""
-        raise NotImplementedError
-
     def context(self) -> Context:
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
         """Return the text of a row's cell."""
-        return field.shown_in(row, self._look.context)
+        return field.shown_in(row, self.look.context)
 
     @property
     def filling(self) -> bool:
@@ -88,14 +77,6 @@ class ListScreen(ListPage, Generic[T]):
         """Return the columns of the table."""
         return [timed(field) for field in self.list.fields.columns]
 
-    def body(self) -> Iterable[object]:
-        yield self._notice
-        table = ListTable(self.forest, self._look, id="list")
-        yield self.split(table) if self.PREVIEW else table
-
-    def on_mount(self) -> None:
-        self.table.focus()
-
     def on_resize(self) -> None:
         if self._ready:
             self.table.sync(context=self.context())
@@ -104,15 +85,11 @@ class ListScreen(ListPage, Generic[T]):
         context = self.context()
         self.list.put(self.records(), context, filling=self.filling)
         columns, folds = self.columns(), self.list.grouping.group_of is not None
-        if (columns, folds) != (self._look.columns, self._look.folds):
-            self._look.put_columns(columns, folds=folds)
+        if (columns, folds) != (self.look.columns, self.look.folds):
+            self.look.put_columns(columns, folds=folds)
         self.table.sync(context=context)
         self.show_rows()
         self.show_preview()
-
-    def preview(self) -> Make | None:
-        row = self.row
-        return None if row is None else partial(self.lines, row)
 
     @on(ListTable.NearEnd)
     def _near_end(self) -> None:
@@ -131,11 +108,8 @@ class ListScreen(ListPage, Generic[T]):
         """The row under the cursor."""
         return self.list.forest.current
 
-    def open_row(self, id_: str) -> None:
+    def open_row(self, row: Bundle[T]) -> None:
         """Open the record of a row; of a group, unfold or fold it."""
-        row = self.list.forest.record(id_)
-        if row is None:
-            return
         if row.foldable:
             self.table.fold_or_unfold()
         elif row.record is not None and not row.heading:
@@ -158,18 +132,6 @@ class ListScreen(ListPage, Generic[T]):
     def crumbs(self) -> Sequence[str]:
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
         return by + self.arrangement()
-
-    def targets(self) -> list[Node]:
-        nodes = filter(None, map(self.node, self.list.chosen()))
-        return list({node.id: node for node in nodes}.values())
-
-    def cursor(self) -> Node | None:
-        records = () if self.row is None else self.list.own(self.row)
-        return next(filter(None, map(self.node, records)), None)
-
-    def label(self) -> str | None:
-        node = self.cursor()
-        return node.engine if node else None
 
     # filter, order, groups
 
