@@ -15,18 +15,19 @@ from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.detail import DetailScreen
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.log_screen import LogScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
 from queries.records.change import Change, Changes
 from queries.records.node import Node, ScanRequired
+from queries.workspace import Workspace
 
 SECONDS = 600.0  # age of the oldest change that is shown
-CHANGES_LOADED = 200  # changes that the end of the list loads
+CHANGES_LOADED = CHANGES_COUNTED // 4  # older changes that are read at once
 
 
-class ChangedScreen(ListScreen[Change]):
-    """Shows the newest changes first; loads older ones when the cursor nears the end."""
+class ChangedScreen(LogScreen[Change]):
+    """Shows the newest changes first."""
 
     MODE = "changed"
     DEFAULT_CSS = """
@@ -35,12 +36,9 @@ class ChangedScreen(ListScreen[Change]):
     }
     """
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
-    PREVIEW = False
-    LOADS = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._log = Newest(key)
         self._answer: Changes | None = None  # the last one
         self._routine = False  # with changes that say only that work goes on
         self._scanned = ""  # when the operator had tables scanned, and what came of it
@@ -60,14 +58,8 @@ class ChangedScreen(ListScreen[Change]):
         capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
         return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
 
-    def more(self) -> bool:
-        return self._log.cursor is not None
-
     def node(self, record: Change) -> Node | None:
         return record.node
-
-    def records(self) -> Sequence[Change]:
-        return self._log.records
 
     async def load(self) -> None:
         if self.session.workspace is not None:
@@ -75,19 +67,19 @@ class ChangedScreen(ListScreen[Change]):
             answer = await self.session.workspace.changed(SECONDS, routine=routine)
             if routine == self._routine:
                 self._answer = answer
-                self._log.refresh(answer.changes, answer.cursor, answer.since)
+                self.newest.refresh(answer.changes, answer.cursor, answer.since)
                 self.session.read(answer.at)
                 await self._count()
 
     async def _count(self) -> None:
         """Read a part of the window that is not counted yet."""
-        if self.more() and len(self._log.records) < CHANGES_COUNTED:
-            await self.read_more(CHANGES_COUNTED // 4)
+        if len(self.newest.records) < CHANGES_COUNTED:
+            await self.read_more()
 
     def show_body(self) -> None:
         answer = self._answer
         unsearched = " ".join([*pages.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
-        counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
+        counted = [text(each) for each in pages.counts(self.newest.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
@@ -134,24 +126,20 @@ class ChangedScreen(ListScreen[Change]):
                 SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
             )
             if routine == self._routine:
-                self._log.refresh(answer.changes, answer.cursor, answer.since)
+                self.newest.refresh(answer.changes, answer.cursor, answer.since)
                 least = f", of the newest {CHANGES_COUNTED} changes only" if answer.capped else ""
                 failed = [f"{source.name}: {source.unreadable}" for source in answer.sources if source.unreadable]
                 self._scanned = " ".join([f"Last scan at {formatting.instant(answer.at)}{least}.", *failed])
                 self.renew()
 
-    async def read_more(self, page: int = CHANGES_LOADED) -> None:
-        cursor = self._log.cursor
-        if cursor is not None and self.session.workspace is not None:
-            answer = await self.session.workspace.changed(cursor=cursor, page=page, routine=self._routine)
-            if cursor == self._log.cursor:
-                self._log.add(answer.changes, answer.cursor)
-                self.renew()
+    async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[Change], str | None]:
+        answer = await workspace.changed(cursor=cursor, page=CHANGES_LOADED, routine=self._routine)
+        return answer.changes, answer.cursor
 
     def action_more(self) -> None:
         """Show changes that say only that work goes on, or leave them out again."""
         self._routine = not self._routine
-        self._log, self._answer, self._scanned = Newest(key), None, ""
+        self.newest, self._answer, self._scanned = Newest(key), None, ""
         self.say("With polls, heartbeats, locks and due times." if self._routine else "Without them.", "faint")
         self.show_body()
         self.session.run_now()

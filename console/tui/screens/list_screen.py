@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from textual import on
-
 from console.model.fields.field import Bundle, Context, Field
 from console.model.order import Order
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import timed
-from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
@@ -24,17 +21,11 @@ T = TypeVar("T")
 
 
 class ListScreen(ListPage, Generic[T]):
-    """Page with a table of records that can be grouped.
-
-    ``LOADS``: its end loads more.
-    """
-
-    LOADS = False
+    """Page with a table of records that can be grouped."""
 
     def __init__(self) -> None:
         super().__init__()
         self.list = self.make_list()
-        self._fetching = False
         self.look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a page provides
@@ -63,10 +54,6 @@ class ListScreen(ListPage, Generic[T]):
         """True while the first records come in: the cursor stays on the first row."""
         return False
 
-    async def read_more(self) -> None:
-        """Read older records, which the end of the list loads. Raises DatabaseError."""
-        raise NotImplementedError
-
     # the table
 
     @property
@@ -90,18 +77,6 @@ class ListScreen(ListPage, Generic[T]):
         self.table.sync(context=context)
         self.show_rows()
         self.show_preview()
-
-    @on(ListTable.NearEnd)
-    def _near_end(self) -> None:
-        if self.LOADS and self.more() and not self._fetching:
-            self._fetching = True
-            self.begin(self._fetch(), "more")
-
-    async def _fetch(self) -> None:
-        try:
-            await self.read_more()
-        finally:
-            self._fetching = False
 
     @property
     def row(self) -> Bundle[T] | None:
