@@ -38,7 +38,7 @@ class AuditEntryScreen(TextPage):
         self._whole = True
 
     def place(self) -> Place:
-        return self.opened(f"entry {self._entry.id}", AuditEntryScreen, self._entry)
+        return self.opened(f"entry {self._entry.id}", self._entry)
 
     def crumbs(self) -> Sequence[str]:
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]

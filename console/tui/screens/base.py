@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 from textual import events
@@ -95,9 +95,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Return where the page is in the history."""
         return Place(self.mode())
 
-    def opened(self, key: str, page: Callable[..., Screen[None]], *subject: object) -> Place:
-        """Return the place of a page about a subject that another page has opened."""
-        app, mode = self.app, self._mode
+    def opened(self, key: str, *subject: object) -> Place:
+        """Return the place of this page, which another one has opened about a subject."""
+        app, mode, page = self.app, self._mode, cast(Callable[..., Screen[None]], type(self))
         return Place(mode, key, lambda: app.push_screen(page(*subject, mode)))
 
     def crumbs(self) -> Sequence[str]:
@@ -307,8 +307,10 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         return sorted(found, key=lambda pair: order[pair[1].name])
 
     def suggested(self) -> str | None:
-        """Return the name of the action that is suggested for the row under the cursor."""
-        return None
+        """Return the name of the action that is suggested for the node under the cursor."""
+        node = self.cursor()
+        found = [] if node is None else self.session.findings_of(node.id)
+        return found[0].action if found else None
 
     def action_hints(self) -> list[Hint]:
         """Return a hint for each action, the suggested one first.

@@ -16,6 +16,7 @@ from queries.actions import signals
 from queries.read.blockers import blockers
 from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession
+from queries.records.node import Node
 
 
 class BlockersScreen(TextPage):
@@ -23,30 +24,29 @@ class BlockersScreen(TextPage):
 
     KEYS = keymap.BLOCKERS
 
-    def __init__(self, node_id: str, title: str, mode: str) -> None:
+    def __init__(self, node: Node, mode: str) -> None:
         super().__init__(mode)
-        self._node_id = node_id
-        self._title = title
+        self._node = node
         self._found: Blockers | None = None
 
     def label(self) -> str | None:
-        return self._node_id.partition("/")[0]
+        return self._node.engine
 
     def place(self) -> Place:
-        return self.opened(f"blockers {self._node_id}", BlockersScreen, self._node_id, self._title)
+        return self.opened(f"blockers {self._node.id}", self._node)
 
     def crumbs(self) -> Sequence[str]:
-        return [self.label() or "", self._title, "blockers"]
+        return [self._node.engine, f"{self._node.kind} {self._node.title}", "blockers"]
 
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self._found = await blockers(workspace.database, workspace.engines, [self._node_id])
+            self._found = await blockers(workspace.database, workspace.engines, [self._node.id])
             self.session.read(self._found.at)
 
     def lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
-            return [heading(self._node_id), BLANK, *reading(width, self.session.error_text)]
+            return [heading(self._node.id), BLANK, *reading(width, self.session.error_text)]
         return pages.page(
             self._found, width, lambda session: self.session.command("do", "end_session", session, "--reason", OPEN)
         )

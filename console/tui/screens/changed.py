@@ -14,7 +14,6 @@ from console.text.spans import text
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.log_screen import LogScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
@@ -147,7 +146,7 @@ class ChangedScreen(LogScreen[Change]):
     def open(self, record: Change) -> None:
         if record.entry is not None:
             self.app.push_screen(AuditEntryScreen(record.entry, self.MODE))
-        elif record.node is not None:
-            self.app.push_screen(DetailScreen(record.node, self.MODE))
-        else:
+        elif record.node is None:
             self.say(f"{record.id} no longer exists.", "warn")
+        else:
+            super().open(record)

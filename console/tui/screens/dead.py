@@ -16,7 +16,6 @@ from console.text.spans import Spans, wrap
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
@@ -174,9 +173,6 @@ class DeadScreen(ListScreen[Item]):
         return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
 
     # keys
-
-    def open(self, record: Item) -> None:
-        self.app.push_screen(DetailScreen(record.dead_letter.node, self.MODE))
 
     def action_redrive(self) -> None:
         """Revive the marked dead letters, or those of the row, in cohorts."""

@@ -14,7 +14,6 @@ from console.text.pages.lines import wrapped
 from console.text.spans import Make
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from queries.records.node import Hit, Node
 
@@ -44,7 +43,7 @@ class FindScreen(ListScreen[Hit]):
         return ""  # it is not a part of the page from which it was opened
 
     def place(self) -> Place:
-        return self.opened(f"find {self.finder.text}", FindScreen, self.finder.text)
+        return self.opened(f"find {self.finder.text}", self.finder.text)
 
     def crumbs(self) -> Sequence[str]:
         return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
@@ -63,9 +62,6 @@ class FindScreen(ListScreen[Hit]):
     def records(self) -> Sequence[Hit]:
         return self.finder.hits
 
-    def open(self, record: Hit) -> None:
-        self.app.push_screen(DetailScreen(record.node, self._mode))
-
     # reading
 
     async def load(self) -> None:
@@ -79,7 +75,7 @@ class FindScreen(ListScreen[Hit]):
         self._came()
         node = self.finder.certain
         if node is not None and self.is_current:
-            self.app.push_screen(DetailScreen(node, self._mode))
+            self.host.open_node(node)
 
     def _came(self) -> None:
         """Paint an engine's answer, unless the page is being closed."""

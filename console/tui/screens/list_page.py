@@ -98,9 +98,17 @@ class ListPage(PageScreen):
         """Return the node that a record is about, as last read; None without one."""
         return None
 
+    def open(self, record: Any) -> None:
+        """Open the page of a record: that of its node."""
+        node = self.node(record)
+        if node is None:
+            self.say("It no longer exists.", "warn")
+        else:
+            self.host.open_node(node)
+
     def open_row(self, row: Any) -> None:
         """Open the record of a row."""
-        raise NotImplementedError
+        self.open(row)
 
     def lines(self, row: Any, width: int) -> list[Spans]:
         """Return the lines about a row."""

@@ -38,10 +38,6 @@ class ListScreen(ListPage, Generic[T]):
         """Return the records as last read, in their natural order."""
         raise NotImplementedError
 
-    def open(self, record: T) -> None:
-        """Open the page of a record."""
-        raise NotImplementedError
-
     def context(self) -> Context:
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 

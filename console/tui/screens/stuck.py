@@ -33,7 +33,6 @@ from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.guide import FIRST
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import AROUND, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
@@ -366,11 +365,8 @@ class StuckScreen(ListScreen[Item]):
 
     def open(self, record: Item) -> None:
         finding = record.finding
-        node = self._known.get(finding.node_id)
-        if node is not None:
-            self.app.push_screen(DetailScreen(node, self.MODE))
-        elif finding.node_id in self._gone:
-            self.say("It no longer exists.", "warn")
+        if finding.node_id in self._known or finding.node_id in self._gone:
+            super().open(record)
         elif record.node_id is not None and (finding.engine in self.session.engines or not finding.affects):
             self.say("Reading …", "faint")
             self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True)
@@ -382,9 +378,8 @@ class StuckScreen(ListScreen[Item]):
         """
         if not await self.succeeds(self._read([node_id])):
             return
-        row, node = self.row, self._known.get(node_id)
+        row = self.row
         if row is None or row.record is None or row.record.finding.node_id != node_id or not self.is_current:
             return
-        self.say("" if node else "It no longer exists.", "warn")
-        if node:
-            self.app.push_screen(DetailScreen(node, self.MODE))
+        self.say("")
+        super().open(row.record)

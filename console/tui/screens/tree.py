@@ -119,11 +119,6 @@ class TreeScreen(ListPage):
     def node(self, record: Node) -> Node:
         return record
 
-    def suggested(self) -> str | None:
-        node = self.cursor()
-        found = [] if node is None else self.session.findings_of(node.id)
-        return found[0].action if found else None
-
     # refresh
 
     async def read(self) -> None:
@@ -268,11 +263,6 @@ class TreeScreen(ListPage):
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
             ascii=self.host.ascii,
         )
-
-    def open_row(self, row: Node) -> None:
-        from console.tui.screens.detail import DetailScreen
-
-        self.app.push_screen(DetailScreen(row, self.MODE))
 
     @on(ListTable.Expand)
     def _expand(self, message: ListTable.Expand) -> None:
