@@ -101,6 +101,18 @@ async def test_headings_count_what_the_filter_shows(tasker_db: TaskerDb, tasker:
         await tui.wait_for("find: nosuchtext", lambda: "3 dead" not in tui.text)
 
 
+async def test_the_row_of_an_engine_folds_its_groups(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    data = Data(1)
+    dead(data, 3)
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=(150, 40), start="dead") as tui:
+        await tui.wait_for(REFUND, lambda: row_of(tui).startswith("▌ ▾ tasker "))
+        await tui.press("left")
+        await tui.wait_for(lambda: REFUND not in tui.text and row_of(tui).startswith("▌ ▸ tasker "))
+        await tui.press("enter", "down", "left")
+        await tui.wait_for(REFUND, lambda: row_of(tui).startswith("▌ ▾ tasker "))  # from a folded group to its engine
+
+
 async def test_a_dead_letter_is_decided_on_elsewhere_and_another_is_made(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:

@@ -28,6 +28,12 @@ class Item(Record):
         return self.dead_letter.node.id
 
 
+class Section(Record):
+    """The dead letters of an engine, in their groups."""
+
+    engine: str
+
+
 def severity_of(row: Bundle[Item]) -> int:
     """Return the severity of the worst dead letter of a row."""
     return max(item.dead_letter.severity for item in row.records)
@@ -112,7 +118,11 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
         Form.PART,
         "error of the dead letter",
         searched=True,
-        group=Grouping("error", lambda item: (f"{item.group.engine}\n{item.group.fingerprint}", item.group)),
+        group=Grouping(
+            "error",
+            lambda item: (f"{item.group.engine}\n{item.group.fingerprint}", item.group),
+            lambda item: (item.group.engine, Section(engine=item.group.engine)),
+        ),
         title="error",
         row=_error,
         row_order=lambda row, _: error_of(row),

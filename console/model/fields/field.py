@@ -20,6 +20,8 @@ U = TypeVar("U")
 
 Cell = tuple[str, str]
 """Text and the name of its style (empty for none)."""
+Level = Callable[[T], tuple[str, object]]
+"""Returns the key of a record's group, and what the group is about."""
 
 
 class Form(StrEnum):
@@ -68,7 +70,7 @@ class Bundle(Record, Generic[T]):
         id: id of the row, independent of the rows around it.
         records: the records of the row that match the filter.
         group: what the records have in common, as the grouping returned it; None for a row below a group or without.
-        heading: True for a row above groups, which are always shown.
+        foldable: True if there is something to show below the row.
         above: id of the group below which a record is shown; "" for other rows.
     """
 
@@ -76,25 +78,28 @@ class Bundle(Record, Generic[T]):
     records: tuple[T, ...]
     group: object = None
     above: str = ""
-    heading: bool = False
+    foldable: bool = False
 
     @property
     def record(self) -> T | None:
         """The only record of the row; None if there are several."""
         return self.records[0] if len(self.records) == 1 else None
 
-    @property
-    def foldable(self) -> bool:
-        """True if there is something to show below the row."""
-        return self.group is not None and len(self.records) > 1 and not self.heading
-
 
 @dataclass(frozen=True)
 class Grouping(Generic[T]):
-    """A way to group a list. ``group_of`` returns a key and what the group is about."""
+    """A way to group a list.
+
+    ``group_of`` returns a key and what the group is about, ``above`` the same of the group of groups around it.
+    """
 
     title: str
-    group_of: Callable[[T], tuple[str, object]] | None = None
+    group_of: Level[T] | None = None
+    above: Level[T] | None = None
+
+    def levels(self, depth: int) -> list[Level[T]]:
+        """Return how records are grouped on at most ``depth`` levels, the outer one first."""
+        return [level for level in (self.above, self.group_of) if level is not None][-depth:]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
-from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
+from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, Section, error_of, severity_of
 from console.model.fields.field import Bundle, Field
 from console.model.filter import Fields
-from console.model.row_list import RowList, heading
+from console.model.row_list import RowList
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -19,16 +19,9 @@ from console.tui.pages import empty_state
 from console.tui.screens.list_screen import ListScreen
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
-from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 FATES = 3  # current states of a group shown in the preview
-
-
-class Section(Record):
-    """Row of an engine, above its dead letters."""
-
-    engine: str
 
 
 class DeadScreen(ListScreen[Item]):
@@ -46,7 +39,7 @@ class DeadScreen(ListScreen[Item]):
         self._filled = False
 
     def make_list(self) -> RowList[Item]:
-        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, headed=self._headed)
+        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, always=self._sections)
 
     # description of the page
 
@@ -72,17 +65,9 @@ class DeadScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         return self._board.items()
 
-    def _headed(self, rows: list[Bundle[Item]]) -> list[Bundle[Item]]:
-        """Add a row for each engine above its groups."""
-        chosen = self.list
-        if not chosen.is_natural:
-            return rows
-        found: list[Bundle[Item]] = []
-        for label in self._board.labels():
-            below = [row for row in rows if _engine(row) == label]
-            if below or not chosen.filter:
-                found += [heading(label, Section(engine=label), below), *below]
-        return found
+    def _sections(self) -> list[tuple[str, Section]]:
+        """Return each engine: its row says also why it has no dead letters."""
+        return [(label, Section(engine=label)) for label in self._board.labels()]
 
     def offers(self, key: Key) -> bool:
         part = self._board.parts.get(self.label() or "")
@@ -154,13 +139,15 @@ class DeadScreen(ListScreen[Item]):
     # the lines below
 
     def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
-        if row.record is not None and not row.heading:
+        if isinstance(row.group, Section):
+            return self._of_engine(row.group.engine, width)
+        if row.record is not None:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
             return _of_group(row.group, severity_of(row), width)
-        if not isinstance(row.group, Section):
-            return wrapped(error_of(row), width, "", 0)
-        label = row.group.engine
+        return wrapped(error_of(row), width, "", 0)
+
+    def _of_engine(self, label: str, width: int) -> list[Spans]:
         part = self._board.parts.get(label)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
         only = formatting.scope_note(part.scope) if part and part.scope else ""

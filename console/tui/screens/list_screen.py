@@ -83,7 +83,7 @@ class ListScreen(ListPage, Generic[T]):
         """Open the record of a row; of a group, unfold or fold it."""
         if row.foldable:
             self.table.fold_or_unfold()
-        elif row.record is not None and not row.heading:
+        elif row.record is not None:
             self.open(row.record)
 
     # description of the page
