@@ -27,6 +27,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
 
     MODE = "audit"
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
+    NOUN = "entry"
     SEARCHES = False
 
     def make_list(self) -> RowList[AuditLogEntry]:
@@ -49,12 +50,8 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         if workspace is not None:
             self.newest.refresh(*await workspace.audit_entries(wanted=WITHOUT_ROWS))
 
-    def notice(self) -> tuple[str, str]:
+    def nothing(self) -> tuple[str, str]:
         workspace = self.session.workspace
-        if self.newest.records:
-            return "No entry matches the filter.", "Escape clears it. The end of the list loads older entries."
-        if not self.newest.read:
-            return "Reading …", self.session.error_text
         if workspace is not None and workspace.audit_log_closed:
             return "No privilege to read the audit log.", workspace.audit_log_closed
         about = "Every change is recorded here: who, when, why, which rows."

@@ -29,6 +29,7 @@ class ChangedScreen(LogScreen[Change]):
     """Shows the newest changes first."""
 
     MODE = "changed"
+    NOUN = "change"
     DEFAULT_CSS = """
     ChangedScreen #counts, ChangedScreen #unsearched {
         height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1;
@@ -87,15 +88,10 @@ class ChangedScreen(LogScreen[Change]):
             bar.show(said)
         super().show_body()
 
-    def notice(self) -> tuple[str, str]:
-        answer = self._answer
-        if answer is None:
-            return "Reading …", self.session.error_text
-        if self.list.records:
-            headline, advice = self.no_match("change")
-            return headline, f"{advice} · the end of the list loads older changes"
-        said = "\n".join(pages.notes(answer, self._scan_key))
-        return f"{pages.none(answer)} in the last ten minutes.", said
+    def nothing(self) -> tuple[str, str]:
+        assert self._answer is not None
+        said = "\n".join(pages.notes(self._answer, self._scan_key))
+        return f"{pages.none(self._answer)} in the last ten minutes.", said
 
     @property
     def _scan_key(self) -> str:

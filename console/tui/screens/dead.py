@@ -31,12 +31,12 @@ class DeadScreen(ListScreen[Item]):
     """
 
     MODE = "dead"
+    NOUN = "dead letter"
     KEYS = (*keymap.ROWS, *keymap.DEAD)
 
     def __init__(self) -> None:
         super().__init__()
         self._board = DeadLetterBoard()
-        self._filled = False
 
     def make_list(self) -> RowList[Item]:
         return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, always=self._sections)
@@ -91,18 +91,12 @@ class DeadScreen(ListScreen[Item]):
             self.show_body()
 
     @property
-    def filling(self) -> bool:
-        return not self._filled
+    def loaded(self) -> bool:
+        return self._board.read or not self.session.engines
 
-    def show_body(self) -> None:
-        super().show_body()
-        self._filled = self._filled or self._board.read
-
-    def notice(self) -> tuple[str, str]:
-        if self.filter:
-            return self.no_match("dead letter")
-        if self.session.engines:
-            return "Reading …", self.session.error_text
+    def nothing(self) -> tuple[str, str]:
+        if self.session.engines:  # whose rows the filter hides
+            return "There are no dead letters.", "esc clears the filter"
         return empty_state.why(self.session, None)
 
     # cells

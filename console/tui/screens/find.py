@@ -25,6 +25,8 @@ class FindScreen(ListScreen[Hit]):
     """
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
+    NOUN = "hit"
+    READING = "Searching …"
     SEARCHES = False
     DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
 
@@ -89,15 +91,11 @@ class FindScreen(ListScreen[Hit]):
         super().show_body()
 
     @property
-    def filling(self) -> bool:
-        return not self.finder.ended
+    def loaded(self) -> bool:
+        return self.finder.ended
 
-    def notice(self) -> tuple[str, str]:
-        if self.finder.hits:
-            return "The filter hides all hits.", "esc clears the filter."
-        if self.finder.ended:
-            return "Nothing was found.", "f searches for another text, esc goes back."
-        return "Searching …", self.session.error_text
+    def nothing(self) -> tuple[str, str]:
+        return "Nothing was found.", "f searches for another text, esc goes back."
 
     def preview(self) -> Make | None:
         found, workspace = self.finder, self.session.workspace

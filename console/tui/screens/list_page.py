@@ -118,10 +118,6 @@ class ListPage(PageScreen):
         """Return what is shown instead of rows: a sentence, and what to do."""
         raise NotImplementedError
 
-    def no_match(self, what: str) -> tuple[str, str]:
-        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
-        return f"No {what} matches the filter.", f"{self.search_hint()}esc clears the filter"
-
     def search_hint(self) -> str:
         """Return how to search the database for what the filter did not find."""
         if not self.SEARCHES:
@@ -175,11 +171,16 @@ class ListPage(PageScreen):
         return msgspec.structs.replace(super().view(), columns=tuple(columns))
 
     def show_rows(self) -> None:
-        """Show the table, or why it has no rows."""
-        self.table.show_rows()
+        """Show the table, or why it has no rows.
+
+        A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
+        """
+        self.table.display = bool(len(self.forest))
         self._notice.display = not len(self.forest)
         if not len(self.forest):
             self._notice_bar.show(*self.notice())
+        elif self.focused is None:
+            self.table.focus()
 
     def show_preview(self) -> None:
         """Show the lines about the row under the cursor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.order import Order
@@ -21,7 +21,14 @@ T = TypeVar("T")
 
 
 class ListScreen(ListPage, Generic[T]):
-    """Page with a table of records that can be grouped."""
+    """Page with a table of records that can be grouped.
+
+    ``NOUN`` of a record; ``READING`` is said until the first ones were read.
+    """
+
+    NOUN: ClassVar[str]
+    READING: ClassVar[str] = "Reading …"
+    _filled = False  # whether all was read when the page was painted; before that the cursor stays on the first row
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,9 +53,22 @@ class ListScreen(ListPage, Generic[T]):
         return field.shown_in(row, self.look.context)
 
     @property
-    def filling(self) -> bool:
-        """True while the first records come in: the cursor stays on the first row."""
-        return False
+    def loaded(self) -> bool:
+        """True once the first records were read."""
+        raise NotImplementedError
+
+    def notice(self) -> tuple[str, str]:
+        if self.filter and self.list.records:
+            return self.no_match()
+        return self.nothing() if self.loaded else (self.READING, self.session.error_text)
+
+    def no_match(self) -> tuple[str, str]:
+        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
+        return f"No {self.NOUN} matches the filter.", f"{self.search_hint()}esc clears the filter"
+
+    def nothing(self) -> tuple[str, str]:
+        """Return what is shown if there are no records: a sentence, and details."""
+        raise NotImplementedError
 
     # the table
 
@@ -66,13 +86,14 @@ class ListScreen(ListPage, Generic[T]):
 
     def show_body(self) -> None:
         context = self.context()
-        self.list.put(self.records(), context, filling=self.filling)
+        self.list.put(self.records(), context, filling=not self._filled)
         columns, folds = self.columns(), self.list.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)
         self.table.sync(context=context)
         self.show_rows()
         self.show_preview()
+        self._filled = self.loaded
 
     @property
     def row(self) -> Bundle[T] | None:

@@ -32,6 +32,14 @@ class LogScreen(ListScreen[T]):
     def more(self) -> bool:
         return self.newest.cursor is not None
 
+    @property
+    def loaded(self) -> bool:
+        return self.newest.read
+
+    def no_match(self) -> tuple[str, str]:
+        headline, advice = super().no_match()
+        return headline, f"{advice} · the end of the list loads older ones"
+
     def records(self) -> Sequence[T]:
         return self.newest.records
 

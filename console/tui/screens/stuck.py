@@ -65,6 +65,8 @@ class StuckScreen(ListScreen[Item]):
     """
 
     MODE = "stuck"
+    NOUN = "incident"
+    READING = "Reading what is stuck …"
     DEFAULT_CSS = "StuckScreen #news { padding: 0 2; }"
     KEYS = (*keymap.ROWS, *keymap.STUCK)
 
@@ -74,7 +76,6 @@ class StuckScreen(ListScreen[Item]):
         self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
-        self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
         self._requested = ""  # row for which the last early refresh was requested
         self._news_bar = TextBar(news_line, id="news")
         super().__init__()
@@ -215,8 +216,8 @@ class StuckScreen(ListScreen[Item]):
         self._gone -= set(nodes)
 
     @property
-    def filling(self) -> bool:
-        return not self._filled
+    def loaded(self) -> bool:
+        return self.session.findings_loaded
 
     def _take(self) -> None:
         """Take over what the session has read."""
@@ -235,16 +236,14 @@ class StuckScreen(ListScreen[Item]):
         self._news_bar.display = bool(fresh or old) and not self.has_class("-low")
         self._news_bar.show(fresh, old)
         super().show_body()
-        self._filled = self.session.findings_loaded
         self._read_unknown()
 
     def notice(self) -> tuple[str, str]:
         if self.filter and (resolved := self._resolved_match()):
             return resolved
-        if self.filter and self.session.incidents:
-            return self.no_match("incident")
-        if not self.session.findings_loaded:
-            return "Reading what is stuck …", self.session.error_text
+        return super().notice()
+
+    def nothing(self) -> tuple[str, str]:
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", left

@@ -239,15 +239,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.forest.marks = set()
         self._marks_changed()
 
-    def show_rows(self) -> None:
-        """Show the table only while it has rows.
-
-        A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
-        """
-        self.display = self.row_count > 0
-        if self.display and self.screen.focused is None:
-            self.focus()
-
     # keys and clicks
 
     @property
