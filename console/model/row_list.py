@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
-from console.model.fields.field import Bundle, Context, Grouping, Level
+from console.model.fields.field import Bundle, Context, Grouping, Level, RecordType
 from console.model.filter import Fields, Filter
 from console.model.forest import Forest
 from console.model.list_model import ListModel
@@ -28,29 +28,18 @@ class RowList(ListModel[Bundle[T], T]):
     ``forest`` has the rows, the cursor and the marks, which are keys of records.
 
     Args:
-        key: returns the id of a record.
-        fields: what the list can be filtered by.
-        groupings: the ways to group the list; the first is used until the operator chooses another.
-        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
-            the first grouping, such records are rows of their own where no other one of their group matches the filter.
+        kind: what is known of the records.
         always: returns the groups of groups that are shown although they may have no records.
     """
 
-    def __init__(
-        self,
-        key: Callable[[T], str],
-        fields: Fields[T],
-        groupings: Sequence[Grouping[T]],
-        acted_on: Callable[[T], bool] = lambda record: True,
-        always: Callable[[], Iterable[tuple[str, object]]] = tuple,
-    ) -> None:
+    def __init__(self, kind: RecordType[T], always: Callable[[], Iterable[tuple[str, object]]] = tuple) -> None:
         self.forest = Forest[Bundle[T]](self._keys, leaf=lambda row: not row.foldable)
-        self.key = key
-        self.fields = fields
+        self.key = kind.key
+        self.fields = Fields(kind.fields)
         self.filter: Filter | None = None
         self.order: Order[Bundle[T]] | None = None
-        self._groupings = groupings
-        self._acted_on = acted_on
+        self._groupings = kind.groupings
+        self._acted_on = kind.acted_on
         self._always = always
         self._grouping = 0
         self._groups: list[str] = []  # rows that have others below them

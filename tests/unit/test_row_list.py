@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping
+from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping, RecordType
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.order import Order
 from console.model.row_list import RowList
@@ -22,13 +21,13 @@ class Thing:
     symptom: bool = False
 
 
-FIELDS: Fields[Thing] = Fields(
-    (
-        Field("name", lambda thing, _: thing.name, searched=True),
-        Field("color", lambda thing, _: thing.color, Form.BEGINNING),
-        Field("size", lambda thing, _: thing.size, Form.NUMBER),
-    )
+COLORS: Grouping[Thing] = Grouping("color", lambda thing: (thing.color, thing.color.upper()))
+COLOR: Field[Thing] = Field("color", lambda thing, _: thing.color, Form.BEGINNING, group=COLORS)
+OTHERS: tuple[Field[Thing], ...] = (
+    Field("name", lambda thing, _: thing.name, searched=True),
+    Field("size", lambda thing, _: thing.size, Form.NUMBER),
 )
+FIELDS = Fields((*OTHERS, COLOR))
 THINGS = [
     Thing("a", "red", 3),
     Thing("b", "blue", None),
@@ -38,14 +37,14 @@ THINGS = [
 ]
 
 
-def things(*records: Thing, **how: Any) -> RowList[Thing]:
-    found = RowList(
-        lambda thing: thing.name,
-        FIELDS,
-        (Grouping("color", lambda thing: (thing.color, thing.color.upper())), Grouping("thing")),
-        lambda thing: not thing.symptom,
-        **how,
+def typed(color: Field[Thing]) -> RecordType[Thing]:
+    return RecordType(
+        "thing", lambda thing: thing.name, (*OTHERS, color), grouped=True, acted_on=lambda thing: not thing.symptom
     )
+
+
+def things(*records: Thing) -> RowList[Thing]:
+    found = RowList(typed(COLOR))
     found.put(records or THINGS, NOTHING)
     return found
 
@@ -180,10 +179,7 @@ def test_all_that_match_can_be_marked() -> None:
 def halves(*always: str) -> RowList[Thing]:
     """A list of groups in groups: the colors of the first things and of the others."""
     found = RowList(
-        lambda thing: thing.name,
-        FIELDS,
-        (Grouping("color", lambda thing: (thing.color, thing.color.upper()), half),),
-        always=lambda: [(key, key.upper()) for key in always],
+        typed(replace(COLOR, group=replace(COLORS, above=half))), lambda: [(key, key.upper()) for key in always]
     )
     found.put(THINGS[:4], NOTHING)
     return found

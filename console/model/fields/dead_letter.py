@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from console.model.fields import node
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, moment, within
 from console.text import formatting
 from console.text.severity import band, sign
 from console.text.spans import Spans
@@ -186,4 +186,4 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("owner"),
     _of_node("attempts"),
 )
-GROUPINGS: Final = (*groupings(FIELDS), Grouping[Item]("dead letter"))
+DEAD_LETTERS: Final = RecordType[Item]("dead letter", lambda item: item.key, FIELDS, grouped=True)

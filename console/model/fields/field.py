@@ -216,6 +216,35 @@ class Field(Generic[T]):
         return common(self.sorted_by(record, context) for record in row.records)
 
 
+@dataclass(frozen=True)
+class RecordType(Generic[T]):
+    """Type of the records of a list.
+
+    Args:
+        noun: name of one record.
+        key: returns the id of a record.
+        fields: its values.
+        row: name of a row in the list without groups.
+        grouped: True if the list is grouped until the operator chooses otherwise.
+        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
+            the first grouping, such records are rows of their own where no other one of their group matches the filter.
+    """
+
+    noun: str
+    key: Callable[[T], str]
+    fields: tuple[Field[T], ...]
+    row: str = ""
+    grouped: bool = False
+    acted_on: Callable[[T], bool] = lambda record: True
+
+    @property
+    def groupings(self) -> tuple[Grouping[T], ...]:
+        """The ways to group a list, in the order in which the operator chooses them."""
+        groups = tuple(field.group for field in self.fields if field.group is not None)
+        flat = Grouping[T](self.row or self.noun)
+        return (*groups, flat) if self.grouped else (flat, *groups)
+
+
 def common(values: Iterable[T]) -> T | None:
     """Return the value that all have, or None."""
     each = iter(values)
@@ -231,11 +260,6 @@ def by(title: str, label: Callable[[T], str]) -> Grouping[T]:
 def moment(at: float, context: Context) -> str:
     """Return a time in the past as a list shows it, or in full without a server time."""
     return formatting.since(at, context.now) if context.now else formatting.instant(at)
-
-
-def groupings(fields: Iterable[Field[T]], *others: Grouping[T]) -> tuple[Grouping[T], ...]:
-    """Return the ways to group a list: ``others``, then by fields."""
-    return (*others, *(field.group for field in fields if field.group is not None))
 
 
 def within(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console.model.fields.audit_entry import FIELDS, GROUPINGS
-from console.model.filter import Fields
-from console.model.row_list import RowList
+from console.model.fields.audit_entry import ENTRIES
 from console.text.pages.action import audit_log_place
 from console.tui import keymap
 from console.tui.screens.audit_entry import AuditEntryScreen
@@ -27,11 +25,8 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
 
     MODE = "audit"
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
-    NOUN = "entry"
+    RECORDS = ENTRIES
     SEARCHES = False
-
-    def make_list(self) -> RowList[AuditLogEntry]:
-        return RowList(lambda entry: entry.id, Fields(FIELDS), GROUPINGS)
 
     def _place(self) -> str:
         workspace = self.session.workspace

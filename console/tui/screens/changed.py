@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from console.model.fields.change import CHANGES_COUNTED, FIELDS, GROUPINGS, key
-from console.model.filter import Fields
+from console.model.fields.change import CHANGES, CHANGES_COUNTED, key
 from console.model.newest import Newest
-from console.model.row_list import RowList
 from console.text import formatting
 from console.text.pages import changes as pages
 from console.text.spans import text
@@ -29,7 +27,7 @@ class ChangedScreen(LogScreen[Change]):
     """Shows the newest changes first."""
 
     MODE = "changed"
-    NOUN = "change"
+    RECORDS = CHANGES
     DEFAULT_CSS = """
     ChangedScreen #counts, ChangedScreen #unsearched {
         height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1;
@@ -44,9 +42,6 @@ class ChangedScreen(LogScreen[Change]):
         self._scanned = ""  # when the operator had tables scanned, and what came of it
         self._counts_bar = TextBar(note, id="counts")
         self._unsearched_bar = TextBar(note, id="unsearched")
-
-    def make_list(self) -> RowList[Change]:
-        return RowList(key, Fields(FIELDS), GROUPINGS)
 
     def body(self) -> Iterable[object]:
         yield self._counts_bar

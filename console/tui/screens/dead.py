@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
-from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, Section, error_of, severity_of
+from console.model.fields.dead_letter import DEAD_LETTERS, Item, Section, error_of, severity_of
 from console.model.fields.field import Bundle, Field
-from console.model.filter import Fields
-from console.model.row_list import RowList
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -31,15 +29,12 @@ class DeadScreen(ListScreen[Item]):
     """
 
     MODE = "dead"
-    NOUN = "dead letter"
+    RECORDS = DEAD_LETTERS
     KEYS = (*keymap.ROWS, *keymap.DEAD)
 
     def __init__(self) -> None:
         super().__init__()
         self._board = DeadLetterBoard()
-
-    def make_list(self) -> RowList[Item]:
-        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, always=self._sections)
 
     # description of the page
 
@@ -65,7 +60,7 @@ class DeadScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         return self._board.items()
 
-    def _sections(self) -> list[tuple[str, Section]]:
+    def sections(self) -> Sequence[tuple[str, Section]]:
         """Return each engine: its row says also why it has no dead letters."""
         return [(label, Section(engine=label)) for label in self._board.labels()]
 

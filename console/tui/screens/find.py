@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.model.fields.hit import FIELDS, GROUPINGS
-from console.model.filter import Fields
+from console.model.fields.hit import HITS
 from console.model.finder import Finder
 from console.model.history import Place
-from console.model.row_list import RowList
 from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
 from console.text.spans import Make
@@ -25,7 +23,7 @@ class FindScreen(ListScreen[Hit]):
     """
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
-    NOUN = "hit"
+    RECORDS = HITS
     READING = "Searching …"
     SEARCHES = False
     DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
@@ -35,9 +33,6 @@ class FindScreen(ListScreen[Hit]):
         self._begun = False
         super().__init__()
         self._mode = mode
-
-    def make_list(self) -> RowList[Hit]:
-        return RowList(lambda hit: hit.node.id, Fields(FIELDS), GROUPINGS)
 
     # description of the page
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from console.model.fields.field import Bundle, Context, Field
+from console.model.fields.field import Bundle, Context, Field, RecordType
 from console.model.order import Order
+from console.model.row_list import RowList
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
@@ -15,7 +16,6 @@ from console.tui.widgets.look import Look
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
-    from console.model.row_list import RowList
 
 T = TypeVar("T")
 
@@ -23,23 +23,23 @@ T = TypeVar("T")
 class ListScreen(ListPage, Generic[T]):
     """Page with a table of records that can be grouped.
 
-    ``NOUN`` of a record; ``READING`` is said until the first ones were read.
+    ``RECORDS``: their type. ``READING`` is said until the first ones were read.
     """
 
-    NOUN: ClassVar[str]
+    RECORDS: ClassVar[RecordType[Any]]
     READING: ClassVar[str] = "Reading …"
     _filled = False  # whether all was read when the page was painted; before that the cursor stays on the first row
 
     def __init__(self) -> None:
         super().__init__()
-        self.list = self.make_list()
+        self.list: RowList[T] = RowList(self.RECORDS, self.sections)
         self.look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a page provides
 
-    def make_list(self) -> RowList[T]:
-        """Return the model of the list."""
-        raise NotImplementedError
+    def sections(self) -> Sequence[tuple[str, object]]:
+        """Return the groups of groups that are shown although they may have no records."""
+        return ()
 
     def records(self) -> Sequence[T]:
         """Return the records as last read, in their natural order."""
@@ -64,7 +64,7 @@ class ListScreen(ListPage, Generic[T]):
 
     def no_match(self) -> tuple[str, str]:
         """Return what is shown if the filter hides all rows: a sentence, and what to do."""
-        return f"No {self.NOUN} matches the filter.", f"{self.search_hint()}esc clears the filter"
+        return f"No {self.RECORDS.noun} matches the filter.", f"{self.search_hint()}esc clears the filter"
 
     def nothing(self) -> tuple[str, str]:
         """Return what is shown if there are no records: a sentence, and details."""

@@ -11,8 +11,7 @@ from textual.content import Content
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.incident import (
-    FIELDS,
-    GROUPINGS,
+    INCIDENTS,
     Item,
     action_of,
     engine_of,
@@ -20,9 +19,7 @@ from console.model.fields.incident import (
     sentence_of,
     severity_of,
 )
-from console.model.filter import Fields
 from console.model.incident_list import Trend
-from console.model.row_list import RowList
 from console.text import formatting
 from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
@@ -65,7 +62,7 @@ class StuckScreen(ListScreen[Item]):
     """
 
     MODE = "stuck"
-    NOUN = "incident"
+    RECORDS = INCIDENTS
     READING = "Reading what is stuck …"
     DEFAULT_CSS = "StuckScreen #news { padding: 0 2; }"
     KEYS = (*keymap.ROWS, *keymap.STUCK)
@@ -79,14 +76,6 @@ class StuckScreen(ListScreen[Item]):
         self._requested = ""  # row for which the last early refresh was requested
         self._news_bar = TextBar(news_line, id="news")
         super().__init__()
-
-    def make_list(self) -> RowList[Item]:
-        return RowList(
-            lambda item: item.key,
-            Fields(FIELDS),
-            GROUPINGS,
-            lambda item: not item.explained,
-        )
 
     def columns(self) -> Sequence[Field[Item]]:
         several = len(self.session.engines) > 1
