@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from queries.read.reader import Reader
 from queries.records.node import Node, Phase
 
-LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
+ANCESTOR_LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
 RANKS = {Phase.FAILED: 1, Phase.RUNNING: 2, Phase.CANCELLED: 4, Phase.DONE: 4}
 WAITS = 3
 
@@ -31,7 +31,7 @@ async def with_ancestors(reader: Reader, nodes: Sequence[Node], known: Mapping[s
     """
     found = {**known, **{node.id: node for node in nodes}}
     level = list(nodes)
-    for _ in range(LEVELS):
+    for _ in range(ANCESTOR_LEVELS):
         unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in found)
         if not unread:
             break

@@ -15,7 +15,7 @@ from queries.records.record import Record
 from queries.workspace import Workspace
 
 NODES_AT_ONCE = 500  # nodes read at a time
-WALKED = 100_000  # nodes that are compared with the finding
+COMPARED_NODES = 100_000  # nodes that are compared with the finding
 
 
 class Whole(Record):
@@ -54,7 +54,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
             wanted = next((each for each in now if each.key == incident.key), wanted)
         if limit is not None and len(wanted.node_ids) >= limit:
             return Whole(incident=wanted)
-        if len(seen) >= WALKED:
+        if len(seen) >= COMPARED_NODES:
             why.append(f"only {len(seen)} nodes were compared with it")
             break
     if not_met:

@@ -22,9 +22,9 @@ from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, Phase, ScanRequired
 
-FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
+FAR_LEVELS = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
-SIBLINGS = 8  # nodes that are read beside them
+SIBLINGS_READ = 8  # nodes that are read beside them
 NOT_READ = "not read; Enter tries again"  # note in the row of a page that could not be read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
@@ -186,7 +186,7 @@ class NodeList(ListModel[Node, Node]):
             for parent, child in pairwise(way):
                 below.setdefault(parent.id, {})[child.id] = child
         unread = [id_ for id_ in below if self.forest.children(id_) is None]
-        pages = dict(zip(unread, await reader.below(unread, SIBLINGS) if unread else (), strict=True))
+        pages = dict(zip(unread, await reader.below(unread, SIBLINGS_READ) if unread else (), strict=True))
         for parent_id, children in below.items():  # each after the one that it is below
             page = pages.get(parent_id)
             if page is not None and page.scan_required is None:
@@ -314,7 +314,7 @@ class NodeList(ListModel[Node, Node]):
         """Load a node and its ancestors, wherever in the order of pages they are.
 
         ``go_on`` takes the number of levels read so far and returns False to stop. Return False if it did, or if the
-        node no longer exists. Siblings of ancestors more than ``FAR`` levels above the node are not read.
+        node no longer exists. Siblings of ancestors more than ``FAR_LEVELS`` levels above the node are not read.
         """
         reader = self._reader()
         if reader is None:
@@ -333,10 +333,10 @@ class NodeList(ListModel[Node, Node]):
             if below.id in self.forest:
                 continue
             beside = parent_id is not None and self.forest.children(parent_id) is None
-            if parent_id is not None and beside and left < FAR:
+            if parent_id is not None and beside and left < FAR_LEVELS:
                 await self.below(parent_id)
             self._pin(parent_id, [below])
-            if beside and left >= FAR:
+            if beside and left >= FAR_LEVELS:
                 self.forest.set_tail(parent_id, EdgeRow.MORE, "enter loads the siblings")
         return node.id in self.forest
 

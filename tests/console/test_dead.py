@@ -346,7 +346,7 @@ async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_AT_ONCE", 4)
-    monkeypatch.setattr(dead_letter_board, "CAP", 8)
+    monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_READ", 8)
     data = Data(1)
     dead(data, 11)
     await tasker_db.write(data)

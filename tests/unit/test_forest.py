@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from console.model.chunked_list import SIZE, ChunkedList, ListChunk
+from console.model.chunked_list import CHUNK_ITEMS, ChunkedList, ListChunk
 from console.model.forest import EdgeRow, Forest, tail_id
 from console.model.order import Order
 from queries.records.node import Node, Phase
@@ -332,7 +332,7 @@ def test_a_splice_leaves_all_but_the_neighbouring_chunks_alone() -> None:
     chunked.splice(0, 0, items)
     before = {item: item.chunk for item in items}
     chunked.splice(50_000, 50_000, [Item(number) for number in range(100)])
-    assert sum(item.chunk is not chunk for item, chunk in before.items()) <= 2 * SIZE
+    assert sum(item.chunk is not chunk for item, chunk in before.items()) <= 2 * CHUNK_ITEMS
     assert chunked.index(items[-1]) == 100_099
 
 
@@ -344,7 +344,7 @@ class ChunkedListLikeAList(RuleBasedStateMachine):
         self.list: list[Item] = []
         self.made = 0
 
-    @rule(data=st.data(), many=st.integers(0, 3 * SIZE), few=st.integers(0, 3), small=st.booleans())
+    @rule(data=st.data(), many=st.integers(0, 3 * CHUNK_ITEMS), few=st.integers(0, 3), small=st.booleans())
     def splice(self, data: st.DataObject, many: int, few: int, small: bool) -> None:
         start = data.draw(st.integers(0, len(self.list)))
         stop = data.draw(st.integers(start, len(self.list)))

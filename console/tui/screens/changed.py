@@ -19,7 +19,7 @@ from queries.records.change import Change, Changes
 from queries.records.node import Node, ScanRequired
 from queries.workspace import Workspace
 
-SECONDS = 600.0  # age of the oldest change that is shown
+WINDOW_SECONDS = 600.0  # age of the oldest change that is shown
 CHANGES_LOADED = CHANGES_COUNTED // 4  # older changes that are read at once
 
 
@@ -59,7 +59,7 @@ class ChangedScreen(LogScreen[Change]):
     async def load(self) -> None:
         if self.session.workspace is not None:
             routine = self._routine
-            answer = await self.session.workspace.changed(SECONDS, routine=routine)
+            answer = await self.session.workspace.changed(WINDOW_SECONDS, routine=routine)
             if routine == self._routine:
                 self._answer = answer
                 self.newest.refresh(answer.changes, answer.cursor, answer.since)
@@ -113,7 +113,7 @@ class ChangedScreen(LogScreen[Change]):
         routine = self._routine
         if self.session.workspace is not None:
             answer = await self.session.workspace.changed(
-                SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
+                WINDOW_SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
             )
             if routine == self._routine:
                 self.newest.refresh(answer.changes, answer.cursor, answer.since)

@@ -24,7 +24,7 @@ from queries.text.safe_text import safe_json, safe_text
 from queries.write import audit_log
 
 SHIFT_SECONDS = 8 * 3600.0
-ENTRIES = 1000  # of the audit log, at most, in the text about a shift
+SHIFT_ENTRIES = 1000  # of the audit log, at most, in the text about a shift
 
 
 class CopyChoice(Record):
@@ -72,8 +72,8 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     cursor: str | None = None
     if session.workspace is not None:
         wanted = audit_log.Filter(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_entries(page=ENTRIES, wanted=wanted)
-    newest = f", the newest {ENTRIES} entries" if cursor is not None else ""
+        entries, cursor = await session.workspace.audit_entries(page=SHIFT_ENTRIES, wanted=wanted)
+    newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = export.markdown_shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 

@@ -19,7 +19,7 @@ from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
-FATES = 3  # current states of a group shown in the preview
+FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
 class DeadScreen(ListScreen[Item]):
@@ -183,7 +183,7 @@ def _many(number: int, what: str, more: str) -> str:
 
 
 def _of_group(group: Group, worst: int, width: int) -> list[Spans]:
-    fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES]]
-    more = [f"{sum(each.n for each in group.fates[FATES:])} others"] if len(group.fates) > FATES else []
+    fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES_SHOWN]]
+    more = [f"{sum(each.n for each in group.fates[FATES_SHOWN:])} others"] if len(group.fates) > FATES_SHOWN else []
     head: Spans = [*marked(worst)[:1], (f"  {safe_text(group.fingerprint)}", "")]
     return wrap(head, width) + wrapped("; ".join(fates + more), width, "$faint", 0)

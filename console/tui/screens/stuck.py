@@ -31,7 +31,7 @@ from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.guide import FIRST
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.list_table import AROUND, ListTable
+from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.read.incidents import by_schemas, ordered
@@ -44,9 +44,9 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.tui.screens.copy import CopyChoice
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
-FOLDED_FROM = 10  # incidents unchanged for an hour from which on they are folded
+FOLDED_INCIDENTS = 10  # incidents unchanged for an hour from which on they are folded
 WATCHED_SECONDS = 60.0  # from which on a trend says something
-INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
+NODES_AT_ONCE = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
@@ -137,7 +137,7 @@ class StuckScreen(ListScreen[Item]):
         if self._folded is not None:
             self._folded &= less
         elif self.session.findings_loaded:
-            self._folded = less if len(less) >= FOLDED_FROM and len(less) < len(self._incidents) else frozenset()
+            self._folded = less if len(less) >= FOLDED_INCIDENTS and len(less) < len(self._incidents) else frozenset()
 
     def action_more(self) -> None:
         """List the incidents that are unchanged for an hour, or fold them."""
@@ -165,7 +165,7 @@ class StuckScreen(ListScreen[Item]):
 
     def _wanted(self) -> list[str]:
         """Return the nodes of an action and those of the rows near the cursor."""
-        records = self.list.chosen()[:INCIDENT_NODES] + [row.records[0] for row in self.table.around]
+        records = self.list.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
@@ -180,15 +180,15 @@ class StuckScreen(ListScreen[Item]):
         first: list[str] = []
         if not self.list.records:  # none is shown yet
             self._take()
-            first = [id_ for item in self.records()[:AROUND] if (id_ := item.node_id)]
-        more = self._unread()[:INCIDENT_NODES] if self.filter else []
+            first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
+        more = self._unread()[:NODES_AT_ONCE] if self.filter else []
         await self._read(dict.fromkeys([*self._wanted(), *first, *more]))
 
     async def read_targets(self) -> None:
         ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._known]
-        for start in range(0, len(unread), INCIDENT_NODES):
-            await self._read(unread[start : start + INCIDENT_NODES])
+        for start in range(0, len(unread), NODES_AT_ONCE):
+            await self._read(unread[start : start + NODES_AT_ONCE])
 
     async def _read(self, node_ids: Iterable[str]) -> None:
         wanted: dict[str, list[str]] = {}
@@ -259,7 +259,7 @@ class StuckScreen(ListScreen[Item]):
         request = f"{row.id if row else ''} {self.filter}"
         if request == self._requested:
             return
-        wanted = self._unread() if self.filter else self._wanted()[:INCIDENT_NODES]
+        wanted = self._unread() if self.filter else self._wanted()[:NODES_AT_ONCE]
         if any(id_ not in self._known and id_ not in self._gone for id_ in wanted):
             self._requested = request
             self.session.run_now()

@@ -10,7 +10,7 @@ from textual import on
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS
 from console.model.forest import Change, EdgeRow
-from console.model.node_list import FAR, NOT_READ, ListKind, NodeList
+from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
@@ -482,7 +482,7 @@ class TreeScreen(ListPage):
             self.begin(self._reveal(node_list, node))
 
     def _continue(self, levels: int) -> bool:
-        if levels > FAR:
+        if levels > FAR_LEVELS:
             self.say(f"Reading the ancestors: {levels:,} levels so far. An arrow key stops it.")
         return self._seeking
 

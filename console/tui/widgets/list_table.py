@@ -34,8 +34,8 @@ from console.tui.widgets.look import CLASSES, Look
 T = TypeVar("T", bound=Listed)
 
 WHEEL_ROWS = 3  # of one step of the mouse wheel
-NEAR_END = 20  # rows before the end at which more records are requested
-AROUND = 50  # rows before and after the cursor that are near it
+NEAR_END_ROWS = 20  # rows before the end at which more records are requested
+NEAR_ROWS = 50  # rows before and after the cursor that are near it
 STRIPS_KEPT = 512
 
 
@@ -182,7 +182,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     @property
     def around(self) -> list[T]:
         """The records of the rows near the cursor."""
-        return self.forest.shown(self.cursor_row - AROUND, self.cursor_row + AROUND)
+        return self.forest.shown(self.cursor_row - NEAR_ROWS, self.cursor_row + NEAR_ROWS)
 
     def show(self, forest: Forest[T]) -> None:
         """Paint another forest, or other columns of the look."""
@@ -418,7 +418,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             self.post_message(self.Renewed())
 
     def _tell_near_end(self) -> None:
-        if self.cursor_row >= self.row_count - NEAR_END:
+        if self.cursor_row >= self.row_count - NEAR_END_ROWS:
             self.post_message(self.NearEnd())
 
     def _request_pages(self) -> None:

@@ -21,17 +21,17 @@ from console.text import formatting, spans
 from console.text.ascii import TABLE
 from console.text.formatting import Align
 from console.text.spans import Spans
-from console.tui.widgets.columns import ALWAYS, GAP, LIST_GAP, fitted, heading, layout
+from console.tui.widgets.columns import ALWAYS, GAP_CELLS, LIST_GAP_CELLS, fitted, heading, layout
 from queries.records.node import Phase
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 T = TypeVar("T", bound=Listed)
 
-GUTTER = 2  # cells of the signs of the cursor and of a mark
+GUTTER_CELLS = 2  # cells of the signs of the cursor and of a mark
 INDENT_CELLS = 2  # cells per level
-FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
-SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
+FOLD_SIGN_CELLS = 2  # cells of the sign of a row that can be unfolded
+FINDING_SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
 CHANGED = "changed"
 
 # Component classes by the names that looks and fields use.
@@ -154,14 +154,14 @@ class Look(Generic[T]):
 
     def _lay_out(self) -> None:
         """Give the columns their places. A cell is left free for a scrollbar."""
-        room = self._width - 1 - GUTTER
+        room = self._width - 1 - GUTTER_CELLS
         if self._tree:
             columns = [column for column in self.columns if column.name in ALWAYS or column.name in self._widest]
-            sized, gap = layout(columns, room), GAP
+            sized, gap = layout(columns, room), GAP_CELLS
         else:
             columns = [column for column in self.columns if self._width >= column.needs]
-            sized, gap = fitted(columns, room, self._widest), LIST_GAP
-        start = GUTTER
+            sized, gap = fitted(columns, room, self._widest), LIST_GAP_CELLS
+        start = GUTTER_CELLS
         self._places: list[tuple[Field[Any], int, int]] = []  # each with its first cell and its width
         for column, cells in sized:
             self._places.append((column, start, cells))
@@ -198,7 +198,9 @@ class Look(Generic[T]):
         gutter = (cursor if state else " ") + (mark if row.marked else " ")
         runs = [(gutter, (*base, "marker")), (before[: self._first], (*base, "guides"))]
         if row.record is None:
-            text = formatting.fit(_edge(row, self.context), self._end - GUTTER - len(before), ascii=self.context.ascii)
+            text = formatting.fit(
+                _edge(row, self.context), self._end - GUTTER_CELLS - len(before), ascii=self.context.ascii
+            )
             runs.append((text, (*base, "edge")))
         else:
             runs += self._cells(row, row.record, self._first - len(before), base, changed)
@@ -212,8 +214,8 @@ class Look(Generic[T]):
 
     def fold_sign_at(self, row: Row[T]) -> range:
         """Return the cells of a line in which a click folds or unfolds the row."""
-        start = GUTTER + max(len(self._before(row)) - FOLD_SIGN, 0)
-        return range(start, start + FOLD_SIGN)
+        start = GUTTER_CELLS + max(len(self._before(row)) - FOLD_SIGN_CELLS, 0)
+        return range(start, start + FOLD_SIGN_CELLS)
 
     def _rendered(self, column: Field[Any], record: T) -> Spans:
         return [column.render(record, self.context)]
@@ -229,15 +231,17 @@ class Look(Generic[T]):
     def _cells(self, row: Row[T], record: T, room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
         """Return the cells of a record, of which the first has less room."""
         runs: list[Run] = []
-        end = GUTTER
+        end = GUTTER_CELLS
         for column, start, cells in self._places:
             line = self._cell(column, record)
-            if self._unnamed is not None and start == GUTTER and spans.text(self._cell(self._unnamed, record)):
-                line = [(SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
+            if self._unnamed is not None and start == GUTTER_CELLS and spans.text(self._cell(self._unnamed, record)):
+                line = [(FINDING_SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
             names = (*base, CHANGED) if not changed.isdisjoint(column.parts) else base
             if start > end:
                 runs.append((" " * (start - end), base))
-            for text, style in _fitted(line, room if start == GUTTER else cells, column.align, self.context.ascii):
+            for text, style in _fitted(
+                line, room if start == GUTTER_CELLS else cells, column.align, self.context.ascii
+            ):
                 runs.append((text, (*names, "dimmed" if row.dimmed else style) if row.dimmed or style else names))
             end = start + cells
         return runs
