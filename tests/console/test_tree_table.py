@@ -211,7 +211,7 @@ async def test_guides_show_the_tree() -> None:
         forest.set_children("e/task:2", nodes(["a", "b"]), complete=False)
         forest.set_children("e/task:a", nodes(["deep"]), complete=True)
         forest.set_children("e/task:deep", (), complete=True)
-        forest.expand_loaded("e/task:2")
+        forest.expand_loaded()
         forest.set_children("e/task:3", (), complete=True)
         app.table.sync()
         assert app.titles() == [
@@ -265,8 +265,7 @@ async def test_every_width_gives_full_lines() -> None:
         for level in range(40):
             forest.set_children(f"e/task:{level}", nodes([level + 100 if level == 0 else level + 1]), complete=True)
         forest.set_children("e/task:100", nodes(["日本語日本語"]), complete=True)
-        forest.expand_loaded("e/task:0")
-        forest.expand_loaded("e/task:1")
+        forest.expand_loaded()
         for width in (200, 77, 40, 39, 20, 7, 3):
             await pilot.resize_terminal(width, 6)
             app.table.sync()
@@ -281,7 +280,7 @@ async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
         fill(app, [0])
         for level in range(1_000):
             forest.set_children(f"e/task:{level}", nodes([level + 1]), complete=True)
-        forest.expand_loaded("e/task:0")
+        forest.expand_loaded()
         app.table.sync()
         await pilot.press("end")
         assert app.text()[-1].split()[:6] == ["▌", "…1000", "└", "▸", "task", "1000"]

@@ -259,7 +259,7 @@ def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:
     forest = family()
     forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
     forest.move_to("s/t:b")
-    forest.expand_loaded("s/t:b")
+    forest.expand_loaded()
     assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
     assert forest.cursor == "s/t:b"
 
@@ -297,7 +297,7 @@ def test_depth_has_no_limit() -> None:
     for level in range(10_000):
         forest.set_children(f"s/t:{level}", nodes([level + 1], Phase.FAILED), complete=True)
     started = time.perf_counter()
-    forest.expand_loaded("s/t:0")
+    forest.expand_loaded()
     assert len(forest) == 10_001
     assert forest.row(10_000).depth == 10_000
     forest.set_filter(failed)
@@ -550,20 +550,6 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
         assert self.forest.collapse(chosen) == (chosen in self.oracle.open)
         self.oracle.open.discard(chosen)
-
-    @precondition(lambda self: self.oracle.nodes)
-    @rule(data=st.data())
-    def expand_loaded(self, data: st.DataObject) -> None:
-        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
-        self.forest.expand_loaded(chosen)
-        below = [node_id for node_id in self.oracle.nodes if chosen in self.oracle.above(node_id)]
-        if chosen in self.oracle.kids:
-            self.oracle.open |= {
-                x
-                for x in below
-                if self.oracle.kids.get(x)
-                or (x in self.oracle.kids and (x in self.oracle.tails or x in self.oracle.heads))
-            }
 
     @rule(page=PAGE)
     def update(self, page: list[Node]) -> None:
