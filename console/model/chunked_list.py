@@ -70,12 +70,12 @@ class ChunkedList(Generic[T]):
 
     def between(self, start: int, stop: int) -> list[T]:
         """Return the items from ``start`` to ``stop`` (exclusive), cut to the sequence."""
-        found: list[T] = []
+        items: list[T] = []
         for item in self.since(max(start, 0)):
-            if len(found) >= stop - max(start, 0):
+            if len(items) >= stop - max(start, 0):
                 break
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     def since(self, start: int) -> Iterator[T]:
         """Iterate from ``start`` to the end.

@@ -80,7 +80,7 @@ class Flow:
 
 def unfinished(counts: Iterable[Count]) -> int | None:
     """Return the number of unfinished nodes; None if it is not known exactly."""
-    found = [count for count in counts if count.phase in UNFINISHED]
-    if not found or any(count.precision is not Precision.EXACT for count in found):
+    open_counts = [count for count in counts if count.phase in UNFINISHED]
+    if not open_counts or any(count.precision is not Precision.EXACT for count in open_counts):
         return None
-    return sum(count.n or 0 for count in found)
+    return sum(count.n or 0 for count in open_counts)

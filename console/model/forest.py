@@ -472,7 +472,7 @@ class Forest(Generic[T]):
                 known.remove(ancestor)
                 del latest[ancestor.id]
         self._drop(entry for entry in known if entry.parent is not parent)
-        found: list[TreeEntry[T]] = []
+        entries: list[TreeEntry[T]] = []
         for record in latest.values():
             entry = self._entries.get(record.id)
             if entry is None:
@@ -482,8 +482,8 @@ class Forest(Generic[T]):
                 self.matched += entry.matched
             else:
                 self._update_entry(entry, record, cells)
-            found.append(entry)
-        return found
+            entries.append(entry)
+        return entries
 
     def _update_entry(self, entry: TreeEntry[T], record: T, cells: dict[str, frozenset[str]]) -> None:
         old = entry.record

@@ -55,8 +55,8 @@ class History:
 
         Without those that are new. A cause in many schemas has the samples of each.
         """
-        found = {each.key: [s for s in self._samples(each) if len(s) > 1] for each in incidents}
-        return {key: sum(each[-1][1] - each[0][1] for each in some) for key, some in found.items() if some}
+        samples = {each.key: [s for s in self._samples(each) if len(s) > 1] for each in incidents}
+        return {key: sum(each[-1][1] - each[0][1] for each in some) for key, some in samples.items() if some}
 
     def first_seen(self, incident: Incident) -> float | None:
         """Return when the incident was first seen in the kept history, server time."""

@@ -60,7 +60,7 @@ async def select(
     of compared nodes then.
     """
     missing: list[str] = []
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     at = 0.0
     looked = 0
     by_conditions = pages is None and not finding_terms(wanted) and reader.matches_conditions
@@ -79,17 +79,17 @@ async def select(
         missing += [why] if why else []
         context = Context(now=at, documents=texts)
         for node in page.nodes:
-            wished = node.id not in found and (not kinds or node.kind in kinds)
+            wished = node.id not in nodes and (not kinds or node.kind in kinds)
             if wished and NODES.matches(wanted, node, context):
-                if most is not None and len(found) >= most:
-                    return Selection(nodes=tuple(found.values()), at=at, cut=True)
-                found[node.id] = node
+                if most is not None and len(nodes) >= most:
+                    return Selection(nodes=tuple(nodes.values()), at=at, cut=True)
+                nodes[node.id] = node
         looked += len(page.nodes)
-        if (looked - len(found) if by_conditions else looked) >= COMPARED_NODES or len(found) >= SELECTED_NODES:
+        if (looked - len(nodes) if by_conditions else looked) >= COMPARED_NODES or len(nodes) >= SELECTED_NODES:
             only = f"only the first {looked} nodes of {reader.label} were compared with the filter"
             missing.append(f"{only}: {around or _around(wanted, by_conditions)}")
             break
-    return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
+    return Selection(nodes=tuple(nodes.values()), at=at, missing=tuple(dict.fromkeys(missing)))
 
 
 def _around(wanted: Filter, by_conditions: bool) -> str:
@@ -147,17 +147,17 @@ async def stored_documents(
 
     None are read if the filter does not compare them.
     """
-    found: dict[str, Sequence[Any]] = {}
+    documents: dict[str, Sequence[Any]] = {}
     cut, why, left = 0, "", list(nodes) if uses_payloads(wanted) else []
     for start in range(0, len(left), TEXTS_AT_ONCE):
         read = await attempted(reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):
-            return found, f"stored texts were not read: {read.line}"
-        found |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
+            return documents, f"stored texts were not read: {read.line}"
+        documents |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
         cut += sum(not all(map(is_whole, payloads)) for payloads in read.values())
     if cut:
         why = f"nodes of {reader.label} with a stored text above {TEXT_BYTES // 1024} kB were not compared: {cut}"
-    return found, why
+    return documents, why
 
 
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
@@ -267,8 +267,8 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
         yield await _complete(reader, wanted, missing, msgspec.structs.replace(dead, nodes=nodes))
 
 
-def _note(codes: dict[str, list[str]], found: Iterable[Finding]) -> None:
-    for finding in found:
+def _note(codes: dict[str, list[str]], findings: Iterable[Finding]) -> None:
+    for finding in findings:
         known = codes.setdefault(finding.node_id, [])
         if finding.code not in known:
             known.append(finding.code)

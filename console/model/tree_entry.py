@@ -148,8 +148,8 @@ class TreeEntry(Generic[T]):
         )
 
     def _guides(self) -> tuple[bool, ...]:
-        found = [not entry.is_last() for entry in self.ancestors() if entry.depth > 0]
-        return tuple(reversed(found))
+        guides = [not entry.is_last() for entry in self.ancestors() if entry.depth > 0]
+        return tuple(reversed(guides))
 
     def ancestors(self) -> Iterator[TreeEntry[T]]:
         """Iterate from the parent upwards, without the invisible root."""

@@ -273,11 +273,11 @@ def within(
         inner: returns this record; default: what is at ``place``.
         other: what differs.
     """
-    found = inner or (lambda record, _: _at(place)(record))
+    inner_of = inner or (lambda record, _: _at(place)(record))
 
     def through(function: Callable[[T, Context], Any] | None, nothing: Any = None) -> Any:
         def call(record: U, context: Context) -> Any:
-            this = found(record, context)
+            this = inner_of(record, context)
             return nothing if this is None or function is None else function(this, context)
 
         return None if function is None else call

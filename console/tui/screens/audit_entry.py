@@ -33,8 +33,8 @@ class AuditEntryScreen(TextPage):
         if self._whole or workspace is None:
             return
         with contextlib.suppress(UnknownIdError):  # it was removed since
-            found = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
-            self._entry = next(entry for entry in found if entry.id == self._entry.id)
+            entries = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
+            self._entry = next(entry for entry in entries if entry.id == self._entry.id)
         self._whole = True
 
     def place(self) -> Place:

@@ -58,8 +58,8 @@ class BlockersScreen(TextPage):
 
     def _roots(self) -> list[LockSession]:
         """Sessions at the end of the chains. A prepared transaction has none."""
-        found = self._found
-        roots = [found.session(root_id) for root_id in found.root_ids] if found else []
+        locks = self._found
+        roots = [locks.session(root_id) for root_id in locks.root_ids] if locks else []
         return [root for root in roots if root is not None and root.pid is not None]
 
     def action_signal(self, name: str) -> None:

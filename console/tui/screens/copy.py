@@ -79,20 +79,20 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
 
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
-    found = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
+    texts = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
     findings = session.findings_of(node.id)
     if findings:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
-        found.append(CopyChoice(title="why stuck", text=sentences))
+        texts.append(CopyChoice(title="why stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]
         for action in reader.actions(node.kind):
-            found += command_choices(action.title, action.commands(node.id))
-        found += [
+            texts += command_choices(action.title, action.commands(node.id))
+        texts += [
             CopyChoice(title=f"SQL of {action.title}", text=statements(reader.engine, action)) for action in actions
         ]
-    return found
+    return texts
 
 
 def command_choices(title: str, commands: Mapping[str, str]) -> list[CopyChoice]:

@@ -47,8 +47,8 @@ class FindScreen(ListScreen[Hit]):
 
     def note(self) -> str:
         number = len(self.finder.hits)
-        found = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
-        return "  ".join([*self.count(), found])
+        text = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
+        return "  ".join([*self.count(), text])
 
     def more(self) -> bool:
         return self.finder.capped

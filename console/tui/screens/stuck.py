@@ -321,11 +321,11 @@ class StuckScreen(ListScreen[Item]):
         """Return what can be copied, first what to do about a row without an action."""
         from console.tui.screens.copy import CopyChoice
 
-        row, found = self.row, super().copies()
+        row, choices = self.row, super().copies()
         if row is None or not row.records or action_of(row) is not None:
-            return found
+            return choices
         texts = {"what to do": row.records[0].incident.remedy, "command": self._command(row)}
-        return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *found]
+        return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *choices]
 
     def _members(self, incident: Incident, width: int) -> list[Spans]:
         """Return the first nodes of an incident, with the titles of those that were read."""

@@ -217,12 +217,12 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         Return False if the record is not loaded or the filter hides it.
         """
-        found = self.forest.reveal(id_)
-        if found:
+        is_loaded = self.forest.reveal(id_)
+        if is_loaded:
             self.fit_rows()
             self.follow()
             self._moved(id_)
-        return found
+        return is_loaded
 
     def follow(self) -> None:
         """Bring the cursor onto the screen after the forest moved it."""
@@ -412,9 +412,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _notice(self) -> None:
         """Tell the page if the row under the cursor is another, or has another record."""
-        found = self.forest.cursor, self.forest.current
-        if found != self._under_cursor:
-            self._under_cursor = found
+        under_cursor = self.forest.cursor, self.forest.current
+        if under_cursor != self._under_cursor:
+            self._under_cursor = under_cursor
             self.post_message(self.Renewed())
 
     def _tell_near_end(self) -> None:
