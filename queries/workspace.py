@@ -6,7 +6,6 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -27,7 +26,7 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
-from queries.db.errors import DatabaseError, LockedError, LostError, attempted
+from queries.db.errors import DatabaseError, LockedError, LostError, MissingError, UnknownIdError, attempted
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
@@ -65,14 +64,11 @@ _POLICIES = (
     " is said of them. A superuser, a role with BYPASSRLS or the owner sees all."
 )
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
-_NOT_HASHED = "The table unstick.audit_log was created without hashes."
 _ACTIONS = "recorded: each action of an operator through unstick"
 TRUST_KEPT = 0.5  # seconds
 DETECTED = 45.0  # seconds after which the engines are detected again; 20,000 tables take 0.4 s
 SCHEMAS = 3  # schemas that a reason names
 LIKE = 3  # ids that are suggested for an incomplete one
-STREAMED = 10  # entries of a stream that are read at a time; one may have the rows of 1,000 nodes
-_NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 
 
 def _doubtful_audit_log(trust: Trust) -> str:
@@ -87,14 +83,6 @@ def _few(schemas: Sequence[str]) -> str:
     """Return the names of some schemas, and the number of the others."""
     more = len(schemas) - SCHEMAS
     return f"schema {', '.join(schemas[:SCHEMAS])}" + (f" and {more} more" if more > 0 else "")
-
-
-class UnknownIdError(DatabaseError):
-    """An id that matches no engine here, or several. str() lists the known ones."""
-
-
-class MissingError(UnknownIdError):
-    """An id that is well formed, and names nothing here."""
 
 
 class Workspace:
@@ -139,9 +127,9 @@ class Workspace:
         self._known = (*builtin(), *outside.engines)
         self.expected = expected(self._known)
         self.local_file = audit_log.File(file, self._origin)  # also where the table is used
-        self.audit_log_file: audit_log.File | None = self.local_file
+        self.audit_log: audit_log.Log = self.local_file  # where entries are written
+        self.readable_log: audit_log.Log = self.local_file  # whose entries are shown
         self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
-        self.audit_log_readable = False
         self.no_images = ""  # why no images of changed rows are kept, or ""
         self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
         self.audit_log_closed = ""  # why the table's entries are not shown, or ""
@@ -150,7 +138,6 @@ class Workspace:
         self.receipts = Receipts(self.local_file.path.parent)
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
-        self._hashed = self._has_images = False
         self._safe: dict[
             tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]
         ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
@@ -209,29 +196,36 @@ class Workspace:
         self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
-        doubt = _doubtful_audit_log(Trust(doubts)) if state.exists else ""
-        self.audit_log_file = None if state.writable and not doubt else self.local_file
-        self.audit_log_readable = state.readable and not doubt and not state.policies
+        self._use_log(state, _doubtful_audit_log(Trust(doubts)) if state.exists else "")
+
+    def _use_log(self, state: audit_log.State, doubt: str) -> None:
+        """Choose where entries are written and read.
+
+        ``doubt``: why the table is not trusted, or "".
+        """
+        role, readable = self.server.role, state.readable and not state.policies and not doubt
+        table = audit_log.Table(self.database, state, readable=readable)
+        self.audit_log = table if state.writable and not doubt else self.local_file
+        self.readable_log = table if readable else self.audit_log
         self.no_audit_log = ""
-        if state.exists and self.audit_log_file is not None and not self._local_log:
+        if state.exists and not self._in_table and not self._local_log:
             why = f"the table unstick.audit_log is not used: {doubt}" if doubt else NO_INSERT
-            self.no_audit_log = LOCAL_LOG.format(why=why.format(role=self.server.role), role=self.server.role)
+            self.no_audit_log = LOCAL_LOG.format(why=why.format(role=role), role=role)
         self.no_images = ""
         if not self.keeps_values:
             self.no_images = NO_IMAGES
-        elif self.audit_log_file is None and state.policies:
-            self.no_images = _POLICIES.format(role=self.server.role)
-        elif self.audit_log_file is None and not (state.images and self.audit_log_readable):
+        elif self._in_table and state.policies:
+            self.no_images = _POLICIES.format(role=role)
+        elif self._in_table and not (state.images and readable):
             self.no_images = NO_TABLE
         if doubt:
             closed = f"The table unstick.audit_log is not used: {doubt}."
         else:
-            closed = (_POLICIES if state.readable else _CLOSED).format(role=self.server.role)
-        self._hashed, self._has_images = state.hashed, state.images
-        self.no_runs = "" if self.audit_log_file is None and self.audit_log_readable else NO_RUNS
+            closed = (_POLICIES if state.readable else _CLOSED).format(role=role)
+        self.no_runs = "" if self._in_table and readable else NO_RUNS
         if not self.no_runs and not (state.runs and state.images):
             self.no_runs = OLD_TABLE
-        self.audit_log_closed = closed if state.exists and not self.audit_log_readable else ""
+        self.audit_log_closed = closed if state.exists and not readable else ""
 
     async def detect_again(self) -> None:
         """Detect again if the last detection is old, or found a locked table.
@@ -312,13 +306,6 @@ class Workspace:
             return incident
         return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
 
-    async def renew(self) -> None:
-        """Read the server's facts again.
-
-        A standby may have been promoted. Raises DatabaseError.
-        """
-        await self.database.renew()
-
     def admission(self, reader: Reader, action: Action, *, again: bool = False) -> Asked[tuple[str, tuple[str, ...]]]:
         """Ask why an action could run code of an untrusted role now; "" if it could not.
 
@@ -339,7 +326,7 @@ class Workspace:
 
     def _admitted(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
         asked_for = (reader, action.name, action.privileges)
-        if self.audit_log_file is None and (why := _doubtful_audit_log(trust)):
+        if self._in_table and (why := _doubtful_audit_log(trust)):
             return why, ()
         found = msgspec.structs.replace(
             reader.found, unsafe=unsafe(reader.engine, reader.found.schema, reader.found.relations, trust)
@@ -361,7 +348,11 @@ class Workspace:
     @property
     def audit_log_place(self) -> str:
         """Destination of entries: "table", or the path of a file."""
-        return audit_log.TABLE if self.audit_log_file is None else str(self.audit_log_file.path)
+        return self.audit_log.place
+
+    @property
+    def _in_table(self) -> bool:
+        return self.audit_log is not self.local_file
 
     def named(self, label: str, local: str = "") -> Reader:
         """Return the reader for a label.
@@ -432,18 +423,7 @@ class Workspace:
         Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
         form of its label are included; those about a node with the same key in another schema are not.
         """
-        node = None if node_id is None else self._subject(node_id)
-        if self.audit_log_readable:
-            if cursor is not None and not re.fullmatch("[0-9]{1,18}", cursor):
-                raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
-            return await audit_log.page(self.database, cursor, page, node, wanted)
-        if self.audit_log_file is None:
-            return (), None
-        rows = self.audit_log_file.entries(node, wanted)
-        if cursor is not None and not any(entry.id == cursor for entry in rows):
-            raise UnknownIdError(_NO_CURSOR.format(cursor=cursor))
-        entries = tuple(islice(rows, page))
-        return entries, entries[-1].id if len(entries) == page else None
+        return await audit_log.page(self.readable_log, cursor, page, self._subject(node_id), wanted)
 
     async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -452,49 +432,25 @@ class Workspace:
         """
         if not audit_log.is_id(name):
             raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-        if self.audit_log_readable and not audit_log.is_table_id(name):  # a run that began in a file
-            entries = await self._run_entries(name)
-        else:
-            cursor = str(int(name) + 1) if self.audit_log_readable else None  # the entry is the first one before it
-            entries, _ = await self.audit_entries(cursor, 1, None, audit_log.Filter(entry=name, changes=changes))
-            if entries and entries[0].run == name:  # its beginning
-                entries = (*await self._run_entries(name), *entries)
+        log = self.readable_log
+        entry = await log.entry(name, changes=changes)
+        entries = () if entry is None else (entry,)
+        if entry is None or entry.run == name:  # it may have begun in a file
+            entries = (*await log.of_run(name), *entries)
         if not entries and self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
         if not entries:
             raise MissingError(f"The audit log has no entry {name}. `unstick audit` lists the entries.")
         return entries
 
-    async def _run_entries(self, run: str) -> tuple[AuditLogEntry, ...]:
-        """Return the entries of a run, newest first, without their rows.
-
-        Its beginning is not among them.
-        """
-        if self.audit_log_readable:
-            return await audit_log.run_entries(self.database, run)
-        if self.audit_log_file is None:
-            return ()
-        entries = self.audit_log_file.entries(wanted=audit_log.Filter(changes=False))
-        return tuple(entry for entry in entries if entry.run == run != entry.id)
-
-    async def audit_stream(
+    def audit_stream(
         self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
     ) -> AsyncIterator[AuditLogEntry]:
         """Yield the entries of all pages of `audit_entries`, in bounded memory.
 
-        Raises DatabaseError.
+        Raises DatabaseError, UnknownIdError.
         """
-        if self.audit_log_readable or self.audit_log_file is None:
-            cursor, more = None, True
-            while more:
-                entries, cursor = await self.audit_entries(cursor, STREAMED, node_id, wanted)
-                for entry in entries:
-                    yield entry
-                more = cursor is not None
-        else:
-            node = None if node_id is None else self._subject(node_id)
-            for entry in self.audit_log_file.entries(node, wanted):
-                yield entry
+        return self.readable_log.entries(None, self._subject(node_id), wanted)
 
     async def verify_audit_log(self, known: Iterable[str] = ()) -> audit_chain.Verification:
         """Verify the hash chain of the table, or else of the local file.
@@ -503,13 +459,7 @@ class Workspace:
         """
         if self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
-        if not self.audit_log_readable:
-            return await audit_chain.verify(str(self.local_file.path), self.local_file.links(), known)
-        if not self._hashed:
-            raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
-        sequence = await audit_log.sequence(self.database)  # before the entries: later ones only add to them
-        links = audit_log.links(self.database, images=self._has_images)
-        return await audit_chain.verify(audit_log.TABLE, links, known, sequence)
+        return await self.readable_log.verify(known)
 
     async def changed(
         self,
@@ -544,7 +494,7 @@ class Workspace:
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
             wanted = audit_log.Filter(since=before.since, changes=False)
-            entries, why = await self._entries(after, page + 1, wanted=wanted)
+            entries, why = await self.done(None, page + 1, after, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
@@ -564,18 +514,18 @@ class Workspace:
         async with self.database.reading() as transaction:
             return await NOW.answer(transaction)
 
-    async def done(self, node_id: str, most: int) -> tuple[tuple[AuditLogEntry, ...], str]:
+    async def done(
+        self,
+        node_id: str | None,
+        most: int,
+        cursor: str | None = None,
+        wanted: audit_log.Filter = audit_log.ALL,
+    ) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
-        return await self._entries(None, most, node_id)
-
-    async def _entries(
-        self, cursor: str | None, page: int, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
-    ) -> tuple[tuple[AuditLogEntry, ...], str]:
-        """Return a page of `audit_entries`, and why entries cannot be read, or ""."""
-        answer = await attempted(self.audit_entries(cursor, page, node_id, wanted))
+        answer = await attempted(self.audit_entries(cursor, most, node_id, wanted))
         return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
 
     def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
@@ -586,7 +536,7 @@ class Workspace:
                 entry=msgspec.structs.replace(entry, changes=()),
                 database=self.server.database,
                 system_identifier=self.server.system_identifier,
-                table=self.audit_log_file is None,
+                table=self._in_table,
                 durability=durability,
                 at=time.time(),
             )
@@ -602,7 +552,9 @@ class Workspace:
             context=self._context,
         )
 
-    def _subject(self, node_id: str) -> Subject:
+    def _subject(self, node_id: str | None) -> Subject | None:
+        if node_id is None:
+            return None
         reader = self.reader(node_id)
         found, local = reader.found, reader.local(node_id)
         labels = dict.fromkeys((found.label, found.full, found.engine.name))

@@ -17,11 +17,12 @@ from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.audit_entry import target as where
 from console.text.pages.lines import stacked
 from console.text.spans import UNLIMITED, Spans
+from queries.db.errors import UnknownIdError
 from queries.records.action import Durability, Outcome
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.text import duration
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_chain
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Filter

@@ -61,8 +61,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> int:
 def _known(error: BaseException) -> int | None:
     from console.config import ConfigError
     from queries.contract.engine import BrokenEngineError
-    from queries.db.errors import DatabaseError
-    from queries.workspace import MissingError, UnknownIdError
+    from queries.db.errors import DatabaseError, MissingError, UnknownIdError
 
     if isinstance(error, MissingError):
         return SKIPPED

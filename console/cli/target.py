@@ -20,13 +20,13 @@ from console.target import Target, engine_words, outside
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import PROPOSE, names
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.redaction import without_passwords
 from queries.read.reader import Reader
 from queries.records.node import Node
 from queries.text.safe_text import lost_bytes
 from queries.text.suggest import unknown
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 
 
 class NoEngineError(DatabaseError):

@@ -16,7 +16,7 @@ from console.model.fields.field import Context
 from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Fields, Filter, FilterError, parse
 from console.model.selection import (
-    LOOKED,
+    COMPARED_NODES,
     Selection,
     finding_terms,
     may_match,
@@ -106,7 +106,7 @@ async def tree(
 ) -> int:
     """Show nodes. Return the exit code."""
     narrowed = parsed(" ".join((*words, *filters)), target)
-    levels = depth or (LOOKED if narrowed.terms else LEVELS)
+    levels = depth or (COMPARED_NODES if narrowed.terms else LEVELS)
     output = output_for(target)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
@@ -168,7 +168,7 @@ async def _rows(
     """
     if finding_terms(narrowed) and not live:
         return await _with_ancestors(reader, narrowed, limit, found), ""
-    most = LOOKED if narrowed.terms else limit
+    most = COMPARED_NODES if narrowed.terms else limit
     reading = _flat(reader, most, found) if live else _deep(reader, depth, most, allow_scan, found)
     if narrowed.terms:
         rows = await _matching(reader, reading, narrowed, limit, found, live=live)
@@ -233,7 +233,9 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
     def note(page: Page, parent: Node | None) -> None:
         found.note(page, "" if parent is None else parent.kind)
 
-    walk = Walk(reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < LOOKED)
+    walk = Walk(
+        reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < COMPARED_NODES
+    )
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
             yield rows

@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from queries.read.reader import Reader
 from queries.records.node import Node, Phase
 
-LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
+ANCESTOR_LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
 RANKS = {Phase.FAILED: 1, Phase.RUNNING: 2, Phase.CANCELLED: 4, Phase.DONE: 4}
 WAITS = 3
 
@@ -29,15 +29,15 @@ async def with_ancestors(reader: Reader, nodes: Sequence[Node], known: Mapping[s
 
     Those that are ``known`` are not read again. Raises DatabaseError.
     """
-    found = {**known, **{node.id: node for node in nodes}}
+    by_id = {**known, **{node.id: node for node in nodes}}
     level = list(nodes)
-    for _ in range(LEVELS):
-        unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in found)
+    for _ in range(ANCESTOR_LEVELS):
+        unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in by_id)
         if not unread:
             break
         level = list((await reader.nodes(unread)).nodes)
-        found |= {node.id: node for node in level}
-    return found
+        by_id |= {node.id: node for node in level}
+    return by_id
 
 
 def line(id_: str, nodes: Mapping[str, Node], tops: Container[str]) -> list[Node]:
@@ -45,13 +45,13 @@ def line(id_: str, nodes: Mapping[str, Node], tops: Container[str]) -> list[Node
 
     Return [] if an ancestor is missing, the data has a loop, or the first one is not of a kind in ``tops``.
     """
-    found: dict[str, Node] = {}
+    ancestors: dict[str, Node] = {}
     at: str | None = id_
     while at is not None:
         node = nodes.get(at)
-        if node is None or at in found:
+        if node is None or at in ancestors:
             return []
-        found[at] = node
+        ancestors[at] = node
         at = node.parent_id
-    way = list(reversed(found.values()))
+    way = list(reversed(ancestors.values()))
     return way if way and way[0].kind in tops else []

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
-SIZE = 256
+CHUNK_ITEMS = 256
 
 
 class Item(Protocol):
@@ -70,12 +70,12 @@ class ChunkedList(Generic[T]):
 
     def between(self, start: int, stop: int) -> list[T]:
         """Return the items from ``start`` to ``stop`` (exclusive), cut to the sequence."""
-        found: list[T] = []
+        items: list[T] = []
         for item in self.since(max(start, 0)):
-            if len(found) >= stop - max(start, 0):
+            if len(items) >= stop - max(start, 0):
                 break
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     def since(self, start: int) -> Iterator[T]:
         """Iterate from ``start`` to the end.
@@ -100,7 +100,7 @@ class ChunkedList(Generic[T]):
             return
         self._count()
         low, high, merged = self._merged(start, stop, items)
-        step = SIZE if len(merged) > 2 * SIZE else 2 * SIZE
+        step = CHUNK_ITEMS if len(merged) > 2 * CHUNK_ITEMS else 2 * CHUNK_ITEMS
         self._chunks[low:high] = [ListChunk(merged[at : at + step]) for at in range(0, len(merged), step)]
         self._length += len(items) - (stop - start)
         self._outdated = True
@@ -119,7 +119,7 @@ class ChunkedList(Generic[T]):
                 item.chunk = None
         low, high = first.number, last.number + 1
         merged: list[Item] = [*first.items[: start - first.start], *items, *last.items[stop - last.start :]]
-        if len(merged) < SIZE // 4 and high < len(self._chunks):
+        if len(merged) < CHUNK_ITEMS // 4 and high < len(self._chunks):
             merged += self._chunks[high].items
             high += 1
         return low, high, merged

@@ -20,22 +20,22 @@ SLACK = 1.0  # seconds between the clock of the statement and that of the compar
 
 def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
     """Return the conditions of a filter by column, as `Reader.matching` takes them."""
-    found: dict[str, list[str]] = {}
+    by_column: dict[str, list[str]] = {}
     phases = [term for term in wanted.terms if term.field == "phase"]
     if phases:
-        found["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
+        by_column["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
     for name, field in COMPARED.items():
         column = field.json
         terms = [term for term in wanted.terms if term.field == name and not term.negated]
         if field.form in WORDS:
             patterns = list(filter(None, map(_pattern, terms)))
-            found |= {column: patterns} if patterns else {}
+            by_column |= {column: patterns} if patterns else {}
         elif terms:
             slack = SLACK if field.form is Form.AGE else 0.0
             low = max(min(_low(value) for value in term.values) for term in terms) - slack
             high = min(max(_high(value) for value in term.values) for term in terms) + slack
-            found[column] = [_number(low), _number(high)]
-    return found
+            by_column[column] = [_number(low), _number(high)]
+    return by_column
 
 
 def compares_more(wanted: Filter) -> bool:

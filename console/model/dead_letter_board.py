@@ -17,7 +17,7 @@ from queries.records.node import ScanRequired
 from queries.text.instant import unknown_last
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
-CAP = 2000  # dead letters of an engine that are read automatically
+DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically
 FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
@@ -33,7 +33,7 @@ class EngineDeadLetters:
         self.due = True  # True if a pass should start soon
         self.more = False  # True if there are dead letters beyond the cap
         self.scope = ""  # the part that was read, if not all
-        self._cap = CAP
+        self._cap = DEAD_LETTERS_READ
         self._cursor: str | None = None
         self._met: set[str] = set()
         self._groups: dict[Group, list[DeadLetter]] | None = None
@@ -80,7 +80,7 @@ class EngineDeadLetters:
     def again(self, *, more: bool = False) -> None:
         """Start a new pass soon. ``more`` raises the cap."""
         self._cursor, self._met, self.due = None, set(), True
-        self._cap += CAP if more else 0
+        self._cap += DEAD_LETTERS_READ if more else 0
 
 
 class DeadLetterBoard:

@@ -155,8 +155,8 @@ class Fields(Generic[T]):
         if field is None:
             return False
         if field.form in WORDS:
-            found = [each.casefold() for each in field.texts(item, context)]
-            return any(_is(found, value, part=field.form is Form.PART) for value in term.values)
+            texts = [each.casefold() for each in field.texts(item, context)]
+            return any(_is(texts, value, part=field.form is Form.PART) for value in term.values)
         number = field.value(item, context)
         if number is not None and field.form is Form.AGE:
             number = context.now - number
@@ -168,13 +168,13 @@ def allows(term: Term, word: str) -> bool:
     return any(_is([word.casefold()], value, part=False) for value in term.values) != term.negated
 
 
-def _is(found: Sequence[str], value: Value, *, part: bool) -> bool:
+def _is(texts: Sequence[str], value: Value, *, part: bool) -> bool:
     wanted = value.text.casefold()
     if value.op == "=":
-        return wanted in found
+        return wanted in texts
     if wanted in (ANY, NONE):
-        return bool(found) == (wanted == ANY)
-    return any(wanted in each if part else each.startswith(wanted) for each in found)
+        return bool(texts) == (wanted == ANY)
+    return any(wanted in each if part else each.startswith(wanted) for each in texts)
 
 
 NODES: Final = Fields(NODE_FIELDS, payload_field)
@@ -217,11 +217,11 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
         name = head[1].lower()
         field = fields.named(name)
         words = (field.words if field is not None else ()) or values(name)
-        found = [word for word in words if _PLAIN.fullmatch(word)]
+        candidates = [word for word in words if _PLAIN.fullmatch(word)]
     else:
         typed = last.casefold()
-        found = [*(f"{name}:" for name in fields.names), *(f"@{name}" for name in saved)]
-    fit = next((word for word in found if word.casefold().startswith(typed) and word.casefold() != typed), "")
+        candidates = [*(f"{name}:" for name in fields.names), *(f"@{name}" for name in saved)]
+    fit = next((word for word in candidates if word.casefold().startswith(typed) and word.casefold() != typed), "")
     return text + fit[len(typed) :] if typed and fit else ""
 
 

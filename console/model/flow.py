@@ -12,7 +12,7 @@ from queries.contract.spec import Flow as FlowSpec
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 
-SPAN = 60.0  # seconds over which a rate is measured
+SPAN_SECONDS = 60.0  # seconds over which a rate is measured
 RATE_SECONDS = 5.0  # seconds between two samples that are enough for a rate
 UNFINISHED = frozenset({Phase.READY, Phase.RUNNING, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD})
 
@@ -58,7 +58,7 @@ class Flow:
         if sample is None or (last and sample.at <= last.at):
             return
         samples.append(sample)
-        while len(samples) > 2 and sample.at - samples[1].at >= SPAN:
+        while len(samples) > 2 and sample.at - samples[1].at >= SPAN_SECONDS:
             samples.popleft()
 
     def rates(self, label: str, spec: FlowSpec | None) -> Rates | None:
@@ -80,7 +80,7 @@ class Flow:
 
 def unfinished(counts: Iterable[Count]) -> int | None:
     """Return the number of unfinished nodes; None if it is not known exactly."""
-    found = [count for count in counts if count.phase in UNFINISHED]
-    if not found or any(count.precision is not Precision.EXACT for count in found):
+    open_counts = [count for count in counts if count.phase in UNFINISHED]
+    if not open_counts or any(count.precision is not Precision.EXACT for count in open_counts):
         return None
-    return sum(count.n or 0 for count in found)
+    return sum(count.n or 0 for count in open_counts)

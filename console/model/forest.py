@@ -264,24 +264,18 @@ class Forest(Generic[T]):
             self._visible.fold(entry)
         return True
 
-    def expand_loaded(self, id_: str | None = None) -> bool:
-        """Show all loaded descendants of a record, without reading more.
+    def expand_loaded(self) -> bool:
+        """Show all loaded records, without reading more.
 
-        None means all roots. Return False if all of them were shown.
+        Return False if all of them were shown.
         """
-        entry = self._find(id_ or "")
-        if entry is None or entry.children is None:
-            return False
-        folded = [below for below in entry.loaded() if not below.expanded and below.children and below.expandable]
-        self._visible.begin()
-        if entry is self._root or entry.chunk is not None:
-            self._visible.fold(entry)
-        for below in entry.loaded():
-            below.expanded = below.expanded or (below.children is not None and below.expandable)
-        if self._visible.is_open(entry):
-            self._visible.unfold(entry)
-        self._visible.settle(self._entries)
-        return bool(folded)
+        entries = self._entries.values()
+        folded = any(entry.children and not entry.expanded for entry in entries)
+        with self._rebuilding():
+            for entry in entries:
+                entry.expanded = entry.expanded or (entry.children is not None and entry.expandable)
+        self._finish()
+        return folded
 
     def collapse_all(self) -> None:
         """Show the roots only. A cursor below a root moves to it."""
@@ -289,11 +283,9 @@ class Forest(Generic[T]):
         while at is not None and at.parent is not None and at.parent is not self._root:
             at = at.parent
         self._visible.cursor = at
-        self._visible.begin()
-        self._visible.fold(self._root)
-        for entry in self._entries.values():
-            entry.expanded = False
-        self._visible.unfold(self._root)
+        with self._rebuilding():
+            for entry in self._entries.values():
+                entry.expanded = False
         self._finish()
 
     # updates from the database
@@ -388,19 +380,17 @@ class Forest(Generic[T]):
 
         Every record is tested again.
         """
-        self._visible.begin()
-        self._visible.fold(self._root)
-        self._predicate = predicate
-        self._root.shown_children = self.matched = 0
-        self._root.last_shown = False
-        for entry in self._entries.values():
-            entry.matched, entry.shown_children, entry.last_shown = False, 0, False
-        for entry in self._entries.values():
-            entry.matched = predicate is None or (entry.record is not None and predicate(entry.record))
-            self.matched += entry.matched
-            if entry.matched and not entry.shown_children:
-                count_shown(entry, 1)
-        self._visible.unfold(self._root)
+        with self._rebuilding():
+            self._predicate = predicate
+            self._root.shown_children = self.matched = 0
+            self._root.last_shown = False
+            for entry in self._entries.values():
+                entry.matched, entry.shown_children, entry.last_shown = False, 0, False
+            for entry in self._entries.values():
+                entry.matched = predicate is None or (entry.record is not None and predicate(entry.record))
+                self.matched += entry.matched
+                if entry.matched and not entry.shown_children:
+                    count_shown(entry, 1)
         return self._finish()
 
     def arrange(self, parent_id: str | None, key: Callable[[T], Any]) -> None:
@@ -416,16 +406,22 @@ class Forest(Generic[T]):
 
     def set_order(self, order: Order[T] | None) -> Change[T]:
         """Sort the loaded siblings of each level; None restores the order of their pages."""
-        self._visible.begin()
-        self._visible.fold(self._root)
-        self.order = order
-        for entry in (self._root, *self._entries.values()):
-            if entry.children:
-                self._arrange(entry, entry.as_read())
-        self._visible.unfold(self._root)
+        with self._rebuilding():
+            self.order = order
+            for entry in (self._root, *self._entries.values()):
+                if entry.children:
+                    self._arrange(entry, entry.as_read())
         return self._finish()
 
     # implementation of the updates
+
+    @contextlib.contextmanager
+    def _rebuilding(self) -> Iterator[None]:
+        """Make all rows again after this block."""
+        self._visible.begin()
+        self._visible.fold(self._root)
+        yield
+        self._visible.unfold(self._root)
 
     def _children(
         self,
@@ -476,7 +472,7 @@ class Forest(Generic[T]):
                 known.remove(ancestor)
                 del latest[ancestor.id]
         self._drop(entry for entry in known if entry.parent is not parent)
-        found: list[TreeEntry[T]] = []
+        entries: list[TreeEntry[T]] = []
         for record in latest.values():
             entry = self._entries.get(record.id)
             if entry is None:
@@ -486,8 +482,8 @@ class Forest(Generic[T]):
                 self.matched += entry.matched
             else:
                 self._update_entry(entry, record, cells)
-            found.append(entry)
-        return found
+            entries.append(entry)
+        return entries
 
     def _update_entry(self, entry: TreeEntry[T], record: T, cells: dict[str, frozenset[str]]) -> None:
         old = entry.record

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from queries.records.finding import Incident, ManySchemas
 
-SPAN = 900.0  # seconds of the history that is kept
-SAMPLES = 60  # at most, for each incident or engine
+KEPT_SECONDS = 900.0  # seconds of the history that is kept
+SAMPLES_KEPT = 60  # at most, for each incident or engine
 
 
 class Trend(StrEnum):
@@ -39,7 +39,9 @@ class History:
             self.resolved.pop(key, None)
             self._titles[key] = incident.title
             thin(self._seen.setdefault(key, deque()), at, incident.n)
-        self.resolved = {key: (title, since) for key, (title, since) in self.resolved.items() if at - since < SPAN}
+        self.resolved = {
+            key: (title, since) for key, (title, since) in self.resolved.items() if at - since < KEPT_SECONDS
+        }
 
     def trend(self, incident: Incident) -> Trend:
         """Return the development of an incident."""
@@ -53,8 +55,8 @@ class History:
 
         Without those that are new. A cause in many schemas has the samples of each.
         """
-        found = {each.key: [s for s in self._samples(each) if len(s) > 1] for each in incidents}
-        return {key: sum(each[-1][1] - each[0][1] for each in some) for key, some in found.items() if some}
+        samples = {each.key: [s for s in self._samples(each) if len(s) > 1] for each in incidents}
+        return {key: sum(each[-1][1] - each[0][1] for each in some) for key, some in samples.items() if some}
 
     def first_seen(self, incident: Incident) -> float | None:
         """Return when the incident was first seen in the kept history, server time."""
@@ -90,8 +92,8 @@ class Load:
 
 def thin(samples: deque[tuple[float, int]], at: float, number: int) -> None:
     """Add a sample; it replaces the last one if that is recent, so that few are kept."""
-    if len(samples) > 1 and at - samples[-2][0] < SPAN / SAMPLES:
+    if len(samples) > 1 and at - samples[-2][0] < KEPT_SECONDS / SAMPLES_KEPT:
         samples.pop()
     samples.append((at, number))
-    while samples and at - samples[0][0] > SPAN:
+    while samples and at - samples[0][0] > KEPT_SECONDS:
         samples.popleft()

@@ -15,7 +15,7 @@ from queries.records.record import Record
 from queries.workspace import Workspace
 
 NODES_AT_ONCE = 500  # nodes read at a time
-WALKED = 100_000  # nodes that are compared with the finding
+COMPARED_NODES = 100_000  # nodes that are compared with the finding
 
 
 class Whole(Record):
@@ -36,8 +36,8 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
     spec = reader.finding_specs[incident.code]
     if spec.sample:
         return Whole(incident=incident, why="the samples have only some nodes")
-    found: list[Finding] = [*incident.findings, *incident.explained]
-    seen = {finding.node_id for finding in found}
+    findings: list[Finding] = [*incident.findings, *incident.explained]
+    seen = {finding.node_id for finding in findings}
     not_met = {finding.node_id for finding in incident.findings}
     why: list[str] = []
     wanted = incident
@@ -49,12 +49,12 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
             matching, unread = await reader.finding_of(spec, others).answer(transaction) if others else ((), "")
         why += [unread] if unread else []
         if matching:
-            found += (await reader.findings(matching, page=len(matching))).found
-            now = workspace.incidents(found)
+            findings += (await reader.findings(matching, page=len(matching))).found
+            now = workspace.incidents(findings)
             wanted = next((each for each in now if each.key == incident.key), wanted)
         if limit is not None and len(wanted.node_ids) >= limit:
             return Whole(incident=wanted)
-        if len(seen) >= WALKED:
+        if len(seen) >= COMPARED_NODES:
             why.append(f"only {len(seen)} nodes were compared with it")
             break
     if not_met:

@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from console.model.forest import Forest
+from console.model.tree_entry import Listed
+
+R = TypeVar("R", bound=Listed)
+T = TypeVar("T")
 
 
-class ListModel(Protocol):
-    """Records and the forest that shows them.
+class ListModel(Generic[R, T]):
+    """Records and the forest that shows them in rows.
 
-    ``NodeList`` reads them page by page, ``RowList`` has all in memory.
+    ``NodeList`` reads them page by page, ``RowList`` has all in memory. ``key`` returns the id of a record.
     """
 
-    forest: Forest[Any]
+    forest: Forest[R]
+    key: Callable[[T], str]
 
     @property
-    def records(self) -> Sequence[Any]:
+    def records(self) -> Sequence[T]:
         """All loaded records."""
+        raise NotImplementedError
 
-    def chosen(self) -> Sequence[Any]:
+    def own(self, row: R) -> list[T]:
+        """Return the records that an action on a row is about."""
+        raise NotImplementedError
+
+    def marked(self) -> list[T]:
+        """Return the marked records."""
+        raise NotImplementedError
+
+    def markable(self) -> list[str]:
+        """Return the ids of the rows with all records that match the filter."""
+        raise NotImplementedError
+
+    def numbers(self) -> tuple[int, int]:
+        """Return how many records match the filter, and how many are loaded."""
+        raise NotImplementedError
+
+    def chosen(self) -> list[T]:
         """Return the marked records, those of the cursor's row first.
 
         Without marks return those of the row.
         """
-
-    def markable(self) -> list[str]:
-        """Return the ids of the rows with all records that match the filter."""
-
-    def numbers(self) -> tuple[int, int]:
-        """Return how many records match the filter, and how many are loaded."""
+        row = self.forest.current
+        own = [] if row is None else self.own(row)
+        if not self.forest.marks:
+            return own
+        here = set(map(self.key, own))
+        return sorted(self.marked(), key=lambda record: self.key(record) not in here)

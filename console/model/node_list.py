@@ -12,17 +12,19 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
+from operator import attrgetter
 
 from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.forest import Change, EdgeRow, Forest
+from console.model.list_model import ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, Phase, ScanRequired
 
-FAR = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
+FAR_LEVELS = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
-SIBLINGS = 8  # nodes that are read beside them
+SIBLINGS_READ = 8  # nodes that are read beside them
 NOT_READ = "not read; Enter tries again"  # note in the row of a page that could not be read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
@@ -34,14 +36,15 @@ class ListKind(StrEnum):
     LIVE = "live"
 
 
-class NodeList:
+class NodeList(ListModel[Node, Node]):
     """One list of one engine's nodes.
 
     ``reader`` returns the reader of the current connection, or None.
     """
 
     def __init__(self, reader: Callable[[], Reader | None], kind: ListKind) -> None:
-        self.forest = Forest(leaf=self._is_leaf)
+        self.forest = Forest[Node](leaf=self._is_leaf)
+        self.key = attrgetter("id")
         self.kind = kind
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
@@ -183,7 +186,7 @@ class NodeList:
             for parent, child in pairwise(way):
                 below.setdefault(parent.id, {})[child.id] = child
         unread = [id_ for id_ in below if self.forest.children(id_) is None]
-        pages = dict(zip(unread, await reader.below(unread, SIBLINGS) if unread else (), strict=True))
+        pages = dict(zip(unread, await reader.below(unread, SIBLINGS_READ) if unread else (), strict=True))
         for parent_id, children in below.items():  # each after the one that it is below
             page = pages.get(parent_id)
             if page is not None and page.scan_required is None:
@@ -266,14 +269,10 @@ class NodeList:
         """All loaded nodes, in no order."""
         return self.forest.records()
 
-    def chosen(self) -> list[Node]:
-        """Return the marked nodes, the cursor's first; without marks the cursor's."""
-        cursor = self.forest.current
-        if not self.forest.marks:
-            return [] if cursor is None else [cursor]
-        return sorted(self._marked_nodes(), key=lambda node: cursor is None or node.id != cursor.id)
+    def own(self, row: Node) -> list[Node]:
+        return [row]
 
-    def _marked_nodes(self) -> list[Node]:
+    def marked(self) -> list[Node]:
         """Return the marked nodes as last read, in id order."""
         nodes = (self.forest.record(id_) or self._evicted.get(id_) for id_ in sorted(self.forest.marks))
         return [node for node in nodes if node is not None]
@@ -281,16 +280,14 @@ class NodeList:
     @contextlib.contextmanager
     def _evicting(self) -> Iterator[None]:
         """Keep the marks of nodes that are evicted inside this block, and these nodes."""
-        self._evicted = {node.id: node for node in self._marked_nodes()}
+        self._evicted = {node.id: node for node in self.marked()}
         with self.forest.evicting():
             yield
 
     def markable(self) -> list[str]:
-        """Return the ids of the visible rows that match the filter."""
         return self.forest.matching()
 
     def numbers(self) -> tuple[int, int]:
-        """Return how many nodes match the filter, and how many are loaded."""
         return self.forest.matched, self.forest.loaded
 
     def reached(self, parent_id: str | None) -> int:
@@ -317,7 +314,7 @@ class NodeList:
         """Load a node and its ancestors, wherever in the order of pages they are.
 
         ``go_on`` takes the number of levels read so far and returns False to stop. Return False if it did, or if the
-        node no longer exists. Siblings of ancestors more than ``FAR`` levels above the node are not read.
+        node no longer exists. Siblings of ancestors more than ``FAR_LEVELS`` levels above the node are not read.
         """
         reader = self._reader()
         if reader is None:
@@ -336,10 +333,10 @@ class NodeList:
             if below.id in self.forest:
                 continue
             beside = parent_id is not None and self.forest.children(parent_id) is None
-            if parent_id is not None and beside and left < FAR:
+            if parent_id is not None and beside and left < FAR_LEVELS:
                 await self.below(parent_id)
             self._pin(parent_id, [below])
-            if beside and left >= FAR:
+            if beside and left >= FAR_LEVELS:
                 self.forest.set_tail(parent_id, EdgeRow.MORE, "enter loads the siblings")
         return node.id in self.forest
 

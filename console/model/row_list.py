@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
-from console.model.fields.field import Bundle, Context, Grouping
+from console.model.fields.field import Bundle, Context, Grouping, Level, RecordType
 from console.model.filter import Fields, Filter
 from console.model.forest import Forest
+from console.model.list_model import ListModel
 from console.model.order import Order
 
 T = TypeVar("T")
-
-
-def heading(id: str, group: object, below: Sequence[Bundle[T]]) -> Bundle[T]:
-    """Return a row above these rows for all their records."""
-    return Bundle(id=id, records=tuple(record for row in below for record in row.records), group=group, heading=True)
-
-
-def _as_they_are(rows: list[Bundle[T]]) -> list[Bundle[T]]:
-    return rows
 
 
 def _is_as_before(before: Bundle[T] | None, row: Bundle[T]) -> bool:
@@ -30,38 +22,28 @@ def _is_as_before(before: Bundle[T] | None, row: Bundle[T]) -> bool:
     return before is not None and before.group is row.group is not None and before.records == row.records
 
 
-class RowList(Generic[T]):
+class RowList(ListModel[Bundle[T], T]):
     """A list of records in their natural order, and how the operator wants to see it.
 
     ``forest`` has the rows, the cursor and the marks, which are keys of records.
 
     Args:
-        key: returns the id of a record.
-        fields: what the list can be filtered by.
-        groupings: the ways to group the list; the first is used until the operator chooses another.
-        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
-            the first grouping, such records are rows of their own where no other one of their group matches the filter.
-        headed: adds headings to the groups or records in their natural order.
+        kind: what is known of the records.
+        always: returns the groups of groups that are shown although they may have no records.
     """
 
-    def __init__(
-        self,
-        key: Callable[[T], str],
-        fields: Fields[T],
-        groupings: Sequence[Grouping[T]],
-        acted_on: Callable[[T], bool] = lambda record: True,
-        headed: Callable[[list[Bundle[T]]], list[Bundle[T]]] = _as_they_are,
-    ) -> None:
-        self.forest: Forest[Bundle[T]] = Forest(self._keys, leaf=lambda row: not row.foldable)
-        self.key = key
-        self.fields = fields
+    def __init__(self, kind: RecordType[T], always: Callable[[], Iterable[tuple[str, object]]] = tuple) -> None:
+        self.forest = Forest[Bundle[T]](self._keys, leaf=lambda row: not row.foldable)
+        self.key = kind.key
+        self.fields = Fields(kind.fields)
         self.filter: Filter | None = None
         self.order: Order[Bundle[T]] | None = None
-        self._groupings = groupings
-        self._acted_on = acted_on
-        self._headed = headed
+        self._groupings = kind.groupings
+        self._acted_on = kind.acted_on
+        self._always = always
         self._grouping = 0
-        self._open: set[str] = set()  # groups to unfold when they have rows again
+        self._groups: list[str] = []  # rows that have others below them
+        self._expanded: dict[str, bool] = {}  # of those that are, or were, unfolded
         self._records: Sequence[T] = ()
         self._matching: Sequence[T] = ()
 
@@ -99,37 +81,57 @@ class RowList(Generic[T]):
         return self._groupings[self._grouping]
 
     def _put_rows(self, *, first: bool = False) -> None:
-        """Give the forest the groups or records, and the records of groups."""
-        forest, rows = self.forest, self._tops()
-        rows = self._headed(rows) if self.order is None else rows
-        for id_ in forest.children(None) or ():
-            (self._open.add if forest.is_expanded(id_) else self._open.discard)(id_)
+        """Give the forest the groups and records of each level, unfolded as they were."""
+        forest, cursor = self.forest, self.forest.cursor
+        groups, self._groups = self._groups, []
+        for id_ in groups:
+            if id_ in self._expanded or forest.is_expanded(id_):
+                self._expanded[id_] = forest.is_expanded(id_)
         with forest.evicting():
-            before = {id_: forest.record(id_) for id_ in forest.children(None) or ()}
-            forest.set_children(None, rows, complete=True)
-            for row in rows:
-                if self.order is None and _is_as_before(before.get(row.id), row):
-                    continue
-                if row.foldable or forest.children(row.id):
-                    below = [self._leaf(record, row.id) for record in row.records] if row.foldable else []
-                    forest.set_children(row.id, below, complete=True)
-                if row.id in self._open:
-                    forest.expand(row.id)
-        if first and rows:
+            self._put_below(None, self._matching, self._levels)
+        if cursor is not None:
+            forest.move_to(cursor)  # its row may be below another one now
+        if first and len(forest):
             forest.move_to(forest.row(0).id)
 
-    def _tops(self) -> list[Bundle[T]]:
-        group_of = self.grouping.group_of
-        if group_of is None:
-            return [self._leaf(record) for record in self._matching]
+    def _put_below(self, parent: str | None, records: Sequence[T], levels: Sequence[Level[T]]) -> None:
+        forest, rows = self.forest, self._rows(records, levels, parent or "")
+        before = {id_: forest.record(id_) for id_ in forest.children(parent) or ()}
+        forest.set_children(parent, rows, complete=True)
+        for row in rows if levels else ():
+            self._groups += [row.id] if row.foldable else []
+            if self.order is None and _is_as_before(before.get(row.id), row):
+                continue
+            if row.foldable or forest.children(row.id):
+                self._put_below(row.id, row.records if row.foldable else (), levels[1:])
+            if len(levels) > 1:
+                self._expanded.setdefault(row.id, True)
+            if self._expanded.get(row.id):
+                forest.expand(row.id)
+
+    @property
+    def _levels(self) -> Sequence[Level[T]]:
+        """Grouping of each level; an order looks at all groups of the last one."""
+        return self.grouping.levels(1 if self.order else 2)
+
+    def _rows(self, records: Sequence[T], levels: Sequence[Level[T]], above: str = "") -> list[Bundle[T]]:
+        """Return the rows of these records on the first of the levels."""
+        if not levels:
+            return [self._leaf(record, above) for record in records]
         groups: dict[str, tuple[object, list[T]]] = {}
-        for record in self._matching:
-            key, group = group_of(record)
+        for record in records:
+            key, group = levels[0](record)
             groups.setdefault(key, (group, []))[1].append(record)
+        nested = len(levels) > 1
+        if nested and self.filter is None:
+            groups |= {key: (group, []) for key, group in self._always() if key not in groups}
         rows: list[Bundle[T]] = []
-        for key, (group, records) in groups.items():
-            alone = self.is_natural and not any(map(self._acted_on, records))
-            rows += map(self._leaf, records) if alone else [Bundle(id=key, records=tuple(records), group=group)]
+        for key, (group, some) in groups.items():
+            if some and self.is_natural and not any(map(self._acted_on, some)):
+                rows += map(self._leaf, some)
+            else:
+                foldable = len(some) > (0 if nested else 1)
+                rows.append(Bundle(id=key, records=tuple(some), group=group, foldable=foldable))
         return rows
 
     def _leaf(self, record: T, above: str = "") -> Bundle[T]:
@@ -154,28 +156,15 @@ class RowList(Generic[T]):
         return self.grouping
 
     def markable(self) -> list[str]:
-        """Return the ids of the rows with all records that match the filter."""
-        return [row.id for row in self._tops()]
+        return [row.id for row in self._rows(self._matching, self._levels)]
 
     def numbers(self) -> tuple[int, int]:
-        """Return how many records match the filter, and how many there are."""
         return len(self._matching), len(self._records)
 
-    def chosen(self) -> list[T]:
-        """Return the marked records, those of the cursor's row first.
-
-        Without marks return those of the row.
-        """
-        row, marks = self.forest.current, self.forest.marks
-        own = self.own(row) if row is not None else []
-        if not marks:
-            return own
-        here = {self.key(record) for record in own}
-        marked = [record for record in self._records if self.key(record) in marks]
-        return sorted(marked, key=lambda record: self.key(record) not in here)
+    def marked(self) -> list[T]:
+        return [record for record in self._records if self.key(record) in self.forest.marks]
 
     def own(self, row: Bundle[T]) -> list[T]:
-        """Return the records that an action on a row is about."""
         return [record for record in row.records if self._acted_on(record)] or list(row.records)
 
     def _keys(self, row: Bundle[T]) -> Collection[str]:

@@ -2,7 +2,7 @@
 
 A filter that names findings reads the nodes that have them. Conditions on columns are a part of the statement, if the
 engine's statements can take them. Any other filter is compared with each node of the tree and with each dead letter, up
-to `LOOKED`. If a number of nodes is enough, the unfinished ones are compared first.
+to `COMPARED_NODES`. If a number of nodes is enough, the unfinished ones are compared first.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from queries.records.node import Node, Page, marked
 from queries.records.record import Record
 
 NODES_AT_ONCE = 500  # nodes read at a time
-LOOKED = 10_000  # nodes of an engine that are compared with a filter
-SELECTED = 100_000  # nodes of an engine that a selection has
+COMPARED_NODES = 10_000  # nodes of an engine that are compared with a filter
+SELECTED_NODES = 100_000  # nodes of an engine that a selection has
 SELECTION_PAGES = 500  # of a selection by conditions: each of 20,000 rows, or of `NODES_AT_ONCE` nodes
-FINDINGS = 2000  # nodes read for each finding
+FINDING_NODES = 2000  # nodes read for each finding
 TEXTS_AT_ONCE = 100  # nodes whose stored texts are read at a time
 TEXT_BYTES = 8192  # of a stored text; a longer one is not compared
 
@@ -60,7 +60,7 @@ async def select(
     of compared nodes then.
     """
     missing: list[str] = []
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     at = 0.0
     looked = 0
     by_conditions = pages is None and not finding_terms(wanted) and reader.matches_conditions
@@ -79,17 +79,17 @@ async def select(
         missing += [why] if why else []
         context = Context(now=at, documents=texts)
         for node in page.nodes:
-            wished = node.id not in found and (not kinds or node.kind in kinds)
+            wished = node.id not in nodes and (not kinds or node.kind in kinds)
             if wished and NODES.matches(wanted, node, context):
-                if most is not None and len(found) >= most:
-                    return Selection(nodes=tuple(found.values()), at=at, cut=True)
-                found[node.id] = node
+                if most is not None and len(nodes) >= most:
+                    return Selection(nodes=tuple(nodes.values()), at=at, cut=True)
+                nodes[node.id] = node
         looked += len(page.nodes)
-        if (looked - len(found) if by_conditions else looked) >= LOOKED or len(found) >= SELECTED:
+        if (looked - len(nodes) if by_conditions else looked) >= COMPARED_NODES or len(nodes) >= SELECTED_NODES:
             only = f"only the first {looked} nodes of {reader.label} were compared with the filter"
             missing.append(f"{only}: {around or _around(wanted, by_conditions)}")
             break
-    return Selection(nodes=tuple(found.values()), at=at, missing=tuple(dict.fromkeys(missing)))
+    return Selection(nodes=tuple(nodes.values()), at=at, missing=tuple(dict.fromkeys(missing)))
 
 
 def _around(wanted: Filter, by_conditions: bool) -> str:
@@ -147,23 +147,23 @@ async def stored_documents(
 
     None are read if the filter does not compare them.
     """
-    found: dict[str, Sequence[Any]] = {}
+    documents: dict[str, Sequence[Any]] = {}
     cut, why, left = 0, "", list(nodes) if uses_payloads(wanted) else []
     for start in range(0, len(left), TEXTS_AT_ONCE):
         read = await attempted(reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):
-            return found, f"stored texts were not read: {read.line}"
-        found |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
+            return documents, f"stored texts were not read: {read.line}"
+        documents |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
         cut += sum(not all(map(is_whole, payloads)) for payloads in read.values())
     if cut:
         why = f"nodes of {reader.label} with a stored text above {TEXT_BYTES // 1024} kB were not compared: {cut}"
-    return found, why
+    return documents, why
 
 
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(wanted)[0].values
-    read = await reader.findings(page=FINDINGS)
+    read = await reader.findings(page=FINDING_NODES)
     codes: dict[str, list[str]] = {}
     _note(codes, (*read.found, *reader.watched()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
@@ -171,7 +171,7 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
     def concerns(code: str) -> bool:
         return len(named) < len(values) or any(code.startswith(name) for name in named)
 
-    missing += [f"only {FINDINGS} nodes with {code} were read" for code in read.capped if concerns(code)]
+    missing += [f"only {FINDING_NODES} nodes with {code} were read" for code in read.capped if concerns(code)]
     missing += [f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if concerns(each.code)]
     for spec in reader.engine.spec.findings:
         if spec.sample and any(spec.code.startswith(name) for name in named):
@@ -199,13 +199,16 @@ async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Pa
 
 
 async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
-    """Yield the unfinished nodes, the most urgent first, up to half of `LOOKED`."""
+    """Yield the unfinished nodes, the most urgent first.
+
+    They are at most half of `COMPARED_NODES`.
+    """
     looked = 0
     async for live in unfinished(reader, NODES_AT_ONCE):
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
         yield await _complete(reader, wanted, missing, page)
         looked += len(live.nodes)
-        if looked >= LOOKED // 2:
+        if looked >= COMPARED_NODES // 2:
             return
 
 
@@ -239,7 +242,7 @@ async def _by_conditions(
 async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
     """Yield the nodes of the tree, then the dead letters.
 
-    ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `LOOKED`.
+    ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `COMPARED_NODES`.
     """
     seen: set[str] = set()
     if live_first:
@@ -247,7 +250,7 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
             seen.update(node.id for node in page.nodes)
             yield page
     pages: list[Page] = []
-    walk = Walk(reader, lambda page, parent: pages.append(page), limit=LOOKED + 1)
+    walk = Walk(reader, lambda page, parent: pages.append(page), limit=COMPARED_NODES + 1)
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
             for page in pages:  # adds what they lack
@@ -264,8 +267,8 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
         yield await _complete(reader, wanted, missing, msgspec.structs.replace(dead, nodes=nodes))
 
 
-def _note(codes: dict[str, list[str]], found: Iterable[Finding]) -> None:
-    for finding in found:
+def _note(codes: dict[str, list[str]], findings: Iterable[Finding]) -> None:
+    for finding in findings:
         known = codes.setdefault(finding.node_id, [])
         if finding.code not in known:
             known.append(finding.code)

@@ -27,6 +27,7 @@ from queries.records.finding import Finding, Incident, SkippedFinding
 from queries.records.node import Count, Node
 from queries.records.snapshot import Part, Snapshot
 from queries.runs import unfinished
+from queries.runs.run import Run
 from queries.snapshot import grouped, snapshot, with_samples
 from queries.text import shell
 from queries.workspace import Workspace
@@ -442,7 +443,7 @@ class Session:
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
         if self.workspace is not None:
-            await self.workspace.renew()
+            await self.workspace.database.renew()
             await self._check(self.workspace)
             counts = (self._count(label, errors) for label in self.engines)
             await self.workspace.database.together(self._read_page(errors), *counts)
@@ -593,19 +594,28 @@ class Session:
 
     # changing
 
-    def carry_out(self, dry_run: DryRun) -> RunWork:
-        """Commit a dry run in its own task, which continues when the screen is closed."""
+    def carry_out(self, dry_run: DryRun | None = None, *, run: Run | None = None) -> RunWork:
+        """Commit a dry run, or carry out a redrive, in its own task.
+
+        It continues when the screen is closed. Raises LostError.
+        """
         from console.model.run_work import RunWork
 
         if self.workspace is None:
             raise LostError("There is no connection.", "Nothing was changed.")
-        work = RunWork(self.workspace, lambda: self.changed(), dry_run=dry_run)
+        work = RunWork(self.workspace, lambda: self.changed(), dry_run=dry_run, run=run)
         self.works.append(work)
         return work
 
     def unseen(self) -> list[str]:
         """Return a line for each run whose result was not on the screen."""
-        return [f"{work.action}: {work.summary}" for work in self.works if not work.seen]
+        return [f"{work.action}: {work.summary}{self._rest(work)}" for work in self.works if not work.seen]
+
+    def _rest(self, work: RunWork) -> str:
+        """Return how an open redrive is continued, or ""."""
+        if not (work.watches and work.is_open):
+            return ""
+        return f". It is open. Continue: {self.command('redrive', work.run_id, '--resume')}"
 
     async def close(self) -> None:
         """Stop runs between two chunks, wait for them, and close the connections."""

@@ -9,8 +9,8 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from console.model.chunked_list import ListChunk
 from queries.records.record import Record
 
-NEARBY = 64  # siblings compared at once
-MAX_GUIDES = 24  # levels for which a row lists its guides
+SIBLINGS_COMPARED = 64  # siblings compared at once
+GUIDED_LEVELS = 24  # levels for which a row lists its guides
 
 
 class Listed(Protocol):
@@ -140,7 +140,7 @@ class TreeEntry(Generic[T]):
             expandable=self.expandable,
             expanded=self.expanded,
             last=self.is_last(),
-            guides=self._guides() if self.depth <= MAX_GUIDES else (),
+            guides=self._guides() if self.depth <= GUIDED_LEVELS else (),
             dimmed=not self.matched,
             marked=marked,
             edge=self.edge,
@@ -148,8 +148,8 @@ class TreeEntry(Generic[T]):
         )
 
     def _guides(self) -> tuple[bool, ...]:
-        found = [not entry.is_last() for entry in self.ancestors() if entry.depth > 0]
-        return tuple(reversed(found))
+        guides = [not entry.is_last() for entry in self.ancestors() if entry.depth > 0]
+        return tuple(reversed(guides))
 
     def ancestors(self) -> Iterator[TreeEntry[T]]:
         """Iterate from the parent upwards, without the invisible root."""
@@ -178,9 +178,9 @@ def position_of(siblings: list[TreeEntry[T]], entry: TreeEntry[T]) -> int:
 
     The search starts near its last position.
     """
-    low = max(entry.position - NEARBY, 0)
+    low = max(entry.position - SIBLINGS_COMPARED, 0)
     try:
-        entry.position = low + siblings[low : low + 2 * NEARBY].index(entry)
+        entry.position = low + siblings[low : low + 2 * SIBLINGS_COMPARED].index(entry)
     except ValueError:
         entry.position = siblings.index(entry)
     return entry.position
@@ -190,17 +190,17 @@ def common(old: list[TreeEntry[T]], new: list[TreeEntry[T]]) -> tuple[int, int]:
     """Return how many entries two lists share at their start, and then at their end."""
     limit = min(len(old), len(new))
     head = 0
-    while head < limit and old[head : head + NEARBY] == new[head : head + NEARBY]:
-        head += NEARBY
+    while head < limit and old[head : head + SIBLINGS_COMPARED] == new[head : head + SIBLINGS_COMPARED]:
+        head += SIBLINGS_COMPARED
     head = min(head, limit)
     while head < limit and old[head] is new[head]:
         head += 1
     tail, end, close = 0, len(old), len(new)
     while (
-        tail + NEARBY <= limit - head
-        and old[end - tail - NEARBY : end - tail] == new[close - tail - NEARBY : close - tail]
+        tail + SIBLINGS_COMPARED <= limit - head
+        and old[end - tail - SIBLINGS_COMPARED : end - tail] == new[close - tail - SIBLINGS_COMPARED : close - tail]
     ):
-        tail += NEARBY
+        tail += SIBLINGS_COMPARED
     while tail < limit - head and old[-1 - tail] is new[-1 - tail]:
         tail += 1
     return head, tail

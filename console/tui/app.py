@@ -375,6 +375,12 @@ class UnstickApp(App[None]):
         while len(self.screen_stack) > 1:
             self.screen.dismiss(None)  # who waits for the answer of a dialog gets None
 
+    def open_node(self, node: Node) -> None:
+        from console.tui.screens.detail import DetailScreen
+
+        if self.front is not None:
+            self.push_screen(DetailScreen(node, self.front.mode()))
+
     def reveal(self, node: Node) -> None:
         from console.tui.screens.tree import TreeScreen
 
@@ -456,7 +462,7 @@ class UnstickApp(App[None]):
         if self.front is None or node is None:
             self.say("There is no node here.", "warn")
             return
-        self.push_screen(BlockersScreen(node.id, f"{node.kind} {node.title}", self.front.mode()))
+        self.push_screen(BlockersScreen(node, self.front.mode()))
 
     def action_hand_over(self) -> None:
         """Offer the shift as Markdown."""

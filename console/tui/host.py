@@ -53,6 +53,9 @@ class Host(Protocol):
     def act(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run the dialogs of an action of the page in front, unless one is running."""
 
+    def open_node(self, node: Node) -> None:
+        """Open the page of a node."""
+
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""
 
@@ -64,6 +67,9 @@ class Host(Protocol):
 
     def follow(self, text: str) -> None:
         """Open the node that an id names."""
+
+    def action_blockers(self) -> None:
+        """Show the sessions that lock the node under the cursor."""
 
     def visited(self, place: Place) -> None:
         """Note in the history that a page is in front."""

@@ -296,11 +296,11 @@ def ids(actions: Iterable[Action]) -> set[str]:
 
 def action_keys(actions: Iterable[Action], remapped: Mapping[str, str]) -> dict[str, set[str]]:
     """Map of key to action names: two engines may use a key for different actions."""
-    found: dict[str, set[str]] = {}
+    names_by_key: dict[str, set[str]] = {}
     for action in actions:
         for key in split(remapped.get(action_id(action.name), action.key)):
-            found.setdefault(key, set()).add(action.name)
-    return found
+            names_by_key.setdefault(key, set()).add(action.name)
+    return names_by_key
 
 
 def split(keys: str) -> list[str]:

@@ -6,7 +6,6 @@ COMMIT is asked for.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -26,6 +25,7 @@ from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.failover import Committed
+from queries.write.images import Images
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
@@ -82,8 +82,8 @@ class Attempt:
     @property
     def irreversible(self) -> Mapping[str, str]:
         """Changed nodes that cannot be undone, with the reason."""
-        images, why = self.effect.images, self.request.kept.no_images
-        if images is None:
+        images, why = self.effect.images, self.request.no_images
+        if not isinstance(images, Images):  # those of the server are complete
             return dict.fromkeys(self.nodes.live, why) if why else {}
         return {self.nodes.full(local): each for local, each in images.incomplete.items()}
 
@@ -100,7 +100,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 
     Raises DatabaseError if nothing was changed.
     """
-    request, file = attempt.request, workspace.audit_log_file
+    request = attempt.request
     found = request.reader.found
     tables = found.changed(request.action.privileges)
     async with workspace.database.writing(found.action_schema, request.over, limit, tables) as transaction:
@@ -109,9 +109,9 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
-        proof = RowProof(attempt.script, attempt.effect)
-        if request.fence is not None:
-            request.fence.run.sending(mark, proof)
+        proof = workspace.audit_log.proof(entry, RowProof(attempt.script, attempt.effect))
+        if request.run is not None:
+            request.run.sending(mark, proof)
         sent = time.monotonic()
         workspace.awaited_standbys = mark.synchronous
         try:
@@ -124,14 +124,16 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
-        status, caveat = await _asked(workspace, attempt, mark, entry, proof)
+        gone = commit_status.DEADLINE if request.run is None else commit_status.GONE
+        answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
+        status = answer.status
+        caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
     if status != commit_status.ABORTED:
-        run = "" if request.fence is None else request.fence.run.id
+        run = "" if request.run is None else request.run.id
         done = Committed(
             mark=mark,
             proof=proof,
             entry=entry,
-            table=file is None,
             sent=sent,
             answered=time.monotonic(),
             run=run,
@@ -149,11 +151,11 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
     """Change the nodes. Return True if there is something to commit."""
     request, script = attempt.request, attempt.script
-    fence, found = request.fence, request.reader.found
-    if fence is not None:
-        await fence.run.guard(transaction)
-    await script.load(transaction, workspace.audit_log_file)
-    admission = workspace.admission(request.reader, script.action, again=fence is not None)
+    run, found = request.run, request.reader.found
+    if run is not None:
+        await run.guard(transaction)
+    await script.load(transaction, workspace.audit_log)
+    admission = workspace.admission(request.reader, script.action, again=run is not None)
     written = gate.written(found.schema, found.relations)
     images = attempt.copies.images
     asked = together(admission, written, NOW, *([] if images is None else [images.learning()]))
@@ -170,40 +172,22 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
 async def _write_entry(
     workspace: Workspace, transaction: Transaction, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark
 ) -> str:
-    """Write the entry and the images of its rows, to the table or to the local file.
+    """Write the entry and the images of its rows.
 
     Return its id, or "" if the server does not return it.
     """
-    entry_id = entry.id
-    if workspace.audit_log_file is None:
-        images, compared = attempt.effect.images, attempt.effect.compared
-        logged = entry if compared is None else msgspec.structs.replace(entry, changes=compared.changes)
-        entry_id = await audit_log.append(transaction, logged, images if compared is None else compared.images)
-    _append(workspace, attempt, entry, mark)
+    effect = attempt.effect
+    logged = entry if effect.compared is None else msgspec.structs.replace(entry, changes=effect.compared)
+    entry_id = await workspace.audit_log.write(transaction, logged, effect.images, mark)
+    if file := _file_of_run(workspace, attempt):
+        await file.write(transaction, msgspec.structs.replace(entry, changes=()), mark=mark)
     return entry_id
 
 
-def _append(workspace: Workspace, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark | None = None) -> None:
-    """Append an entry to the local file, if changes or their run are recorded there.
-
-    ``mark``: of the transaction before its COMMIT. Raises DatabaseError.
-    """
-    fence, intended = attempt.request.fence, mark is not None
-    if workspace.audit_log_file is not None:
-        images = attempt.effect.images if intended else None
-        workspace.audit_log_file.append(entry, intended=intended, images=images, mark=mark)
-    elif fence is not None and fence.run.file is not None:  # the table has the rows
-        fence.run.file.append(msgspec.structs.replace(entry, changes=()), intended=intended, mark=mark)
-
-
-async def _asked(
-    workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, proof: RowProof
-) -> tuple[str, str]:
-    """Return the status of a transaction without an answer, and the caveat."""
-    gone = commit_status.DEADLINE if attempt.request.fence is None else commit_status.GONE
-    table = workspace.audit_log_file is None
-    found = await commit_status.wait_for_status(workspace.database, mark, proof, entry, table=table, gone=gone)
-    return found.status, UNANSWERED.format(standbys=mark.synchronous) if found.synchronous else ""
+def _file_of_run(workspace: Workspace, attempt: Attempt) -> audit_log.File | None:
+    """Return the local file of a run that the table cannot hold."""
+    file = None if attempt.request.run is None else attempt.request.run.file
+    return None if file is workspace.audit_log else file
 
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:
@@ -219,34 +203,34 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
 
 
 def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry) -> None:
-    """Append the outcome to the local audit log.
-
-    If that fails, the entry has no outcome and is shown as unknown.
-    """
-    with contextlib.suppress(DatabaseError):
-        _append(workspace, attempt, _entry(attempt, intent.xid, intent.id))
+    """Note the outcome where an entry is written before COMMIT."""
+    entry = _entry(attempt, intent.xid, intent.id)
+    workspace.audit_log.settle(entry)
+    if file := _file_of_run(workspace, attempt):
+        file.settle(msgspec.structs.replace(entry, changes=()))
 
 
 def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
     request, effect = attempt.request, attempt.effect
-    order, server = request.order, request.reader.database.server
+    server, run = request.reader.database.server, request.run
     changes = (copy.differing() for copy in effect.copies)
-    named = {} if request.fence is None else {RUN: request.fence.named()}
+    cohort = {} if request.cohort is None else {"cohort": request.cohort}
+    named = {} if run is None else {RUN: run.named(**cohort)}
     others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)
     return AuditLogEntry(
         id=entry_id or audit_log.entry_id(),
         at=attempt.at,
         role=server.role if server else "",
-        os_user=order.operator.os_user,
-        host=order.operator.host,
+        os_user=request.operator.os_user,
+        host=request.operator.host,
         engine=request.reader.label,
         schema=request.reader.found.schema,
-        action=order.action.name,
-        reason=order.reason,
-        arguments={**recorded(order.action, order.arguments), **named, **({OTHERS: others} if others else {})},
+        action=request.action.name,
+        reason=request.reason,
+        arguments={**recorded(request.action, request.arguments), **named, **({OTHERS: others} if others else {})},
         xid=xid,
         results=attempt.results(),
-        changes=tuple(changes if request.kept.values else (each.without_values() for each in changes)),
+        changes=tuple(changes if request.keeps_values else (each.without_values() for each in changes)),
     )
 
 

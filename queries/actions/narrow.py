@@ -6,7 +6,6 @@ These are skipped with the reason. The others go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
 
 from queries.actions.attempt import Attempt, outcome_of, transact, unchanged
 from queries.db.errors import (
@@ -22,8 +21,9 @@ from queries.db.errors import (
 )
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import gate, server_copies
+from queries.write import audit_log, server_copies
 from queries.write.admit import POLICY
+from queries.write.gate import UnshownError
 from queries.write.request import Request
 from queries.write.script import GuardMissedError
 from queries.write.server_copies import IrregularError
@@ -41,74 +41,43 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
     """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + NARROWING
-    attempt = _attempt(workspace, request)
+    in_table = isinstance(workspace.audit_log, audit_log.Table)  # else only whole rows prove a commit
+    attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:
         await transact(workspace, attempt, limit)
     except IrregularError:
-        assert request.fence is not None  # or the server does not compare
-        request.fence.run.irregular = True
+        assert request.run is not None  # or the server does not compare
+        request.run.irregular = True
         return await attempts(workspace, request, until)
-    except GuardMissedError as error:
-        return [*_missed(attempt, error), *(await _rest(workspace, request, error.missed, until))]
-    except gate.UnshownError as error:
-        stopped = [i for i in request.versions if i in error.nodes or not error.nodes]
-        return [_stopped(request.of(stopped), error), *(await _rest(workspace, request, stopped, until))]
+    except (GuardMissedError, UnshownError) as error:
+        reasons = _missed(attempt, error) if isinstance(error, GuardMissedError) else _unshown(request, error)
+        stopped = Attempt(request.of(reasons))
+        for node_id, reason in reasons.items():
+            stopped.nodes.skip(node_id, *reason)
+        rest = request.of(i for i in request.versions if i not in reasons)
+        return [stopped, *(await attempts(workspace, rest, until) if rest.versions else ())]
     except TableLockedError as error:
         return [unchanged(request, Outcome.LOCKED, error.line)]
-    except NO_CONNECTION as error:
-        return [_unsent(request, error)]
-    except DeniedError as error:
-        if attempt.nodes.policies and _can_halve(request, until):
-            return await _halved(workspace, request, error, until)
-        return [_denied(attempt, error)]
     except OvertakenError:
         raise
     except DatabaseError as error:
-        if _narrows(error) and _can_halve(request, until):
+        lost = isinstance(error, (ReadOnlyError, *NO_CONNECTION))
+        denied = isinstance(error, DeniedError) and not lost
+        narrows = not lost and _narrows(attempt, error)
+        if narrows and len(request.versions) > 1 and time.monotonic() < until:
             return await _halved(workspace, request, error, until)
-        if request.seen is None and not (_narrows(error) or error.code.startswith(_FULL)):
+        if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
-        failed = unchanged(request, outcome_of(request, error), _why(error))
-        failed.lost = _why(error) if isinstance(error, ReadOnlyError) else ""
+        why = _denial(attempt, error) if denied else _why(error)
+        failed = unchanged(request, outcome_of(request, error), why)
+        failed.lost = why if lost else ""
         return [failed]
     return [attempt]
-
-
-def _attempt(workspace: Workspace, request: Request) -> Attempt:
-    """Return the attempt.
-
-    The server compares the rows if it can, and writes the entry itself.
-    """
-    in_table = workspace.audit_log_file is None
-    return Attempt(request, on_server=in_table and server_copies.suits(request))
 
 
 def _why(error: DatabaseError) -> str:
     """Return an error's text, which says once that nothing was changed."""
     return error.line if UNCHANGED in error.line else f"{error.line} {UNCHANGED}"
-
-
-def _can_halve(request: Request, until: float) -> bool:
-    return len(request.versions) > 1 and time.monotonic() < until
-
-
-def _unsent(request: Request, error: DatabaseError) -> Attempt:
-    """Return an attempt that was not sent, and may be later.
-
-    Raises ``error`` in a dry run.
-    """
-    if request.seen is None and not error.code.startswith(_FULL):
-        raise error
-    unsent = unchanged(request, Outcome.UNSENT, _why(error))
-    unsent.lost = _why(error)
-    return unsent
-
-
-async def _rest(workspace: Workspace, request: Request, nodes: Iterable[str], until: float) -> list[Attempt]:
-    """Run the request without some of its nodes."""
-    skipped = set(nodes)
-    rest = request.of(i for i in request.versions if i not in skipped)
-    return await attempts(workspace, rest, until) if rest.versions else []
 
 
 async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
@@ -123,37 +92,32 @@ async def _halved(workspace: Workspace, request: Request, error: DatabaseError, 
     return done
 
 
-def _narrows(error: DatabaseError) -> bool:
+def _narrows(attempt: Attempt, error: DatabaseError) -> bool:
     """Return True if single nodes may have caused the error.
 
     The others can then continue. Class 22: invalid value.
     """
-    if isinstance(error, ReadOnlyError):
-        return False
+    if isinstance(error, DeniedError):
+        return bool(attempt.nodes.policies)
     return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
 
 
-def _denied(attempt: Attempt, error: DeniedError) -> Attempt:
-    """Return an attempt that a policy or a missing privilege stopped."""
+def _denial(attempt: Attempt, error: DatabaseError) -> str:
+    """Return why a policy or a missing privilege stopped an attempt."""
     needed = f"The action needs {', '.join(attempt.script.action.privileges)}, and INSERT on the audit log."
     policies = f"row-level policy or missing privilege: {error.line}"
-    why = policies if attempt.nodes.policies else f"{error.line} {needed}"
-    return unchanged(attempt.request, Outcome.DENIED, why)
+    return policies if attempt.nodes.policies else f"{error.line} {needed}"
 
 
-def _missed(attempt: Attempt, error: GuardMissedError) -> Iterator[Attempt]:
-    """Yield an attempt for each reason why nodes were not reached."""
+def _missed(attempt: Attempt, error: GuardMissedError) -> dict[str, tuple[Outcome, str]]:
+    """Return why nodes were not reached."""
     outcome, why = Outcome.STALE, "it changed during the statement"
     if attempt.nodes.policies:  # another writer is unlikely: the row was locked at its version
         outcome, why = Outcome.DENIED, f"{POLICY}, or {why}"
-    reasons = {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
-    for reason in dict.fromkeys(reasons.values()):
-        yield unchanged(attempt.request.of(i for i in error.missed if reasons[i] == reason), *reason)
+    return {i: (Outcome.REFUSED, error.whys[i]) if i in error.whys else (outcome, why) for i in error.missed}
 
 
-def _stopped(request: Request, error: gate.UnshownError) -> Attempt:
-    """Return an attempt that changed no node, because it did what was not shown."""
-    stopped = Attempt(request)
-    for node_id in request.versions:
-        stopped.nodes.skip(node_id, Outcome.CONFLICT, error.nodes.get(node_id, _why(error)))
-    return stopped
+def _unshown(request: Request, error: UnshownError) -> dict[str, tuple[Outcome, str]]:
+    """Return why nodes are not changed: the transaction did what was not shown."""
+    stopped = (i for i in request.versions if i in error.nodes or not error.nodes)
+    return {i: (Outcome.CONFLICT, error.nodes.get(i, _why(error))) for i in stopped}

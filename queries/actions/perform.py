@@ -29,7 +29,8 @@ from queries.records.action import (
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, blast_radius, gate, undo
-from queries.write.request import Fence, Kept, Order, Request
+from queries.write.request import Request
+from queries.write.run_log import OpenRun
 
 
 async def dry_run(
@@ -46,13 +47,13 @@ async def dry_run(
     if plan.label == LABEL:
         return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
-        await workspace.renew()
+        await workspace.database.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[: parts.CHUNK_NODES]
     done: list[Attempt] = []
-    for request in _requests(workspace, plan, first, reason, arguments, operator):
-        done += await attempts(workspace, msgspec.structs.replace(request, measures=measures))
+    for request in _requests(workspace, plan, first, reason, arguments, operator, measures=measures):
+        done += await attempts(workspace, request)
     effects = [attempt.effect for attempt in done]
     measured = [effect.measured for effect in effects if effect.measured is not None]
     results = [result for attempt in done for result in attempt.results()]
@@ -111,20 +112,22 @@ async def commit_part(
     *,
     plan: Plan | None = None,
     over: str = "write",
-    fence: Fence | None = None,
+    run: OpenRun | None = None,
+    cohort: int | None = None,
 ) -> Part:
     """Commit what was dry-run, in one transaction for each SQL script.
 
-    ``plan``: of these nodes and others. ``over``: the connection. ``fence``: the run that it is a part of. Errors
-    become outcomes, but for OvertakenError: another console continues the run.
+    ``plan``: of these nodes and others. ``over``: the connection. ``run``: that it is a part of, and its ``cohort``.
+    Errors become outcomes, but for OvertakenError: another console continues the run.
     """
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     done: list[Attempt] = []
-    for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator):
-        done += await attempts(workspace, msgspec.structs.replace(request, seen=dry_run, over=over, fence=fence))
+    more = {"seen": dry_run, "over": over, "run": run, "cohort": cohort}
+    for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, **more):
+        done += await attempts(workspace, request)
     return _part(workspace, skipped.values(), done)
 
 
@@ -135,10 +138,11 @@ def _requests(
     reason: str,
     arguments: Mapping[str, Any],
     operator: audit_log.Operator,
+    **more: Any,
 ) -> Iterator[Request]:
     """Yield one request for each SQL script of the plan, with its nodes of ``ids``.
 
-    An undo has one request for each entry.
+    An undo has one request for each entry. ``more``: of the request.
     """
     reader = current_reader(workspace, plan.label)
     for action, versions in plan.by_script(ids):
@@ -146,10 +150,15 @@ def _requests(
         no_images = action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images
         yield Request(
             reader=reader,
-            order=Order(action=action, reason=reason, arguments=given, operator=operator),
+            action=action,
+            reason=reason,
+            arguments=given,
+            operator=operator,
             versions=versions,
             titles={i: plan.titles[i] for i in versions if i in plan.titles},
-            kept=Kept(no_images=no_images, values=workspace.keeps_values),
+            no_images=no_images,
+            keeps_values=workspace.keeps_values,
+            **more,
         )
 
 

@@ -15,7 +15,7 @@ from queries.db.errors import DatabaseError
 from queries.db.shared_sql import statement
 from queries.read.reader import Reader
 from queries.records.action import Edit, Outcome, Result
-from queries.records.node import Node, a_kind, split_id
+from queries.records.node import Availability, Node, a_kind, split_id
 from queries.records.record import Record
 from queries.text.counted import plural
 from queries.text.safe_text import safe_text
@@ -147,23 +147,13 @@ def plan_versions(
     return Plan(label=label, name=name, actions=actions, versions=dict(versions), refused=refused, titles=known)
 
 
-class NotPossible(Record):
-    """Reason why an action key does nothing.
-
-    ``commands`` do it outside of unstick, by the place where they are run.
-    """
-
-    why: str
-    commands: dict[str, str] = {}
-
-
-def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | NotPossible:
+def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | Availability:
     """Return the plan of an action key for the selected nodes, or the obstacle.
 
     ``names`` are the actions of the key. The first node that has one of them decides which action is meant.
     """
     if reader is None or not selected:
-        return NotPossible(why=f"{key} changes a node. Move the cursor to a node first.")
+        return Availability(ok=False, why=f"{key} changes a node. Move the cursor to a node first.")
     by_kind: dict[str, Action] = {}
     for node in selected:
         if not node.id.startswith(f"{reader.label}/"):
@@ -174,9 +164,9 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
     if not by_kind:
         here = [action for action in reader.engine.actions_here if action.name in names]
         if not here:
-            return NotPossible(why=f"{key} does nothing in {reader.label}. ? lists the keys.")
+            return Availability(ok=False, why=f"{key} does nothing in {reader.label}. ? lists the keys.")
         wrong, right = _kinds(node.kind for node in selected), _kinds(kind for each in here for kind in each.kinds)
-        return NotPossible(why=f"{key} ({here[0].name}) is not for {wrong}, but for {right}.")
+        return Availability(ok=False, why=f"{key} ({here[0].name}) is not for {wrong}, but for {right}.")
     first = next(by_kind[node.kind] for node in selected if node.kind in by_kind)
     eligible: list[Node] = []
     skipped: list[Result] = []
@@ -197,7 +187,7 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
     if not eligible:
         why, number = Counter(result.why for result in skipped).most_common(1)[0]
         of = f" ({number} of {len(selected)} nodes)" if len(selected) > 1 else ""
-        return NotPossible(why=f"{first.title}: {safe_text(why)}{of}", commands=_commands(skipped))
+        return Availability(ok=False, why=f"{first.title}: {safe_text(why)}{of}", commands=_commands(skipped))
     return Plan(
         label=reader.label,
         name=first.name,

@@ -144,28 +144,23 @@ async def _send(
     workspace: Workspace, dry_run: DryRun, ids: Sequence[str], operator: audit_log.Operator
 ) -> tuple[list[Result], str | None]:
     """Record the intent, send the signals, record the outcome."""
-    file = workspace.audit_log_file
+    log = workspace.audit_log
     values = {"ids": [i.partition(":")[2] for i in ids], "versions": [dry_run.versions[i] for i in ids]}
     intent = [Result(id=i, outcome=Outcome.CHANGED) for i in ids]
     async with workspace.database.writing() as transaction:
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(workspace, dry_run, operator, mark, intent)
-        if file is None:  # fails now if the role may not write it, before a signal is sent
-            await transaction.control("SAVEPOINT intent")
-            await audit_log.append(transaction, entry)
-        else:
-            file.append(entry, intended=True)
+        await transaction.control("SAVEPOINT intent")
+        await log.write(transaction, entry)  # fails now if the role may not write it, before a signal is sent
         rows = await transaction.rows(statement(dry_run.action), values)
         done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
         results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
         final = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
-        if file is None:
-            await transaction.control("ROLLBACK TO SAVEPOINT intent")
-            if done:
-                await audit_log.append(transaction, final)
+        await transaction.control("ROLLBACK TO SAVEPOINT intent")
+        if done and isinstance(log, audit_log.Table):  # a file keeps the intent
+            await log.write(transaction, final)
         status = await commit_status.send_commit(transaction)
-    if file is not None:
-        file.append(final, intended=False)
+    log.settle(final)
     if status != commit_status.COMMITTED:
         results = [msgspec.structs.replace(r, why=UNRECORDED) if r.outcome is Outcome.CHANGED else r for r in results]
     return results, mark.xid

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from queries.actions.plan import Plan, plan_versions
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnknownIdError
 from queries.records.audit import RUN, AuditLogEntry
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from queries.write import undo
 
 

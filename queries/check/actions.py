@@ -32,7 +32,7 @@ from queries.write.admit import lock
 from queries.write.change import Effect, change
 from queries.write.console_copies import ConsoleCopies
 from queries.write.nodes import Ask, Nodes, ask
-from queries.write.request import Kept, Order, Request
+from queries.write.request import Request
 from queries.write.script import ActionScript
 
 REASON = "unstick engine check"
@@ -59,9 +59,15 @@ class Tried(msgspec.Struct):
 
     def request(self, reader: Reader) -> Request:
         """Return the request of a transaction that is rolled back."""
-        operator = audit_log.operator()
-        order = Order(action=self.action, reason=REASON, arguments=self.arguments, operator=operator)
-        return Request(reader=reader, order=order, versions=self.changed, kept=Kept(no_images=REASON))
+        return Request(
+            reader=reader,
+            action=self.action,
+            reason=REASON,
+            arguments=self.arguments,
+            operator=audit_log.operator(),
+            versions=self.changed,
+            no_images=REASON,
+        )
 
 
 class Trial:

@@ -125,6 +125,14 @@ class UnreadableError(DatabaseError):
     """A statement returned an invalid value, such as an unknown phase."""
 
 
+class UnknownIdError(DatabaseError):
+    """An id that matches no engine here, or several. str() lists the known ones."""
+
+
+class MissingError(UnknownIdError):
+    """An id that is well formed, and names nothing here."""
+
+
 class UnencodableError(DatabaseError):
     """A text has a character that the encoding of the database has not."""
 

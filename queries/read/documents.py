@@ -8,12 +8,15 @@ returns ``document`` of at most ``$page`` nodes that succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from queries.contract.spec import Action
-from queries.db.errors import DatabaseError, attempted
+from queries.db.errors import DatabaseError
 from queries.db.query import Query
+from queries.files.statement import Statement
+from queries.read.asked import Asked, answered, known
 from queries.read.reader import Reader
 from queries.records.record import Record
 
@@ -42,7 +45,14 @@ class NotEditableError(DatabaseError):
 
 async def read(reader: Reader, action: Action, node_id: str) -> Document:
     """Read the text of a node. Raises DatabaseError."""
-    row = await _row(reader, action, node_id)
+    sections, ids = reader.engine.actions[action.script], [reader.local(node_id)]
+    asked = [
+        _asked(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
+        _asked(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_LIMIT, page=SUCCESSES),
+    ]
+    async with reader.database.reading() as transaction:
+        rows, successes = await answered(transaction, asked)
+    row = next(iter(known(rows)), None)
     if row is None:
         raise NotEditableError(f"{node_id} was not found; it may have been deleted.", "Nothing was changed.")
     if row["why"] or row["document"] is None:
@@ -54,29 +64,18 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
         text = "\0"
     if "\0" in text:
         raise NotEditableError(f"{action.title}: the stored bytes are not text.", "Nothing was changed.")
-    successes, scope = await _successes(reader, action, node_id)
-    return Document(id=node_id, text=text, digest=row["digest"], stored=row["stored"], successes=successes, scope=scope)
+    unread = f"the successes could not be read: {successes.line}" if isinstance(successes, DatabaseError) else ""
+    texts = (each["document"] for each in (() if unread else successes))  # an error costs only the comparison
+    return Document(
+        id=node_id,
+        text=text,
+        digest=row["digest"],
+        stored=row["stored"],
+        successes=tuple(t if isinstance(t, str) else bytes(t).decode(errors="replace") for t in texts),
+        scope=unread or action.compared,
+    )
 
 
-async def _row(reader: Reader, action: Action, node_id: str) -> Mapping[str, Any] | None:
-    parts = reader.engine.actions[action.script]["document"]
-    values = reader.variant.parameters(ids=[reader.local(node_id)], bytes=DOCUMENT_BYTES)
-    async with reader.database.reading() as transaction:
-        rows = [row for part in parts for row in await transaction.rows(part, values)]
-    return next(iter(rows), None)
-
-
-async def _successes(reader: Reader, action: Action, node_id: str) -> tuple[tuple[str, ...], str]:
-    """Return texts of successful nodes, and which they are.
-
-    An error costs only the comparison.
-    """
-    parts = reader.engine.actions[action.script].get("successes", ())
-    values = reader.variant.parameters(ids=[reader.local(node_id)], bytes=SUCCESS_LIMIT, page=SUCCESSES)
-    async with reader.database.reading() as transaction:
-        answers = await attempted(transaction.batch([Query(part, values) for part in parts]))
-    if isinstance(answers, DatabaseError):
-        return (), f"the successes could not be read: {answers.line}"
-    texts = (row["document"] for rows in answers for row in rows)
-    found = (text if isinstance(text, str) else bytes(text).decode(errors="replace") for text in texts)
-    return tuple(found), action.compared
+def _asked(reader: Reader, parts: Iterable[Statement], **values: Any) -> Asked[list[Mapping[str, Any]]]:
+    queries = [Query(part, reader.variant.parameters(**values)) for part in parts]
+    return Asked(queries, lambda answers: list(chain.from_iterable(answers)))

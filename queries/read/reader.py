@@ -23,11 +23,10 @@ from queries.contract.variant import EngineVariant
 from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
 from queries.db.errors import DatabaseError, UnreadableError, attempted, readable
 from queries.db.query import Query, Rows
-from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import NOW, Asked
+from queries.read.asked import NOW, Asked, answered, known, together
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
@@ -138,10 +137,8 @@ class Reader:
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(allow_scan=allow_scan) as source:
-            chosen = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
-            answers = iter(await source.batch([each for each in chosen if isinstance(each, Query)]))
-            read = [_ids(next(answers), each) if isinstance(each, Query) else each for each in chosen]
-            return await self._pages_of(source, read, page)
+            asked = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
+            return await self._pages_of(source, await together(*asked).answer(source), page)
 
     async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
@@ -304,18 +301,13 @@ class Reader:
         """
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            found, skipped_findings, capped, at = await self._findings(transaction, local, page)
-            found = await self._offered(transaction, found) if offer else found
-        unread = self._unread(skipped_findings)
+            read = await self._findings(transaction, local, page)
+            found = await self._offered(transaction, read.found) if offer else read.found
+        skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
         if self.found.policies:
-            skipped_findings.insert(0, SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies))
-        return Findings(
-            found=tuple(sorted(found, key=rank)),
-            at=at,
-            skipped_findings=tuple(skipped_findings),
-            capped=tuple(capped),
-            unread=unread,
-        )
+            skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
+        found = tuple(sorted(found, key=rank))
+        return msgspec.structs.replace(read, found=found, skipped_findings=skipped, unread=unread)
 
     def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Asked[tuple[tuple[str, ...], str]]:
         """Ask which of these nodes have a finding, and why others are unknown.
@@ -323,15 +315,13 @@ class Reader:
         The reason is "" if all are known.
         """
         skipped: list[SkippedFinding] = []
-        page, local = max(len(ids), FINDINGS), [self.local(i) for i in ids]
-        query = self.question(spec, local, page, skipped)
+        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
 
         def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
-            here = self._found(spec, query.statement, answers[0], page, skipped, []) if query else []
-            nodes = tuple(dict.fromkeys(finding.node_id for finding in here))
+            nodes = tuple(dict.fromkeys(finding.node_id for finding in asked.read(answers)))
             return nodes, "; ".join(each.why for each in skipped)
 
-        return Asked([query] if query else [], read)
+        return Asked(asked.queries, read)
 
     def related_of(self, ids: Sequence[str], most: int) -> Asked[Rows]:
         """Ask for related nodes, at most ``most`` for each relation.
@@ -341,14 +331,13 @@ class Reader:
         chosen = self.variant.select("related")
         if chosen is None:
             return Asked([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
-        source = chosen.source
+        asked = _rows_of(chosen, "related", self.variant.parameters(ids=[self.local(i) for i in ids], page=most))
 
         def read(answers: Sequence[Rows]) -> Rows:
-            verify(answers[0], SHAPES["related"], source)
-            return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in answers[0]]
+            rows = asked.read(answers)
+            return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in rows]
 
-        values = self.variant.parameters(ids=[self.local(i) for i in ids], page=most)
-        return Asked([Query(chosen, values)], read)
+        return Asked(asked.queries, read)
 
     async def moved(self, ids: Sequence[str]) -> frozenset[str]:
         """Return which of these nodes are past the place where they had died.
@@ -382,19 +371,24 @@ class Reader:
         if not kept:
             return
         async with self._reading() as transaction:
-            chosen = {name: self.variant.select(f"samples/{name}") for name in {samples.sample for samples in kept}}
-            queries = [Query(each, self.variant.parameters()) for each in chosen.values() if each]
-            now, *answers = await transaction.batch([Query(statement("now")), *queries])
-        left = iter(answers)
-        at, seen = float(now[0]["now"]), {}
-        for name, each in chosen.items():
-            rows = next(left) if each else []
-            source = each.source if each else ""
-            verify(rows, SHAPES["samples"], source)
-            seen[name] = [(self._full(row["id"]), json_object(row, "seen", source)) for row in rows]
+            names = list({samples.sample for samples in kept})
+            at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
         with readable("a sample"):
             for samples in kept:
-                samples.add(at, seen[samples.sample])
+                samples.add(at, seen[names.index(samples.sample)])
+
+    def _sample(self, name: str) -> Asked[list[tuple[str, dict[str, Any]]]]:
+        chosen = self.variant.select(f"samples/{name}")
+        if chosen is None:
+            return Asked([], lambda _: [])
+
+        asked = _rows_of(chosen, "samples", self.variant.parameters())
+
+        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
+            rows = asked.read(answers)
+            return [(self._full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
+
+        return Asked(asked.queries, read)
 
     @property
     def is_developing(self) -> bool:
@@ -433,10 +427,9 @@ class Reader:
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
-            there, skipped, _, _ = await self._findings(transaction, [local, *below], FINDINGS)
-            there = await self._offered(transaction, there)
+            read = await self._findings(transaction, [local, *below], FINDINGS)
+            there = (*await self._offered(transaction, read.found), *self.watched())
         codes: dict[str, list[str]] = {}
-        there += self.watched()
         for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
         found = [f for f in there if f.node_id == node_id]
@@ -447,7 +440,7 @@ class Reader:
             sections=tuple(s for s in sections if s),
             findings=tuple(found),
             children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
-            skipped_findings=tuple(skipped),
+            skipped_findings=read.skipped_findings,
         )
 
     async def payloads(self, nodes: Iterable[Node], size: int) -> dict[str, list[Payload]]:
@@ -587,19 +580,19 @@ class Reader:
         self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         async with self._reading(allow_scan=allow_scan) as source:
-            chosen = self._which(which, cursor, page, allow_scan, **values)
-            read = await _rows(source, chosen.statement, which, chosen.values) if isinstance(chosen, Query) else chosen
+            read = await self._which(which, cursor, page, allow_scan, **values).answer(source)
             return (await self._pages_of(source, [read], page))[0]
 
     def _which(
         self, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
-    ) -> Query | ScanRequired:
-        """Return a *which* statement with its values, or the scan that it would need."""
+    ) -> Asked[Rows | ScanRequired]:
+        """Ask for the rows of a *which* statement, or for the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
-            return self._scan_required(which, kind)
-        return Query(chosen, self.variant.parameters(cursor=cursor, page=page, **values))
+            return Asked([], lambda _: self._scan_required(which, kind))
+        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
+        return Asked(asked.queries, asked.read)
 
     async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
         """Return the nodes of a *which* statement's rows.
@@ -696,32 +689,25 @@ class Reader:
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
-    async def _findings(
-        self, transaction: Reads, ids: Sequence[str] | None, page: int
-    ) -> tuple[list[Finding], list[SkippedFinding], list[str], float]:
-        """Return the findings, what was skipped, codes of capped ones, and the time.
-
-        The time is the server's.
-        """
+    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, page: int) -> Findings:
+        """Return the findings, with all suggested actions."""
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
-        specs = (spec for spec in self.engine.spec.findings if not spec.sample)
-        asked = [(spec, query) for spec in specs if (query := self.question(spec, ids, page, skipped)) is not None]
-        now, *answers = await transaction.each([Query(statement("now")), *(query for _, query in asked)])
-        if isinstance(now, DatabaseError):
-            raise now
-        for (spec, query), rows in zip(asked, answers, strict=True):
-            try:
-                if isinstance(rows, DatabaseError):
-                    raise rows
-                found += self._found(spec, query.statement, rows, page, skipped, capped)
-            except DatabaseError as error:
-                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=error.line, failed=True))
+        specs = [spec for spec in self.engine.spec.findings if not spec.sample]
+        now, *answers = await answered(
+            transaction, [NOW, *(self.question(s, ids, page, skipped, capped) for s in specs)]
+        )
+        at = known(now)
+        for spec, answer in zip(specs, answers, strict=True):
+            if isinstance(answer, DatabaseError):
+                skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=answer.line, failed=True))
+            else:
+                found += answer
         if ids is None and capped:
             found += await self._causes_beyond(transaction, found, capped)
-        found = [f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
-        return found, skipped, capped, float(now[0]["now"])
+        left = tuple(f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id))
+        return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
         self, transaction: Reads, found: Iterable[Finding], capped: Collection[str]
@@ -733,27 +719,22 @@ class Reader:
         nodes: dict[str, dict[str, None]] = {}
         for finding in found:
             nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
-        asked: list[tuple[FindingSpec, Query, int]] = []
+        asked: list[Asked[list[Finding]]] = []
         for spec in (self.finding_specs[code] for code in capped):
             rules = [rule for rule in spec.explains if rule.matching == ("node",)]
             symptoms = [s.code for s in self.engine.spec.findings if any(r.names(s.code, s.symptom) for r in rules)]
             ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
-            if ids and (query := self.question(spec, ids, len(ids), [])) is not None:
-                asked.append((spec, query, len(ids)))
-        more: list[Finding] = []
-        answers = await transaction.each([query for _, query, _ in asked])
-        for (spec, query, most), rows in zip(asked, answers, strict=True):
-            if not isinstance(rows, DatabaseError):  # that not all were read is said already
-                more += self._found(spec, query.statement, rows, most, [], [])
-        return more
+            asked += [self.question(spec, ids, len(ids), [], [])] if ids else []
+        answers = await answered(transaction, asked)  # that not all were read is said already
+        return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
         async with self._reading() as transaction:
-            found = await self._offered(transaction, list(findings.found))
-        return msgspec.structs.replace(findings, found=tuple(found))
+            found = await self._offered(transaction, findings.found)
+        return msgspec.structs.replace(findings, found=found)
 
-    async def _offered(self, transaction: Reads, found: list[Finding]) -> list[Finding]:
+    async def _offered(self, transaction: Reads, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
@@ -764,7 +745,7 @@ class Reader:
             return found
         others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
         again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
-        return [_unsuggested(f) if self._cause(f) in again else f for f in others]
+        return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 
     async def _refused(self, transaction: Reads, found: Iterable[Finding]) -> dict[Cause, str]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
@@ -831,28 +812,35 @@ class Reader:
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
     def question(
-        self, spec: FindingSpec, ids: Sequence[str] | None, page: int, skipped: list[SkippedFinding]
-    ) -> Query | None:
-        """Return the statement that reads a finding, or None.
+        self,
+        spec: FindingSpec,
+        ids: Sequence[str] | None,
+        page: int,
+        skipped: list[SkippedFinding],
+        capped: list[str],
+    ) -> Asked[list[Finding]]:
+        """Ask for a finding.
 
-        The reason is added to ``skipped``.
+        Why nodes are not known is added to ``skipped``, and the code to ``capped`` if there are more.
         """
+        nothing: Asked[list[Finding]] = Asked([], lambda _: [])
         key = f"findings/{spec.code}"
         candidates = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
-            return None
+            return nothing
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
             chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None))
-            return None
+            return nothing
         if tables := absence.hidden(chosen, self.found.policies):
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
-            return None
-        return Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
+            return nothing
+        query = Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
+        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], page, skipped, capped))
 
     def _found(
         self,
@@ -910,26 +898,23 @@ class Reader:
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
         """Read sections of a node's page. One that cannot be read says why."""
-        chosen = {key: self.variant.select(key) for key in keys}
-        values = self.variant.parameters(id=local, bytes=size)
-        asked = [(key, each) for key, each in chosen.items() if each is not None]
-        answers = await transaction.each([Query(each, values) for _, each in asked])
-        rows = dict(zip((key for key, _ in asked), answers, strict=True))
-        sections: list[Section | None] = []
-        for key, each in chosen.items():
-            title = self.engine.statements[key][0].title
-            if each is None:
-                sections.append(detail_section.unread(key, title, self._scan_required(key)))
-                continue
-            try:
-                if isinstance(found := rows[key], DatabaseError):
-                    raise found
-                with readable(f"{key}.sql"):
-                    read = detail_section.read(key, title, found, each.drawn, self._phases) if found else None
-                sections.append(read)
-            except DatabaseError as error:
-                sections.append(detail_section.unread(key, title, error.line))
-        return sections
+        titles = [self.engine.statements[key][0].title for key in keys]
+        asked = [self._section(key, title, local, size) for key, title in zip(keys, titles, strict=True)]
+        return [
+            detail_section.unread(key, title, answer.line) if isinstance(answer, DatabaseError) else answer
+            for key, title, answer in zip(keys, titles, await answered(transaction, asked), strict=True)
+        ]
+
+    def _section(self, key: str, title: str, local: str, size: int) -> Asked[Section | None]:
+        chosen = self.variant.select(key)
+        if chosen is None:
+            return Asked([], lambda _: detail_section.unread(key, title, self._scan_required(key)))
+
+        def read(answers: Sequence[Rows]) -> Section | None:
+            with readable(f"{key}.sql"):
+                return detail_section.read(key, title, answers[0], chosen.drawn, self._phases) if answers[0] else None
+
+        return Asked([Query(chosen, self.variant.parameters(id=local, bytes=size))], read)
 
 
 def _unsuggested(finding: Finding) -> Finding:
@@ -954,15 +939,17 @@ async def _rows(source: Reads, chosen: Statement, name: str, values: Mapping[str
 
     Raises DatabaseError, also for a value that its column does not allow.
     """
-    rows = await source.rows(chosen, values)
-    verify(rows, SHAPES[name], chosen.source)
-    return rows
+    return await _rows_of(chosen, name, values).answer(source)
 
 
-def _ids(rows: Rows, asked: Query) -> Rows:
-    """Return the rows of a *which* statement. Raises UnreadableError."""
-    verify(rows, SHAPES["children"], asked.statement.source)
-    return rows
+def _rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Asked[Rows]:
+    """Ask for the rows of a statement. ``name``: of their shape."""
+
+    def read(answers: Sequence[Rows]) -> Rows:
+        verify(answers[0], SHAPES[name], chosen.source)
+        return answers[0]
+
+    return Asked([Query(chosen, values)], read)
 
 
 def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:

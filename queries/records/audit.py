@@ -33,6 +33,7 @@ class Origin(Record):
 
 
 RUN = "run"  # among the arguments of an entry: the run that it is a part of, or begins
+END = "end"  # event of the last entry of a run
 
 OTHERS = "other_rows"  # ... the rows of other tables that were written, in words
 
@@ -63,6 +64,22 @@ class AuditLogEntry(Record):
         """Id of the run that it is a part of, or begins; or ""."""
         run = self.arguments.get(RUN)
         return str(run.get("id", self.id)) if isinstance(run, dict) else ""
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """Argument that names its run, with the ``event`` unless it is a change."""
+        run: dict[str, Any] = self.arguments[RUN]
+        return run
+
+    @property
+    def is_end(self) -> bool:
+        """Return True if its run has ended with it."""
+        return self.event.get("event") == END
+
+    @property
+    def who(self) -> str:
+        """The operator, as in messages."""
+        return f"{self.os_user}@{self.host} (role {self.role})"
 
     @property
     def titles(self) -> dict[str, str]:

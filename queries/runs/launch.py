@@ -125,7 +125,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         if isinstance(event, Changed):
             total.add(event.outcomes)
     listed = Listed(
-        begun=run.begun,
+        begun=msgspec.structs.replace(run.begun, engine=plan.label),
         changed=policy.changed,
         last_at=max((entry.at for entry in entries), default=run.begun.at),
         ended=None if policy.ended is None else msgspec.to_builtins(policy.ended),

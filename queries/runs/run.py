@@ -10,7 +10,7 @@ import msgspec
 
 from queries.actions.plan import Plan, plan_versions
 from queries.contract.spec import Action
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, MissingError
 from queries.read.reader import Reader
 from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
@@ -18,9 +18,9 @@ from queries.records.record import Record
 from queries.records.run import Member, Runs, RunSummary, WatchedMember
 from queries.runs.cohorts import Settings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
-from queries.workspace import MissingError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
-from queries.write.run_log import Begun, Entry, Listed, OpenRun, TableRun
+from queries.write.run_log import Listed, OpenRun
 
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
 BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
@@ -99,8 +99,12 @@ class Run(Record):
 
     plan: RunPlan
     log: OpenRun
-    begun: Begun
     fresh: bool = False
+
+    @property
+    def begun(self) -> AuditLogEntry:
+        """The first entry."""
+        return self.log.begun
 
 
 def event_entry(
@@ -131,51 +135,51 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     event = msgspec.to_builtins(plan.beginning)
     log: OpenRun
     if not workspace.no_runs:
-        log, begun = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
+        log = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
     elif plan.is_redrive:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
     else:
-        log, begun = run_file.begin(_local(workspace), entry, event, plan.members)
-    return Run(plan=plan, log=log, begun=begun, fresh=True)
+        log = run_file.begin(_local(workspace), entry, event, plan.members)
+    return Run(plan=plan, log=log, fresh=True)
 
 
 async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
     if (log := run_file.load(_local(workspace), name)) is not None:
         try:
-            return _loaded(workspace, log.begun, log)
+            return _loaded(workspace, log)
         except BaseException:
             log.close()
             raise
     if workspace.no_runs and audit_log.is_table_id(name):
         raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
-    if not workspace.no_runs and (begun := await run_log.read(workspace.database, name)) is not None:
-        return _loaded(workspace, begun, TableRun(workspace.database, begun.id, uuid4().hex))
+    if not workspace.no_runs and (run := await run_log.load(workspace.database, uuid4().hex, name)) is not None:
+        return _loaded(workspace, run)
     raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
 
 
 def _local(workspace: Workspace) -> run_file.Local:
-    table = workspace.audit_log_file is None
-    return run_file.Local(database=workspace.database, file=workspace.local_file, table=table)
+    return run_file.Local(database=workspace.database, file=workspace.local_file, log=workspace.audit_log)
 
 
-def _loaded(workspace: Workspace, begun: Begun, log: OpenRun) -> Run:
-    reader = workspace.recorded(begun.label, begun.schema)
+def _loaded(workspace: Workspace, log: OpenRun) -> Run:
+    begun = log.begun
+    reader = workspace.recorded(begun.engine, begun.schema)
     if reader is None:
         raise DatabaseError(
-            f"The run {begun.id} is about {begun.label} in the schema {begun.schema}, which cannot be changed here."
+            f"The run {begun.id} is about {begun.engine} in the schema {begun.schema}, which cannot be changed here."
         )
     try:
-        kept = msgspec.convert(begun.run, Beginning)
+        kept = msgspec.convert(begun.event, Beginning)
         if kept.kind != (BULK if kept.settings is None else REDRIVE):
             raise ValueError(f"{kept.kind} is not the kind of its settings")
         form = Member if kept.settings is None else WatchedMember
-        listed = msgspec.json.decode(begun.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
+        listed = msgspec.json.decode(log.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
         members = tuple(_renamed(reader, member) for member in listed["members"])
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
     plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=kept)
-    return Run(plan=plan, log=log, begun=msgspec.structs.replace(begun, label=reader.label))
+    return Run(plan=plan, log=log)
 
 
 def _renamed(reader: Reader, member: Member) -> Member:
@@ -196,7 +200,7 @@ async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
         raise DatabaseError(f"The run {run.log.id} is not continued: {why}.", "Nothing was changed.")
 
 
-def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Event | None:
+def event_of(reader: Reader, entry: AuditLogEntry, place: str = audit_log.TABLE) -> Event | None:
     """Return the event of an entry, at the time of the entry. None for a take-over.
 
     ``place``: of the audit log. Raises DatabaseError for an entry that no runner has written.
@@ -207,8 +211,9 @@ def event_of(reader: Reader, entry: Entry, place: str = audit_log.TABLE) -> Even
         raise DatabaseError(f"The entry {entry.id} of the run cannot be read.", "Nothing was changed.") from None
 
 
-def _event(reader: Reader, entry: Entry, place: str) -> Event | None:
-    kind = run_log.SKIPPED if entry.is_change else entry.event["event"]
+def _event(reader: Reader, entry: AuditLogEntry, place: str) -> Event | None:
+    is_change = "event" not in entry.event
+    kind = run_log.SKIPPED if is_change else entry.event["event"]
     if kind == run_log.RESUME:
         return None
     if kind == run_log.SKIPPED:
@@ -216,8 +221,8 @@ def _event(reader: Reader, entry: Entry, place: str) -> Event | None:
         outcomes = Outcomes(
             results=results,
             xid=entry.xid,
-            entries=(entry.id,) if entry.is_change and entry.id else (),
-            audit_log=place if entry.is_change else None,
+            entries=(entry.id,) if is_change else (),
+            audit_log=place if is_change else None,
         )
         return Changed(at=entry.at, part=int(entry.event.get("cohort", 0)), outcomes=outcomes)
     event: Judged | Extended | Ended = msgspec.convert({**entry.event, "at": entry.at}, Judged | Extended | Ended)
@@ -241,7 +246,7 @@ def summary(listed: Listed) -> RunSummary:
     state, run = "open", Beginning(kind="", action="", nodes=0)
     answers: dict[Answer, int] = {}
     try:
-        run = msgspec.convert(begun.run, Beginning)
+        run = msgspec.convert(begun.event, Beginning)
         if ended is not None:
             event = msgspec.convert({"at": listed.last_at, **ended}, Ended)
             state, answers = event.reason, event.answers
@@ -250,7 +255,7 @@ def summary(listed: Listed) -> RunSummary:
     return RunSummary(
         run=begun.id,
         kind=run.kind,
-        engine=begun.label,
+        engine=begun.engine,
         action=run.action,
         selection=run.selection,
         reason=begun.reason,

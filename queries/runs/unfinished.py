@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import Outcome
 from queries.records.run import RunSummary
 from queries.runs.run import REDRIVE, listed
 from queries.text import duration
 from queries.workspace import Workspace
+from queries.write import audit_log
 
 RECENT = 200  # newest entries of the audit log file that are read at the start
 NAMED = 3  # runs that have a message of their own
@@ -30,15 +29,15 @@ async def messages(workspace: Workspace) -> list[str]:
     command = workspace.database.command
     lines = [_message(workspace, run, now) for run in found[:NAMED]]
     lines += [f"There are more: `{command('runs')}` lists them."] if len(found) > NAMED else []
-    if workspace.audit_log_file is not None:
+    if workspace.audit_log is workspace.local_file:
         try:
-            entries = list(islice(workspace.audit_log_file.entries(), RECENT))
+            entries, _ = await audit_log.page(workspace.audit_log, None, RECENT)
         except DatabaseError as error:
             return [*lines, error.line]
         intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)
         if intents:
-            audit_log = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
-            lines.append(f"{audit_log} no known outcome: see `{command('audit')}`.")
+            they = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
+            lines.append(f"{they} no known outcome: see `{command('audit')}`.")
     return lines
 
 

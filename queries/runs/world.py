@@ -23,7 +23,6 @@ from queries.runs.steps import Change, Changed, Event
 from queries.workspace import Workspace
 from queries.write import audit_log, run_log
 from queries.write.admit import CHANGED_MEANWHILE
-from queries.write.request import Fence
 
 LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
 
@@ -41,7 +40,7 @@ class Log:
     async def history(self) -> list[Event]:
         """Take the run over, and return its events. Raises DatabaseError."""
         workspace, plan = self._workspace, self._run.plan
-        await workspace.renew()
+        await workspace.database.renew()
         if why := workspace.database.why_read_only():
             raise LostError(why)
         await workspace.journal.check()  # before the nodes are changed again: an id of a lost transaction may be reused
@@ -92,7 +91,44 @@ class Log:
         await self._workspace.journal.end(self.open.id)
 
 
-class ChangeWorld:
+class _World:
+    """A world with a log, or without one if it is no run."""
+
+    def __init__(self, workspace: Workspace, decisions: Decisions, log: Log | None) -> None:
+        self.waits = log is not None
+        self._workspace, self._decisions, self._log = workspace, decisions, log
+        self._cost = 0.0  # seconds that the last look took
+
+    @property
+    def rests(self) -> float:
+        """Seconds until the server may be asked again, or 0."""
+        return self._workspace.database.rests or 0.0
+
+    async def history(self) -> Sequence[Event]:
+        """Take the run over, and return its events."""
+        assert self._log is not None
+        return await self._log.history()
+
+    def replaced(self) -> bool:
+        """Return True if another server answers than at the beginning."""
+        return self._log is not None and self._log.replaced()
+
+    async def record(self, event: Event) -> None:
+        """Write an event to the log."""
+        if self._log is not None:
+            await self._log.record(event)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait until the operator decides, so long that looking costs the server little."""
+        await self._decisions.wait(max(seconds, self._cost * LOOK_PAUSE))
+
+    async def close(self) -> None:
+        """End the part of this process."""
+        if self._log is not None:
+            await self._log.close()
+
+
+class ChangeWorld(_World):
     """World of a confirmed change. ``log``: of its run; None if it is no run."""
 
     def __init__(
@@ -106,23 +142,16 @@ class ChangeWorld:
         independent: bool,
     ) -> None:
         """``independent``: two parts may be changed at the same time."""
-        self.waits = log is not None
-        self._workspace, self._dry_run, self._operator = workspace, dry_run, operator
-        self._decisions, self._log = decisions, log
+        super().__init__(workspace, decisions, log)
+        self._dry_run, self._operator = dry_run, operator
         self._busy: set[str] = set()  # connections of changes that are running
         self._independent = independent
         self._held = frozenset(dry_run.for_now)
         self._plan: Plan | None = None  # made once, when the server accepts changes
 
-    @property
-    def rests(self) -> float:
-        """Seconds until the server may be asked again, or 0."""
-        return self._workspace.database.rests or 0.0
-
     async def history(self) -> Sequence[Event]:
         """Take the run over, and return its events."""
-        assert self._log is not None
-        events = await self._log.history()
+        events = await super().history()
         return [self._final(event) if isinstance(event, Changed) else event for event in events]
 
     def _final(self, event: Changed) -> Changed:
@@ -140,10 +169,6 @@ class ChangeWorld:
         if "write" not in self._busy:
             return True
         return "read" not in self._busy and not self._workspace.database.locked("read")
-
-    def replaced(self) -> bool:
-        """Return True if another server answers than at the beginning."""
-        return self._log is not None and self._log.replaced()
 
     async def change(self, step: Change) -> Changed | None:
         """Change nodes with the write path of every action.
@@ -171,7 +196,7 @@ class ChangeWorld:
                 self._operator,
                 plan=self._plan,
                 over=over,
-                fence=None if self._log is None else Fence(run=self._log.open),
+                run=None if self._log is None else self._log.open,
             )
         finally:
             self._busy.discard(over)
@@ -193,20 +218,6 @@ class ChangeWorld:
         """Return the time of this machine. Nothing is watched."""
         return time.monotonic(), {}
 
-    async def record(self, event: Event) -> None:
-        """Write an event to the log."""
-        if self._log is not None:
-            await self._log.record(event)
-
-    async def pause(self, seconds: float) -> None:
-        """Wait, but not once the operator has decided."""
-        await self._decisions.wait(seconds)
-
-    async def close(self) -> None:
-        """End the part of this process."""
-        if self._log is not None:
-            await self._log.close()
-
 
 def _without_held(changed: Changed) -> Changed:
     """Return an attempt without the nodes that are not free yet."""
@@ -225,34 +236,20 @@ def _changed_during_statement(result: Result) -> bool:
     return result.outcome is Outcome.STALE and result.why != CHANGED_MEANWHILE
 
 
-class RedriveWorld:
+class RedriveWorld(_World):
     """World of a redrive in a database."""
 
-    waits = True
+    _log: Log
 
     def __init__(self, workspace: Workspace, run: Run, decisions: Decisions) -> None:
-        self._workspace, self._run, self._decisions = workspace, run, decisions
-        self._log = Log(workspace, run, audit_log.operator())
+        super().__init__(workspace, decisions, Log(workspace, run, audit_log.operator()))
+        self._run = run
         self._members = {member.id: member for member in run.plan.watched}
         self._marks = frozenset(mark for member in run.plan.watched for mark in member.marks)
-        self._cost = 0.0  # seconds that the last look took
-
-    @property
-    def rests(self) -> float:
-        """Seconds until the server may be asked again, or 0."""
-        return self._workspace.database.rests or 0.0
-
-    async def history(self) -> Sequence[Event]:
-        """Take the redrive over, and return its events."""
-        return await self._log.history()
 
     def room(self, running: int) -> bool:
         """Return True if no cohort is being revived."""
         return running == 0
-
-    def replaced(self) -> bool:
-        """Return True if another server answers than at the beginning."""
-        return self._log.replaced()
 
     async def change(self, step: Change) -> Changed | None:
         """Revive nodes with the write path of every action.
@@ -265,8 +262,8 @@ class RedriveWorld:
         if not available.ok:
             raise DatabaseError(f"{plan.action} is not possible now: {available.why}.")
         dry_run = await perform.dry_run(self._workspace, part, plan.reason, plan.beginning.arguments)
-        fence = Fence(run=self._log.open, cohort=step.part)
-        done = await perform.commit_part(self._workspace, dry_run, audit_log.operator(), fence=fence)
+        run, operator = self._log.open, audit_log.operator()
+        done = await perform.commit_part(self._workspace, dry_run, operator, run=run, cohort=step.part)
         if not self._log.is_known(done):
             return None
         at = await self._workspace.now()
@@ -285,18 +282,6 @@ class RedriveWorld:
         answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
         self._cost = time.monotonic() - started
         return at, answers
-
-    async def record(self, event: Event) -> None:
-        """Write an event to the audit log."""
-        await self._log.record(event)
-
-    async def pause(self, seconds: float) -> None:
-        """Wait until the operator decides, so long that looking costs the server little."""
-        await self._decisions.wait(max(seconds, self._cost * LOOK_PAUSE))
-
-    async def close(self) -> None:
-        """End the part of this process."""
-        await self._log.close()
 
     @property
     def _reader(self) -> Reader:

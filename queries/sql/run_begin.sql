@@ -1,8 +1,9 @@
 -- The first entry of a run, with the list of its nodes, and whether the entry still has its hash.
 -- id: the run
 -- Indexes: audit_log_pkey, audit_images_pkey.
-SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.os_user, l.host, l.engine, l.schema, l.reason,
-       l.arguments ->> 'run' AS run, i.images::text AS members,
+SELECT
+\ir parts/audit_log_columns.sql
+     , i.images::text AS members,
        coalesce(l.digest =
 \ir parts/audit_log_digest.sql
        , false) AS intact

@@ -1,7 +1,7 @@
 -- The last entry that names the process that continues a run.
 -- id: the run, which is the id of its first entry
 -- Indexes: audit_log_pkey, audit_log_run_idx.
-SELECT l.role, l.os_user, l.host, extract(epoch FROM l.at)::float8 AS at, l.arguments #>> '{run,process}' AS process,
+SELECT concat(l.os_user, '@', l.host, ' (role ', l.role, ')') AS who, l.arguments #>> '{run,process}' AS process,
        coalesce(l.arguments #>> '{run,event}' = 'end', false) AS ended
   FROM unstick.audit_log l
  WHERE l.id = (SELECT coalesce((SELECT o.id FROM unstick.audit_log o

@@ -10,16 +10,17 @@ WITH begun AS MATERIALIZED (
    ORDER BY l.id DESC
    LIMIT CASE WHEN (:args ->> 'open')::boolean THEN 1000 ELSE :page END
 )
-SELECT b.id::text AS id, extract(epoch FROM b.at)::float8 AS at, b.role, b.os_user, b.host, b.engine, b.schema, b.reason,
-       b.arguments ->> 'run' AS run, e.ended::text AS ended, extract(epoch FROM coalesce(e.at, b.at))::float8 AS last_at,
+SELECT
+\ir parts/audit_log_columns.sql
+     , e.ended::text AS ended, extract(epoch FROM coalesce(e.at, l.at))::float8 AS last_at,
        CASE WHEN jsonb_typeof(e.ended -> 'changed') = 'number' THEN least(greatest((e.ended ->> 'changed')::numeric, 0), 1e15)::int8
-            ELSE (SELECT coalesce(sum(jsonb_array_length(jsonb_path_query_array(l.results, '$[*] ? (@.outcome == "changed")'))), 0)::int8
-                    FROM unstick.audit_log l WHERE l.arguments ? 'run' AND l.arguments #>> '{run,id}' = b.id::text) END AS changed
-  FROM begun b
+            ELSE (SELECT coalesce(sum(jsonb_array_length(jsonb_path_query_array(o.results, '$[*] ? (@.outcome == "changed")'))), 0)::int8
+                    FROM unstick.audit_log o WHERE o.arguments ? 'run' AND o.arguments #>> '{run,id}' = l.id::text) END AS changed
+  FROM begun l
   LEFT JOIN LATERAL (
-       SELECT l.at, CASE WHEN l.arguments #>> '{run,event}' = 'end' THEN l.arguments -> 'run' END AS ended
-         FROM unstick.audit_log l WHERE l.arguments ? 'run' AND l.arguments #>> '{run,id}' = b.id::text
-        ORDER BY l.id DESC LIMIT 1) AS e ON true
- WHERE (:schema IS NULL OR b.schema = :schema) AND (e.ended IS NULL OR NOT (:args ->> 'open')::boolean)
- ORDER BY b.id DESC
+       SELECT o.at, CASE WHEN o.arguments #>> '{run,event}' = 'end' THEN o.arguments -> 'run' END AS ended
+         FROM unstick.audit_log o WHERE o.arguments ? 'run' AND o.arguments #>> '{run,id}' = l.id::text
+        ORDER BY o.id DESC LIMIT 1) AS e ON true
+ WHERE (:schema IS NULL OR l.schema = :schema) AND (e.ended IS NULL OR NOT (:args ->> 'open')::boolean)
+ ORDER BY l.id DESC
  LIMIT :page

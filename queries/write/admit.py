@@ -186,7 +186,7 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
         return
     nodes.owners = await _owners(transaction, request, nodes, asked)
     verdicts = {} if request.seen is None else request.seen.verdicts
-    takes_from_living = request.action.overrules(request.order.arguments)
+    takes_from_living = request.action.overrules(request.arguments)
     for node_id in list(nodes.live):
         owner = nodes.owners.get(node_id)
         if owner is None or owner.verdict is not Verdict.ALIVE:

@@ -12,15 +12,16 @@ import socket
 import string
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
 from queries.db.connecting import APPLICATION
 from queries.db.database import Database
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnknownIdError
+from queries.db.query import Rows
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
@@ -33,16 +34,24 @@ from queries.records.record import Record
 from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
-from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot
+from queries.write import audit_chain
+from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot, Verification
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
 
+R = TypeVar("R")
+
 TABLE = "table"
+Extra = Images | msgspec.Raw | None  # beside an entry: images of its rows, or the nodes of the run that it begins
 BLOCK = 1 << 20  # bytes of the local file that are read at a time
 TAIL = 1 << 12  # bytes at its end that have the head of its last line
+STREAMED = 10  # entries that are read at a time; one may have the rows of 1,000 nodes
 OF_RUN = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
 VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
+_PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
 FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
+_NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
+_NOT_HASHED = "The table unstick.audit_log was created without hashes."
 # The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
 _HEAD = re.compile(
     rb'"intended":(true|false),"id":"([0-9a-f-]{1,40})","previous":\[[^]\\]{0,200}\],"digest":"([0-9a-f]{64})"\}\n\Z'
@@ -183,7 +192,7 @@ class Subject(Record):
         )
 
 
-async def append(transaction: Transaction, entry: AuditLogEntry, images: Images | msgspec.Raw | None = None) -> str:
+async def append(transaction: Transaction, entry: AuditLogEntry, images: Extra = None) -> str:
     """Write an entry and the images of its rows in the action's own transaction.
 
     The entry that begins a run has the list of its nodes instead of images. Return the id of the entry, or ""
@@ -203,106 +212,155 @@ def fields(entry: AuditLogEntry) -> str:
     return msgspec.json.encode({**_plain(entry), "changes": ()}).decode()
 
 
-async def has_entry(transaction: Transaction, entry: AuditLogEntry) -> bool | None:
-    """Return True if the table has this entry, which proves the commit.
+class EntryProof(Record):
+    """Proof by an entry of the table: it has the entry of each committed change."""
 
-    None if the table cannot be read. Raises DatabaseError.
-    """
-    values = {"id": entry.xid, "args": fields(entry)}
-    found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
-    return found
+    entry: AuditLogEntry
+
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True if the table has the entry.
+
+        None if the table cannot be read. Raises DatabaseError.
+        """
+        values = {"id": self.entry.xid, "args": fields(self.entry)}
+        found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
+        return found
 
 
 def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
     return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
-async def page(
-    database: Database, cursor: str | None, size: int, node: Subject | None, wanted: Filter = ALL
-) -> tuple[tuple[AuditLogEntry, ...], str | None]:
-    """Read entries of the table, newest first, and the cursor of the next page.
+class Table:
+    """The audit log table. ``readable`` False: it is written only."""
 
-    ``node``: only entries about it. A statement looks at a bounded number of entries, so a filter that few entries
-    match takes several. Raises DatabaseError.
-    """
-    values: dict[str, Any] = {"ids": None, "query": None} if node is None else {"ids": node.ids, "query": node.schema}
-    values["args"] = msgspec.json.encode(wanted).decode()
-    entries: list[AuditLogEntry] = []
-    while True:
-        async with database.reading() as transaction:
-            left = size - len(entries)
-            rows = await transaction.rows(statement("audit_log_page"), {"cursor": cursor, "page": left, **values})
-        entries += [_entry(row) for row in rows if row["results"] is not None]
-        unseen = next((row["id"] for row in rows if row["results"] is None), None)
-        if len(entries) == size or unseen is None:
-            break
-        cursor = unseen
-    found = tuple(entries if node is None else map(node.named, entries))
-    return found, found[-1].id if len(found) == size else None
+    place = TABLE
 
+    def __init__(self, database: Database, state: State, *, readable: bool) -> None:
+        self._database, self._state, self._readable = database, state, readable
 
-async def run_entries(database: Database, run: str) -> tuple[AuditLogEntry, ...]:
-    """Read the entries of a run from the table, newest first, without their rows.
+    async def entries(
+        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+    ) -> AsyncGenerator[AuditLogEntry]:
+        """Yield entries, newest first, in bounded memory.
 
-    Raises DatabaseError.
-    """
-    found: list[AuditLogEntry] = []
-    while True:
-        cursor = found[-1].id if found else None
-        async with database.reading() as transaction:
-            values = {"id": run, "cursor": cursor, "page": OF_RUN}
-            rows = await transaction.rows(statement("run_entries"), values)
-        found += map(_entry, rows)
-        if len(rows) < OF_RUN:
-            return tuple(found)
+        ``after``: id of an entry; only older ones. ``node``: only entries about it. ``at_once``: entries that are read
+        at a time. A statement looks at a bounded number of entries, so a filter that few entries match takes several.
+        Raises DatabaseError, UnknownIdError.
+        """
+        if after is not None and not re.fullmatch("[0-9]{1,18}", after):
+            raise UnknownIdError(_NO_CURSOR.format(cursor=after))
+        ids, schema = (None, None) if node is None else (node.ids, node.schema)
+        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(wanted).decode()}
+        more = self._readable
+        while more:
+            async with self._database.reading() as transaction:
+                rows = await transaction.rows(statement("audit_log_page"), {"cursor": after, **values})
+            found = [entry_of(row) for row in rows if row["results"] is not None]
+            for entry in found:
+                yield entry if node is None else node.named(entry)
+            unseen = next((row["id"] for row in rows if row["results"] is None), None)
+            after = found[-1].id if len(found) == at_once else unseen
+            more = after is not None
 
-
-async def sequence(database: Database) -> Sequence | None:
-    """Read the sequence of the ids.
-
-    None if this role may not read it. Raises DatabaseError.
-    """
-    async with database.reading() as transaction:
-        (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
-        if not state["readable"]:
+    async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
+        """Return the entry of this id. Raises DatabaseError."""
+        if not is_table_id(name):
             return None
-        (row,) = await transaction.rows(statement("audit_log_sequence"), {})
-    return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
+        cursor = str(int(name) + 1)  # the entry is the first one before it
+        found, _ = await page(self, cursor, 1, None, Filter(entry=name, changes=changes))
+        return next(iter(found), None)
+
+    async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
+        """Return the entries of a run, newest first, without their rows.
+
+        Raises DatabaseError.
+        """
+        found: list[AuditLogEntry] = []
+        more = self._readable
+        while more:
+            values = {"id": run, "cursor": found[-1].id if found else None, "page": OF_RUN}
+            async with self._database.reading() as transaction:
+                rows = await transaction.rows(statement("run_entries"), values)
+            found += map(entry_of, rows)
+            more = len(rows) == OF_RUN
+        return tuple(found)
+
+    async def verify(self, known: Iterable[str]) -> Verification:
+        """Verify the hash chain. Raises DatabaseError."""
+        if not self._state.hashed:
+            raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
+        sequence = await self._sequence()  # before the entries: later ones only add to them
+        return await audit_chain.verify(self.place, self._links(), known, sequence)
+
+    async def write(
+        self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
+    ) -> str:
+        """Write an entry before COMMIT.
+
+        ``mark``: of the transaction. Return the id of the entry, or "" if the server does not return it. Raises
+        DatabaseError; the caller must then change nothing.
+        """
+        return await append(transaction, entry, images)
+
+    def settle(self, entry: AuditLogEntry) -> None:
+        """Note nothing: the entry is there if and only if its transaction has committed."""
+
+    def proof(self, entry: AuditLogEntry, rows: R) -> R | EntryProof:
+        """Return the entry as proof."""
+        return EntryProof(entry=entry)
+
+    async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
+        """Return the images of an entry, or None. Raises DatabaseError."""
+        rows: Rows = await transaction.rows(statement("audit_images"), {"id": entry})
+        return None if not rows else StoredImages.of(rows[0], rows[0]["images"], intact=rows[0]["intact"])
+
+    async def _sequence(self) -> Sequence | None:
+        """Read the sequence of the ids.
+
+        None if this role may not read it. Raises DatabaseError.
+        """
+        async with self._database.reading() as transaction:
+            (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
+            if not state["readable"]:
+                return None
+            (row,) = await transaction.rows(statement("audit_log_sequence"), {})
+        return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
+
+    async def _links(self) -> AsyncIterator[Link]:
+        """Yield the hash chain, oldest first.
+
+        The images of the entries are compared with their hashes, too. Raises DatabaseError.
+        """
+        cursor: str | None = None
+        more = True
+        while more:
+            async with self._database.reading() as transaction:
+                rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": VERIFIED})
+                kept = {}
+                if self._state.images and rows:
+                    ids = [row["id"] for row in rows]
+                    found = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
+                    kept = {row["id"]: row["digest"] for row in found}
+            for row in rows:
+                fields = dict(row)
+                own = fields.pop("images_digest")
+                if kept.get(row["id"], own) != own:
+                    fields["digest"] = ""  # equal to no hash
+                seen = None if row["seen"] is None else Snapshot.parse(row["seen"])
+                previous = tuple(row["previous"] or ())
+                yield Link(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
+            more = len(rows) == VERIFIED
+            cursor = rows[-1]["id"] if rows else None
 
 
-async def links(database: Database, *, images: bool) -> AsyncIterator[Link]:
-    """Yield the hash chain of the table, oldest first. Raises DatabaseError.
-
-    ``images``: also compare the images of the entries with their hashes.
-    """
-    cursor: str | None = None
-    more = True
-    while more:
-        async with database.reading() as transaction:
-            rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": VERIFIED})
-            kept = {}
-            if images and rows:
-                found = await transaction.rows(statement("audit_images_verify"), {"ids": [row["id"] for row in rows]})
-                kept = {row["id"]: row["digest"] for row in found}
-        for row in rows:
-            values = dict(row)
-            own = values.pop("images_digest")
-            if kept.get(row["id"], own) != own:
-                values["digest"] = ""  # equal to no hash
-            seen = None if row["seen"] is None else Snapshot.parse(row["seen"])
-            previous = tuple(row["previous"] or ())
-            yield Link(**{**values, "xid": int(row["xid"]), "seen": seen, "previous": previous})
-        more = len(rows) == VERIFIED
-        cursor = rows[-1]["id"] if rows else None
-
-
-def _entry(row: Mapping[str, Any]) -> AuditLogEntry:
+def entry_of(row: Mapping[str, Any]) -> AuditLogEntry:
+    """Return an entry from its row, which may lack ``results`` and ``changes``."""
     return AuditLogEntry(
-        **{**dict(row), "arguments": msgspec.json.decode(row["arguments"])}
-        | {
-            "results": msgspec.json.decode(row["results"], type=tuple[Result, ...]),
-            "changes": msgspec.convert(decoded(row["changes"]), tuple[RowChange, ...]),
-        }
+        **{name: row[name] for name in _PLAIN},
+        arguments=msgspec.json.decode(row["arguments"]),
+        results=msgspec.json.decode(row.get("results", "[]"), type=tuple[Result, ...]),
+        changes=msgspec.convert(decoded(row.get("changes", "[]")), tuple[RowChange, ...]),
     )
 
 
@@ -361,7 +419,7 @@ class File:
         entry: AuditLogEntry,
         *,
         intended: bool,
-        images: Images | msgspec.Raw | None = None,
+        images: Extra = None,
         mark: TransactionMark | None = None,
     ) -> None:
         """Append an entry.
@@ -392,11 +450,60 @@ class File:
                 "Run `unstick init` to create an audit log table in the database instead.",
             ) from error
 
-    def entries(self, node: Subject | None = None, wanted: Filter = ALL) -> Iterator[AuditLogEntry]:
-        """Yield this database's entries, newest first.
+    @property
+    def place(self) -> str:
+        """Path of the file."""
+        return str(self.path)
 
-        An intended entry without outcome is yielded as unknown. Entries without an origin are ignored. Raises
-        DatabaseError.
+    async def entries(
+        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+    ) -> AsyncGenerator[AuditLogEntry]:
+        """Yield this database's entries, newest first, one at a time.
+
+        Raises DatabaseError, UnknownIdError.
+        """
+        found = self._entries(node, wanted)
+        if after is not None and not any(entry.id == after for entry in found):
+            raise UnknownIdError(_NO_CURSOR.format(cursor=after))
+        for entry in found:
+            yield entry
+
+    async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
+        """Return the entry of this id. Raises DatabaseError."""
+        return next(self._entries(None, Filter(entry=name, changes=changes)), None)
+
+    async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
+        """Return the entries of a run, newest first, without their rows.
+
+        Raises DatabaseError.
+        """
+        entries = self._entries(None, Filter(changes=False))
+        return tuple(entry for entry in entries if entry.run == run != entry.id)
+
+    async def verify(self, known: Iterable[str]) -> Verification:
+        """Verify the hash chain. Raises DatabaseError."""
+        return await audit_chain.verify(self.place, self.links(), known)
+
+    async def write(
+        self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
+    ) -> str:
+        """Append an entry that is intended. Raises DatabaseError."""
+        self.append(entry, intended=True, images=images, mark=mark)
+        return entry.id
+
+    def settle(self, entry: AuditLogEntry) -> None:
+        """Append the entry with its outcome. A disk error only costs that."""
+        with contextlib.suppress(DatabaseError):
+            self.append(entry, intended=False)
+
+    def proof(self, entry: AuditLogEntry, rows: R) -> R | EntryProof:
+        """Return the rows as proof."""
+        return rows
+
+    def _entries(self, node: Subject | None, wanted: Filter) -> Iterator[AuditLogEntry]:
+        """Yield entries.
+
+        An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
         """
         here = self.origin()
         done: set[str] = set()
@@ -431,12 +538,11 @@ class File:
     def _unreadable(self, error: OSError) -> DatabaseError:
         return DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.")
 
-    def images(self, entry: str) -> StoredImages | None:
+    async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""
         for line in self.lines(entry.encode()):
             if line.entry.id == entry and line.images:
-                of = line.entry
-                return StoredImages.of(of.role, of.engine, of.schema, line.kept, intact=line.intact)
+                return StoredImages.of(msgspec.structs.asdict(line.entry), line.kept, intact=line.intact)
         return None
 
     def _open(self) -> BinaryIO:
@@ -456,6 +562,26 @@ class File:
             return
         except OSError as error:
             raise self._unreadable(error) from error
+
+
+Log = Table | File
+"""Audit log of a database: the table, or else the local file."""
+
+
+async def page(
+    log: Log, cursor: str | None, size: int, node: Subject | None = None, wanted: Filter = ALL
+) -> tuple[tuple[AuditLogEntry, ...], str | None]:
+    """Read entries, newest first, and the cursor of the next page.
+
+    Raises DatabaseError, UnknownIdError.
+    """
+    found: list[AuditLogEntry] = []
+    async with contextlib.aclosing(log.entries(cursor, node, wanted, size)) as entries:
+        async for entry in entries:
+            found.append(entry)
+            if len(found) == size:
+                return tuple(found), entry.id
+    return tuple(found), None
 
 
 def _parsed(text: bytes) -> Line | None:
@@ -541,8 +667,7 @@ def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None
     """
     later = {r.id: r for r in titled(results, entry.titles)}
     corrected = msgspec.structs.replace(entry, results=tuple(later.get(r.id, r) for r in entry.results))
-    with contextlib.suppress(DatabaseError):
-        file.append(corrected, intended=False)
+    file.settle(corrected)
 
 
 def _unknown(result: Result) -> Result:

@@ -22,7 +22,7 @@ from queries.db.transaction import Reads, Transaction
 from queries.read.asked import Asked, answered
 from queries.read.reader import RELATIONS, Reader
 from queries.records.action import BlastRadius, Reach
-from queries.records.node import Phase, Precision, split_id
+from queries.records.node import Node, Phase, Precision, split_id
 from queries.records.record import Record
 
 ACTED = 100  # changed nodes that are measured; the others change in the same way
@@ -41,21 +41,22 @@ Seen = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
 
 
 class State(Record):
-    """Phases, titles and findings of nodes at one moment.
+    """Nodes and their findings at one moment.
 
-    ``findings``: nodes by code. ``unread``: by code, why a finding was not read; "" is for the phases. ``jobs``: by
-    node.
+    ``findings``: nodes by code. ``unread``: by code, why a finding was not read; "" is for the nodes.
     """
 
-    phases: dict[str, Phase] = {}
-    jobs: dict[str, str | None] = {}
-    titles: dict[str, str] = {}
+    nodes: dict[str, Node] = {}
     findings: dict[str, frozenset[str]] = {}
     unread: dict[str, str] = {}
 
     def of(self, node_id: str, codes: Iterable[str]) -> Seen:
         """Return the phase of a node, and which of the findings it has."""
-        return self.phases.get(node_id), frozenset(c for c in codes if node_id in self.findings[c])
+        return self.phase(node_id), frozenset(c for c in codes if node_id in self.findings[c])
+
+    def phase(self, node_id: str | None) -> Phase | None:
+        """Return the phase of a node, or None if it does not exist."""
+        return None if node_id not in self.nodes else self.nodes[node_id].phase
 
 
 class Measured(Record):
@@ -143,7 +144,7 @@ def _apart(asked: Asked[R]) -> Asked[R]:
 
 async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> State:
     """Read phases and findings. A failure costs one of them."""
-    state = State(phases={}, jobs={}, titles={}, findings={}, unread={})
+    state = State()
     left: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
     left += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
     asked = False
@@ -155,9 +156,7 @@ async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: 
             if isinstance(answer, DatabaseError):
                 state.unread[code] = answer.line
             elif not code:
-                state.phases.update((node.id, node.phase) for node in answer)
-                state.jobs.update((node.id, node.job_id) for node in answer)
-                state.titles.update((node.id, node.title) for node in answer)
+                state.nodes.update((node.id, node) for node in answer)
             elif answer[1]:
                 state.unread[code] = answer[1]
             else:
@@ -174,7 +173,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if not measured:
         return None
     ids = [i for each in measured for i in each.differing()]
-    now = None if ids else State(phases={}, jobs={}, titles={}, findings={}, unread={})
+    now = None if ids else State()
     if ids:
         with attempting():
             async with reader.database.reading(STATEMENT) as transaction:
@@ -185,8 +184,8 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     for each in measured:
         differences.add(each)
     reached = (*differences.lines(), *_relations(measured))
-    known = {i: title for each in measured for i, title in (each.before.titles | each.after.titles).items()}
-    titles = {i: known[i] for reach in reached for i in reach.ids if i in known}
+    known = {i: node for each in measured for i, node in (each.before.nodes | each.after.nodes).items()}
+    titles = {i: known[i].title for reach in reached for i in reach.ids if i in known}
     return BlastRadius(reached=reached, seconds=sum(each.seconds for each in measured), titles=titles)
 
 
@@ -216,8 +215,9 @@ class _Differences:
         if any(len(nodes) > RELATED for nodes in measured.related.values()):
             self._notes[f"at most {RELATED} related nodes were measured"] = None
         acted, differing = set(measured.acted), measured.differing()
-        gating = {j for j in measured.after.jobs.values() if j is not None and split_id(j)[1] in self._gating}
-        for node_id, job in measured.after.jobs.items():
+        jobs = {node_id: node.job_id for node_id, node in measured.after.nodes.items()}
+        gating = {j for j in jobs.values() if j is not None and split_id(j)[1] in self._gating}
+        for node_id, job in jobs.items():
             states = measured.before.of(node_id, known), measured.after.of(node_id, known)
             ready = self._phases(*states, acted=node_id in acted) == (Phase.READY, Phase.READY)
             if ready and job in gating.intersection(differing):
@@ -227,9 +227,8 @@ class _Differences:
             if node_id not in measured.late and was != measured.before.of(node_id, codes):
                 self._notes[MEANWHILE] = None
                 continue
-            if (job := measured.after.jobs.get(node_id)) in gating:
-                was = _gated(was, measured.before.phases.get(job or ""))
-                after = _gated(after, measured.after.phases.get(job or ""))
+            if (job := jobs.get(node_id)) in gating:
+                was, after = _gated(was, measured.before.phase(job)), _gated(after, measured.after.phase(job))
             self._compare(node_id, was, after, acted=node_id in acted)
 
     def _phases(self, was: Seen, now: Seen, *, acted: bool) -> tuple[Phase | None, Phase | None]:

@@ -7,7 +7,7 @@ rows, this console or the server, is a :class:`Copies`.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -28,26 +28,19 @@ from queries.write.images import ImageReader, Images
 from queries.write.script import GuardMissedError, Script
 
 
-class Compared(Record):
-    """JSON of changed rows and of their images, made by the server."""
-
-    changes: msgspec.Raw
-    images: msgspec.Raw | None
-
-
 class Effect(Record):
     """Everything that a transaction did.
 
     ``nodes``: ids that it reached. ``copies``: changed rows as JSON text of the server, which the audit log stores
-    without decoding. ``compared``: instead of ``copies`` and ``images`` if the server compared the rows. ``others``:
-    rows that the copies do not have. ``counted`` False: the server does not count rows, so there may be others.
-    ``held``: seconds that its statements took, with row locks.
+    without decoding. ``compared``: JSON instead of ``copies`` if the server compared the rows; ``images`` are JSON
+    then. ``others``: rows that the copies do not have. ``counted`` False: the server does not count rows, so there may
+    be others. ``held``: seconds that its statements took, with row locks.
     """
 
     nodes: tuple[str, ...] = ()
     copies: tuple[RowChange, ...] = ()
-    images: Images | None = None
-    compared: Compared | None = None
+    compared: msgspec.Raw | None = None
+    images: Images | msgspec.Raw | None = None
     row_digests: dict[str, str] = {}
     others: tuple[OtherRows, ...] = ()
     counted: bool = True
@@ -153,8 +146,7 @@ class RowProof:
     """Proof by the rows that a transaction was committed, or was not."""
 
     def __init__(self, script: Script, effect: Effect) -> None:
-        self.nodes: Sequence[str] = effect.nodes
-        self._script, self._copies = script, effect.copies
+        self._script, self._nodes, self._copies = script, effect.nodes, effect.copies
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
@@ -164,9 +156,8 @@ class RowProof:
         """
         if not self._copies:
             return None
-        with self._script.nodes.only(self.nodes):
-            asked = await self._script.copied().answer(transaction)
-            now = (await self._script.completed(transaction, asked)).rows
+        with self._script.nodes.only(self._nodes):
+            now = (await self._script.copied().answer(transaction)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
         for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
             left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)

@@ -14,11 +14,8 @@ from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
-from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.write import audit_log
-from queries.write.run_log import Provable
-from queries.write.transaction_mark import TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark
 
 DEADLINE = 30.0  # seconds; the server aborts a transaction without a client within its idle timeout
 GONE = 5.0  # seconds without an answer after which a bulk reports the outage and queries again after it
@@ -61,24 +58,17 @@ class CommitStatus(Record):
 
 
 async def wait_for_status(
-    database: Database,
-    mark: TransactionMark,
-    proof: Provable,
-    entry: AuditLogEntry,
-    *,
-    table: bool,
-    gone: float = DEADLINE,
+    database: Database, mark: TransactionMark, proof: Provable, *, gone: float = DEADLINE
 ) -> CommitStatus:
     """Query until the server can report the status.
 
-    ``table``: ``entry`` is in the database's audit log table. ``gone``: seconds without any answer after which the
-    status is reported as unknown.
+    ``gone``: seconds without any answer after which the status is reported as unknown.
     """
     deadline, pause = time.monotonic() + DEADLINE, FIRST
     silent = time.monotonic() + gone
     while True:
         try:
-            found = await _query(database, mark, proof, entry, table=table, sure=False)
+            found = await _query(database, mark, proof, sure=False)
             silent = time.monotonic() + gone
         except ASK_AGAIN_AFTER:
             found = None
@@ -90,32 +80,18 @@ async def wait_for_status(
         pause = min(pause * 2, MOST)
 
 
-async def status_now(
-    database: Database,
-    mark: TransactionMark,
-    proof: Provable | None,
-    entry: AuditLogEntry,
-    *,
-    table: bool,
-    sure: bool = False,
-) -> str:
+async def status_now(database: Database, mark: TransactionMark, proof: Provable | None, *, sure: bool = False) -> str:
     """Query once the status of a transaction that was sent before.
 
-    ``unknown`` also while it is in progress. ``proof``: its row copies; if they are gone, only the audit log can
-    confirm it. ``sure``: COMMIT was acknowledged. Raises an error of ASK_AGAIN_AFTER.
+    ``unknown`` also while it is in progress. ``proof``: None if its row copies are gone. ``sure``: COMMIT was
+    acknowledged. Raises an error of ASK_AGAIN_AFTER.
     """
-    found = await _query(database, mark, proof, entry, table=table, sure=sure)
+    found = await _query(database, mark, proof, sure=sure)
     return UNKNOWN if found is None else found.status
 
 
 async def _query(
-    database: Database,
-    mark: TransactionMark,
-    proof: Provable | None,
-    entry: AuditLogEntry,
-    *,
-    table: bool,
-    sure: bool,
+    database: Database, mark: TransactionMark, proof: Provable | None, *, sure: bool
 ) -> CommitStatus | None:
     """Query once. Return None while the transaction is in progress.
 
@@ -130,7 +106,8 @@ async def _query(
             if status == "in progress" and (standby or row["life"] == mark.life):
                 return None
             if status in ("committed", "in progress") and reassigned:
-                status = await _confirmed(transaction, proof, entry, table=table)
+                committed = await proof.was_committed(transaction) if proof else None
+                status = {True: COMMITTED, False: ABORTED, None: UNKNOWN}[committed]
     except ASK_AGAIN_AFTER:
         raise
     except DatabaseError as error:
@@ -139,12 +116,3 @@ async def _query(
         standby = database.server is not None and database.server.standby
         return None if standby else CommitStatus(status=ABORTED)  # a standby may lag; a primary never assigned the id
     return CommitStatus(status=str(status or UNKNOWN), synchronous=row["synchronous"])
-
-
-async def _confirmed(transaction: Transaction, proof: Provable | None, entry: AuditLogEntry, *, table: bool) -> str:
-    """Return the status that the audit log entry or the rows prove."""
-    if table:
-        committed = await audit_log.has_entry(transaction, entry)
-    else:
-        committed = await proof.was_committed(transaction) if proof else None
-    return {True: COMMITTED, False: ABORTED, None: UNKNOWN}[committed]

@@ -48,16 +48,15 @@ class ConsoleCopies:
         """Ask for the rows."""
         return self._script.copied(AFTER)
 
-    async def after(self, transaction: Transaction, rows: Copy, server: Mapping[Table, gate.Counts] | None) -> Effect:
+    async def after(self, transaction: Transaction, after: Copy, server: Mapping[Table, gate.Counts] | None) -> Effect:
         """Compare the rows, and pass the gate.
 
         Raises MiscountedError, DeniedError, and in a commit UnshownError.
         """
-        after = await self._script.completed(transaction, rows, AFTER)
         nodes, seen, found = self._script.nodes, self._request.seen, self._request.reader.found
         copies = tuple(row_copies.differences(set(nodes.live), self._before, after))
         if seen is not None:
-            gate.compare_rows(copies, seen, nodes.live, self._request.order.operator.name)
+            gate.compare_rows(copies, seen, nodes.live, self._request.operator.name)
         others: tuple[OtherRows, ...] = ()
         if server is not None:
             more = gate.uncopied(server, gate.copied(copies, found.schema))

@@ -18,8 +18,7 @@ from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log, commit_status
-from queries.write.run_log import Provable
-from queries.write.transaction_mark import TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark
 
 CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
 LOST = "lost in a failover: it was committed, but the present server does not have it. The change is gone"
@@ -39,11 +38,15 @@ class Committed(msgspec.Struct, kw_only=True, eq=False):
     mark: TransactionMark
     proof: Provable
     entry: AuditLogEntry
-    table: bool
     sent: float
     answered: float
     run: str
     settled: bool
+
+    def results(self, outcome: Outcome, why: str = "") -> list[Result]:
+        """Return a result for each node that it reached."""
+        reached = (each.id for each in self.entry.results if each.outcome is Outcome.CHANGED)
+        return [Result(id=i, outcome=outcome, why=why) for i in reached]
 
 
 class Journal:
@@ -110,9 +113,7 @@ class Journal:
             for one in sorted(checked, key=lambda c: c.sent, reverse=True):
                 fate = commit_status.COMMITTED
                 if one.answered >= exists:
-                    fate = await commit_status.status_now(
-                        self._database, one.mark, one.proof, one.entry, table=one.table, sure=one.settled
-                    )
+                    fate = await commit_status.status_now(self._database, one.mark, one.proof, sure=one.settled)
                 if fate == commit_status.COMMITTED:
                     exists = max(exists, one.sent)
                     fates.append((one, fate))
@@ -141,13 +142,11 @@ class Journal:
         if fate == commit_status.COMMITTED and was:
             return
         if fate == commit_status.COMMITTED:
-            results = [Result(id=i, outcome=Outcome.CHANGED) for i in one.proof.nodes]
+            results = one.results(Outcome.CHANGED)
         elif fate == commit_status.ABORTED:
-            outcome, why = (Outcome.LOST, LOST) if was else (Outcome.UNSENT, commit_status.ROLLED_BACK)
-            results = [Result(id=i, outcome=outcome, why=why) for i in one.proof.nodes]
+            results = one.results(Outcome.LOST, LOST) if was else one.results(Outcome.UNSENT, commit_status.ROLLED_BACK)
         elif was:
-            why = UNCONFIRMED.format(xid=one.mark.xid)
-            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=why) for i in one.proof.nodes]
+            results = one.results(Outcome.UNKNOWN, UNCONFIRMED.format(xid=one.mark.xid))
         else:
             results = []  # it stays unknown
         if fate != commit_status.COMMITTED:

@@ -95,8 +95,8 @@ class StoredImages(Record):
     intact: bool
 
     @classmethod
-    def of(cls, role: str, engine: str, schema: str, text: str | bytes, *, intact: bool) -> StoredImages:
-        """Decode images. Images that cannot be decoded are not intact.
+    def of(cls, entry: Mapping[str, Any], text: str | bytes, *, intact: bool) -> StoredImages:
+        """Decode images of an entry. Images that cannot be decoded are not intact.
 
         Nodes are incomplete if a value is the size and digest of a larger one.
         """
@@ -107,7 +107,7 @@ class StoredImages(Record):
         rows = [row for table in images.tables for row in table.rows]
         unread = [row.id for row in rows if any(_UNREAD.fullmatch(text or "") for text in (row.before or {}).values())]
         images = images.without(unread, "a value is too large" if unread else "")
-        return cls(role=role, engine=engine, schema=schema, images=images, intact=intact)
+        return cls(role=entry["role"], engine=entry["engine"], schema=entry["schema"], images=images, intact=intact)
 
 
 class Layout(Record):
@@ -171,21 +171,6 @@ class ImageReader:
         self._absent: set[str] = set()
         self.layouts: dict[str, Layout] = {}
 
-    async def read(self, transaction: Transaction, places: Mapping[Place, str]) -> dict[Place, RowText]:
-        """Read the rows at physical ``places``.
-
-        A row that was changed since is missing. Raises DatabaseError.
-        """
-        await self.learn(transaction, {table for table, _ in places})
-        found: dict[Place, RowText] = {}
-        for table, layout in list(self.layouts.items()):
-            keys = {place: (table, key) for (known, key), place in places.items() if known == table}
-            if not keys or not layout.plain:
-                continue
-            for row in await self._rows(transaction, table, list(keys)):
-                found[keys[row["place"]]] = RowText(**row)
-        return found
-
     def copying(self, part: Statement, name: str) -> Statement:
         """Return the statement ``part``, which copies rows, with images beside them.
 
@@ -201,12 +186,16 @@ class ImageReader:
     async def completed(
         self, transaction: Transaction, places: Mapping[Place, str], texts: Mapping[Place, RowText]
     ) -> Mapping[Place, RowText]:
-        """Return ``texts`` and the rows at ``places`` that it lacks.
+        """Return ``texts`` and the rows at physical ``places`` that it lacks.
 
-        Raises DatabaseError.
+        A row that was changed since is missing. Raises DatabaseError.
         """
-        missing = {place: at for place, at in places.items() if place not in texts and place[0] in self.layouts}
-        return {**texts, **await self.read(transaction, missing)} if missing else texts
+        found = dict(texts)
+        for table, layout in list(self.layouts.items()):
+            keys = {at: place for place, at in places.items() if place[0] == table and place not in texts}
+            for row in await self._rows(transaction, table, list(keys)) if keys and layout.plain else ():
+                found[keys[row["place"]]] = RowText(**row)
+        return found
 
     async def _rows(self, transaction: Transaction, table: str, places: list[str]) -> Sequence[Any]:
         """Read rows. If the columns have changed, learn them again."""
@@ -375,12 +364,3 @@ def _unknown(table: str, layout: Layout | None) -> str:
     if not layout.plain:
         return f"the table {table} is partitioned"
     return f"the table {table} has no primary key"
-
-
-async def load(transaction: Transaction, entry: str) -> StoredImages | None:
-    """Read the images of an entry of the table. Raises DatabaseError."""
-    rows: Sequence[Mapping[str, Any]] = await transaction.rows(statement("audit_images"), {"id": entry})
-    if not rows:
-        return None
-    row = rows[0]
-    return StoredImages.of(row["role"], row["engine"], row["schema"], row["images"], intact=row["intact"])

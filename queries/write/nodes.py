@@ -144,11 +144,11 @@ class Nodes:
 
 
 def _parameters(request: Request) -> dict[str, Any]:
-    order, reader, seen = request.order, request.reader, request.seen
+    reader, seen = request.reader, request.seen
     return {
-        "operator": order.operator.name,
-        "reason": order.reason,
-        "args": dict(order.arguments),
+        "operator": request.operator.name,
+        "reason": request.reason,
+        "args": dict(request.arguments),
         "met_needs": sorted(reader.found.met_needs),
         "settings": reader.engine.settings,
         "copied": None,

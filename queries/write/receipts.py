@@ -21,6 +21,7 @@ from queries.records.action import Durability
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import commit_status
+from queries.write.audit_log import EntryProof
 from queries.write.transaction_mark import TransactionMark
 
 NAME = "commits.jsonl"
@@ -108,9 +109,8 @@ class Receipts:
             settled = receipt
             replaced = receipt.mark.history != server.history
             if replaced and not receipt.fate and not server.standby:  # a standby may lag
-                status = await commit_status.status_now(
-                    database, receipt.mark, None, receipt.entry, table=receipt.table
-                )
+                proof = EntryProof(entry=receipt.entry) if receipt.table else None
+                status = await commit_status.status_now(database, receipt.mark, proof)
                 fate = {commit_status.ABORTED: LOST, commit_status.COMMITTED: commit_status.COMMITTED}.get(status, "")
                 if fate:
                     settled = msgspec.structs.replace(receipt, fate=fate)

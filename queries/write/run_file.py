@@ -27,12 +27,12 @@ from queries.db.errors import DatabaseError
 from queries.db.transaction import Transaction
 from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result
-from queries.records.audit import RUN, AuditLogEntry
+from queries.records.audit import END, AuditLogEntry
 from queries.records.run import Member
 from queries.write import audit_log, commit_status, failover, run_log
 from queries.write.audit_log import Line
-from queries.write.run_log import Begun, Entry, Listed, Provable
-from queries.write.transaction_mark import TransactionMark
+from queries.write.run_log import Listed
+from queries.write.transaction_mark import Provable, TransactionMark
 
 RECALLED = "committed before the console ended (transaction {xid})"
 
@@ -40,12 +40,12 @@ RECALLED = "committed before the console ended (transaction {xid})"
 class Local(NamedTuple):
     """The local file, as a place for runs.
 
-    ``table``: the changes have entries in the table, which cannot hold the run.
+    ``log``: has the entries of the changes; a table that cannot hold the run, or the file.
     """
 
     database: Database
     file: audit_log.File
-    table: bool
+    log: audit_log.Log
 
     @property
     def locks(self) -> Path:
@@ -56,15 +56,16 @@ class Local(NamedTuple):
 class FileRun:
     """A run in the local audit file, continued by this process."""
 
-    def __init__(self, local: Local, begun: Begun) -> None:
+    def __init__(self, local: Local, begun: AuditLogEntry, members: msgspec.Raw) -> None:
         """Lock the run. Raises DatabaseError if another process continues it."""
-        self.id, self.begun, self.file, self.place = begun.id, begun, local.file, str(local.file.path)
+        self.id, self.begun, self.members = begun.id, begun, members
+        self.file, self.place = local.file, local.file.place
         self.irregular = False
         self.ended = False
-        self._database, self._table = local.database, local.table
+        self._database, self._log = local.database, local.log
         self._proofs: dict[str, Provable] = {}  # of the transactions of this process
         self._path = local.locks / begun.id
-        self._lock: int | None = _lock(self._path)
+        self._locked: int | None = _lock(self._path)
 
     async def guard(self, transaction: Transaction) -> None:
         """Share the lock of the run. Raises OvertakenError."""
@@ -74,9 +75,9 @@ class FileRun:
         """Return the argument of an audit log entry."""
         return {"id": self.id, **more}
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Keep what proves that a transaction was committed."""
-        self._proofs[mark.xid] = change
+        self._proofs[mark.xid] = proof
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
         """Return True: the lock keeps other processes away."""
@@ -86,17 +87,17 @@ class FileRun:
         """Append the entry of an event. Raises DatabaseError."""
         named = msgspec.structs.replace(entry, id=audit_log.entry_id(), at=time.time())
         self.file.append(run_log.naming(named, self.named(**event)), intended=False)
-        self.ended = event["event"] == run_log.END
+        self.ended = event["event"] == END
 
-    async def entries(self, *, guarded: bool = True) -> list[Entry]:
+    async def entries(self, *, guarded: bool = True) -> list[AuditLogEntry]:
         """Return its entries, once no transaction of it is running.
 
         The server is asked for transactions without an outcome, and after a failover for all. Raises DatabaseError.
         """
         await run_log.wait_for_end(self._database, self.id)
-        found: list[Entry] = []
+        found: list[AuditLogEntry] = []
         for line, outcome in _changes(self._lines()):
-            entry = _event(line) if outcome is None else await self._entry(line, outcome)
+            entry = line.entry if outcome is None else await self._entry(line, outcome)
             if entry is not None:
                 found.append(entry)
         self.ended = bool(found) and found[0].is_end
@@ -106,7 +107,7 @@ class FileRun:
         """Return the run in a list, as far as it is recorded. Raises DatabaseError."""
         last, changed = None, 0
         for line, outcome in _changes(self._lines()):
-            last = last or _event(line)
+            last = last or line.entry
             changed += sum(r.outcome is Outcome.CHANGED for r in outcome or ())
         self.ended = last is not None and last.is_end
         return Listed(
@@ -119,7 +120,7 @@ class FileRun:
 
     def close(self) -> None:
         """Unlock the run."""
-        lock, self._lock = self._lock, None
+        lock, self._locked = self._locked, None
         if lock is not None:
             if self.ended:
                 self._path.unlink(missing_ok=True)
@@ -138,7 +139,7 @@ class FileRun:
                     raise run_log.tampered(self.id)
                 yield line
 
-    async def _entry(self, line: Line, outcome: tuple[Result, ...]) -> Entry | None:
+    async def _entry(self, line: Line, outcome: tuple[Result, ...]) -> AuditLogEntry | None:
         """Return the entry of a transaction, or None if it was rolled back.
 
         ``outcome``: as it was recorded last; empty if the console ended before.
@@ -150,10 +151,10 @@ class FileRun:
         doubtful = not outcome or any(r.outcome is Outcome.UNKNOWN for r in outcome)
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
-            proof = self._proofs.get(mark.xid)
-            status = await commit_status.status_now(self._database, mark, proof, entry, table=self._table)
+            own = self._proofs.get(mark.xid)
+            status = await commit_status.status_now(self._database, mark, self._log.proof(entry, own))
             fates = {
-                commit_status.COMMITTED: (Outcome.CHANGED, "" if proof else RECALLED.format(xid=mark.xid)),
+                commit_status.COMMITTED: (Outcome.CHANGED, "" if own else RECALLED.format(xid=mark.xid)),
                 commit_status.ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK),
                 commit_status.UNKNOWN: (Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid)),
             }
@@ -168,22 +169,19 @@ class FileRun:
                 audit_log.correct(self.file, entry, results)
         if not (_has(results, Outcome.CHANGED) or _has(results, Outcome.UNKNOWN)):
             return None
-        return Entry(at=mark.at, event=entry.arguments[RUN], results=results, id=entry.id, xid=mark.xid)
+        return msgspec.structs.replace(entry, at=mark.at, results=results, xid=mark.xid)
 
 
-def begin(
-    local: Local, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
-) -> tuple[FileRun, Begun]:
-    """Write the first entry of a run, and lock it. Return the run and its beginning.
+def begin(local: Local, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]) -> FileRun:
+    """Write the first entry of a run, and lock it.
 
     Raises DatabaseError if that is not possible. Nothing can be changed then.
     """
     listed = run_log.listed_members(members)
-    named = run_log.beginning(event, listed)
-    entry = msgspec.structs.replace(run_log.naming(entry, named), id=audit_log.entry_id(), at=time.time())
+    named = run_log.naming(entry, run_log.beginning(event, listed))
+    entry = msgspec.structs.replace(named, id=audit_log.entry_id(), at=time.time())
     local.file.append(entry, intended=False, images=listed)
-    begun = run_log.begun_of(entry, entry.id, entry.at, named, listed)
-    return FileRun(local, begun), begun
+    return FileRun(local, entry, listed)
 
 
 def is_id(text: str) -> bool:
@@ -208,10 +206,9 @@ def load(local: Local, name: str) -> FileRun | None:
     if entry.origin is None or not entry.origin.same(local.file.origin()):
         owner = "" if entry.origin is None else f"the database {entry.origin.database} of "
         raise DatabaseError(f"The run {name} belongs to {owner}another server.", "Nothing was changed.")
-    named = entry.arguments[RUN]
-    if not line.intact or not run_log.has_members(named, members):
+    if not line.intact or not run_log.has_members(entry.event, members):
         raise run_log.tampered(name)
-    return FileRun(local, run_log.begun_of(entry, name, entry.at, named, msgspec.Raw(members)))
+    return FileRun(local, entry, msgspec.Raw(members))
 
 
 def unfinished(local: Local) -> Iterator[Listed]:
@@ -252,16 +249,12 @@ def _changes(lines: Iterable[Line]) -> Iterator[tuple[Line, tuple[Result, ...] |
     """
     outcomes: dict[str, tuple[Result, ...]] = {}
     for line in lines:
-        if "event" in line.entry.arguments[RUN]:
+        if "event" in line.entry.event:
             yield line, None
         elif line.intended:
             yield line, outcomes.pop(line.entry.id, ())
         else:
             outcomes.setdefault(line.entry.id, line.entry.results)
-
-
-def _event(line: Line) -> Entry:
-    return Entry(at=line.entry.at, event=line.entry.arguments[RUN], results=line.entry.results)
 
 
 def _has(results: Iterable[Result], outcome: Outcome) -> bool:

@@ -22,35 +22,16 @@ from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.asked import NOW
-from queries.records.action import Result
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member
 from queries.write import audit_log
-from queries.write.transaction_mark import TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark
 
-BEGIN, END, RESUME, SKIPPED = "begin", "end", "resume", "skipped"  # kinds of events
+BEGIN, RESUME, SKIPPED = "begin", "resume", "skipped"  # kinds of events, beside END
 LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
 ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
 OPEN = 100  # unfinished runs of a schema that are looked at
-_NO_MEMBERS = msgspec.Raw()
-
-
-class Begun(Record):
-    """The first entry of a run.
-
-    ``members``: its nodes as recorded JSON; empty in a list. ``run``: the argument that describes it.
-    """
-
-    id: str
-    at: float
-    who: str
-    role: str
-    label: str
-    schema: str
-    reason: str
-    run: dict[str, Any]
-    members: msgspec.Raw = _NO_MEMBERS
 
 
 class Listed(Record):
@@ -59,52 +40,23 @@ class Listed(Record):
     ``ended``: the event that ended it. ``changed``: number of nodes. ``place``: of its log.
     """
 
-    begun: Begun
+    begun: AuditLogEntry
     changed: int
     last_at: float
     ended: dict[str, Any] | None = None
     place: str = audit_log.TABLE
 
 
-class Entry(Record):
-    """A later entry of a run: of a change, or of an event."""
-
-    at: float
-    event: dict[str, Any]
-    results: tuple[Result, ...]
-    id: str = ""
-    xid: str | None = None
-
-    @property
-    def is_change(self) -> bool:
-        """Return True for the entry of a change."""
-        return "event" not in self.event
-
-    @property
-    def is_end(self) -> bool:
-        """Return True if the run has ended with it."""
-        return self.event.get("event") == END
-
-
-class Provable(Protocol):
-    """A transaction whose rows can tell whether it was committed.
-
-    ``nodes``: those that it reached.
-    """
-
-    nodes: Sequence[str]
-
-    async def was_committed(self, transaction: Transaction) -> bool | None:
-        """Return True or False if the rows prove it, else None."""
-
-
 class OpenRun(Protocol):
     """A run that this process continues.
 
-    ``irregular``: rows did not change as the action says, so the server does not compare them. ``place``: of its log.
+    ``begun``: its first entry. ``members``: its nodes as recorded JSON. ``irregular``: rows did not change as the
+    action says, so the server does not compare them. ``place``: of its log.
     """
 
     id: str
+    begun: AuditLogEntry
+    members: msgspec.Raw
     irregular: bool
     place: str
 
@@ -121,7 +73,7 @@ class OpenRun(Protocol):
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry that names the run."""
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Note a transaction before its COMMIT is sent."""
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
@@ -130,7 +82,7 @@ class OpenRun(Protocol):
         ``entry``: of the event. Raises DatabaseError.
         """
 
-    async def entries(self, *, guarded: bool = True) -> list[Entry]:
+    async def entries(self, *, guarded: bool = True) -> list[AuditLogEntry]:
         """Return its entries, oldest first, once no transaction of it is running.
 
         ``guarded`` False: only look, without continuing it. Raises DatabaseError.
@@ -149,8 +101,8 @@ class TableRun:
     place = audit_log.TABLE
     file = None
 
-    def __init__(self, database: Database, run: str, process: str) -> None:
-        self.id, self.process = run, process
+    def __init__(self, database: Database, begun: AuditLogEntry, members: msgspec.Raw, process: str) -> None:
+        self.id, self.begun, self.members, self.process = begun.id, begun, members, process
         self.irregular = False
         self._database = database
 
@@ -166,7 +118,7 @@ class TableRun:
         """Return the argument of an audit log entry."""
         return {"id": self.id, "process": self.process, **more}
 
-    def sending(self, mark: TransactionMark, change: Provable) -> None:
+    def sending(self, mark: TransactionMark, proof: Provable) -> None:
         """Note nothing: the entry is in the transaction."""
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
@@ -183,7 +135,7 @@ class TableRun:
                 await transaction.control("COMMIT")
         return True
 
-    async def entries(self, *, guarded: bool = True) -> list[Entry]:
+    async def entries(self, *, guarded: bool = True) -> list[AuditLogEntry]:
         """Return the entries of the run, oldest first.
 
         Waits until no transaction of it is running. ``guarded`` False: only look, without continuing it. Raises
@@ -195,7 +147,7 @@ class TableRun:
             rows = await transaction.rows(statement("run_events"), {"id": self.id})
         if not all(row["intact"] for row in rows):
             raise tampered(self.id)
-        return [decoded(row) for row in rows]
+        return [audit_log.entry_of(row) for row in rows]
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
@@ -211,7 +163,7 @@ class TableRun:
         last = await _last(transaction, self.id)
         if last["process"] != self.process:
             raise OvertakenError(
-                f"{who(last)} continues the run {self.id} now, so this console does not.", "Nothing was changed."
+                f"{last['who']} continues the run {self.id} now, so this console does not.", "Nothing was changed."
             )
 
 
@@ -223,31 +175,20 @@ def tampered(run: str) -> DatabaseError:
     )
 
 
-def decoded(row: Mapping[str, Any]) -> Entry:
-    """Return an entry from its row."""
-    return Entry(
-        at=row["at"],
-        event=msgspec.json.decode(row["run"]),
-        results=msgspec.json.decode(row["results"], type=tuple[Result, ...]),
-        id=row["id"],
-        xid=row["xid"],
-    )
-
-
 async def begin(
     database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
-) -> tuple[TableRun, Begun]:
-    """Write the first entry of a run. Return the run and its beginning.
+) -> TableRun:
+    """Write the first entry of a run, and return the run.
 
     Raises DatabaseError if another run about one of its ``groups`` has not ended.
     """
     listed = listed_members(members)
-    named = {**beginning(event, listed), "process": process}
+    entry = naming(entry, {**beginning(event, listed), "process": process})
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in (
             await _listed(transaction, entry.schema, OPEN, event["kind"], open_only=True) if event["groups"] else ()
         ):
-            groups = other.begun.run.get("groups")  # foreign input
+            groups = other.begun.event.get("groups")  # foreign input
             if isinstance(groups, list) and any(group in groups for group in event["groups"]):
                 raise LockedError(
                     f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
@@ -255,10 +196,10 @@ async def begin(
                     f"Nothing was changed. `{database.command('redrive', other.begun.id, '--resume')}` continues it,"
                     f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
                 )
-        run = await audit_log.append(transaction, naming(entry, named), listed)
+        run = await audit_log.append(transaction, entry, listed)
         at = await NOW.answer(transaction)
         await transaction.control("COMMIT")
-    return TableRun(database, run, process), begun_of(entry, run, at, named, listed)
+    return TableRun(database, msgspec.structs.replace(entry, id=run, at=at), listed, process)
 
 
 def beginning(event: Mapping[str, Any], members: bytes) -> dict[str, Any]:
@@ -271,40 +212,29 @@ def has_members(run: Mapping[str, Any], members: bytes) -> bool:
     return hashlib.sha256(members).hexdigest() == run.get("digest")
 
 
-def begun_of(entry: AuditLogEntry, run: str, at: float, event: Mapping[str, Any], members: msgspec.Raw) -> Begun:
-    """Return the beginning of a run that this process begins."""
-    row = {**msgspec.structs.asdict(entry), "id": run, "at": at}
-    return _begun(row, dict(event), members)
-
-
 def listed_members(members: Sequence[Member]) -> msgspec.Raw:
     """Return the nodes of a run as they are recorded."""
     return msgspec.Raw(msgspec.json.encode({"members": members}))
 
 
-async def read(database: Database, run: str) -> Begun | None:
-    """Return the first entry of a run, or None. Raises DatabaseError."""
+async def load(database: Database, process: str, run: str) -> TableRun | None:
+    """Return a run, or None. Raises DatabaseError."""
     if not audit_log.is_table_id(run):
         return None
     async with database.reading() as transaction:
         rows = await transaction.rows(statement("run_begin"), {"id": run})
     if not rows:
         return None
-    event, members = msgspec.json.decode(rows[0]["run"]), msgspec.Raw((rows[0]["members"] or "").encode())
-    if not rows[0]["intact"] or not has_members(event, members):
+    begun, members = audit_log.entry_of(rows[0]), msgspec.Raw((rows[0]["members"] or "").encode())
+    if not rows[0]["intact"] or not has_members(begun.event, members):
         raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
-    return _begun(rows[0], event, members)
+    return TableRun(database, begun, members, process)
 
 
 async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
     """Return runs, newest first, of all kinds or one. Raises DatabaseError."""
     async with database.reading() as transaction:
         return await _listed(transaction, None, most, kind, open_only=open_only)
-
-
-def who(row: Mapping[str, Any]) -> str:
-    """Return the operator of an entry, as in messages."""
-    return f"{row['os_user']}@{row['host']} (role {row['role']})"
 
 
 async def _listed(
@@ -315,18 +245,13 @@ async def _listed(
     rows = await transaction.rows(statement("run_list"), values)
     return [
         Listed(
-            begun=_begun(row, msgspec.json.decode(row["run"])),
+            begun=audit_log.entry_of(row),
             changed=row["changed"],
             last_at=row["last_at"],
             ended=None if row["ended"] is None else msgspec.json.decode(row["ended"]),
         )
         for row in rows
     ]
-
-
-def _begun(row: Mapping[str, Any], run: dict[str, Any], members: msgspec.Raw = _NO_MEMBERS) -> Begun:
-    fields = {name: row[name] for name in ("id", "at", "role", "schema", "reason")}
-    return Begun(**fields, who=who(row), label=row["engine"], run=run, members=members)
 
 
 def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:

@@ -66,7 +66,7 @@ class Script(Protocol):
     def caveat(self) -> str:
         """Text that is noted with every changed node, or ""."""
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
@@ -78,13 +78,8 @@ class Script(Protocol):
     def copied(self, images: str = "") -> Asked[Copy]:
         """Ask for a copy of the rows of the remaining nodes.
 
-        ``images``: BEFORE or AFTER the change, or "" for a copy without images.
-        """
-
-    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
-        """Return the copy with what it lacks.
-
-        Raises DatabaseError, and GuardMissedError if rows are not as they must be after the change.
+        ``images``: BEFORE or AFTER the change, or "" for a copy without images. Reading the answer raises
+        GuardMissedError if rows are not as they must be after the change.
         """
 
     def digests(self, before: Copy) -> dict[str, str]:
@@ -106,7 +101,7 @@ class ActionScript:
 
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
-        self.images = None if request.kept.no_images else image_reader(request)
+        self.images = None if request.no_images else image_reader(request)
         self._request = request
 
     @property
@@ -122,7 +117,7 @@ class ActionScript:
             return ""
         return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read nothing: the folder has the statements."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
@@ -148,10 +143,6 @@ class ActionScript:
             return copy
 
         return Asked(asked.queries, read)
-
-    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
-        """Return the copy, which lacks nothing."""
-        return copy
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return digests of the nodes' rows.

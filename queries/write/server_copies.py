@@ -31,7 +31,7 @@ from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET
 from queries.text.psql_text import literal
 from queries.write import gate, images
-from queries.write.change import Compared, Effect
+from queries.write.change import Effect
 from queries.write.images import Layout
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
@@ -58,8 +58,8 @@ def is_possible(reader: Reader, action: Action) -> bool:
 def suits(request: Request) -> bool:
     """Return True if the server can compare the rows of a request."""
     return (
-        request.fence is not None
-        and not request.fence.run.irregular
+        request.run is not None
+        and not request.run.irregular
         and request.seen is not None
         and request.seen.row_digests.keys().isdisjoint(request.versions)  # the console compares them with its copies
         and is_possible(request.reader, request.action)
@@ -93,9 +93,8 @@ class ServerCopies:
 
     def asked_after(self) -> Asked[Rows]:
         """Ask the server to compare the rows."""
-        kept, label = self._request.kept, self._nodes.full("")
-        keeps_images = not kept.no_images
-        compared = _compared(self._part, self._layouts, label, keeps_values=kept.values, keeps_images=keeps_images)
+        label, values, images = self._nodes.full(""), self._request.keeps_values, not self._request.no_images
+        compared = _compared(self._part, self._layouts, label, keeps_values=values, keeps_images=images)
         return self._nodes.asked(compared, copied=self._before, bytes=ROW_LIMIT)
 
     async def after(self, transaction: Transaction, rows: Rows, server: Mapping[Table, gate.Counts] | None) -> Effect:
@@ -109,8 +108,8 @@ class ServerCopies:
             raise IrregularError("Rows did not change as the action says.")
         if server is not None and server != self._counts(row["updated"] or (), row["deleted"] or ()):
             raise IrregularError("The server wrote rows that the comparison does not have.")
-        images = None if self._request.kept.no_images else msgspec.Raw(row["images"])
-        return Effect(compared=Compared(changes=msgspec.Raw(row["changes"]), images=images))
+        images = None if self._request.no_images else msgspec.Raw(row["images"])
+        return Effect(compared=msgspec.Raw(row["changes"]), images=images)
 
     def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
         """Count the rows that differ, by the tables that the server names for each."""

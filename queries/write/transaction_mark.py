@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.records.action import Durability
 from queries.records.record import Record
+
+
+class Provable(Protocol):
+    """Proof that a transaction was committed, or was not."""
+
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True or False if that is proven, else None. Raises DatabaseError."""
 
 
 class TransactionMark(Record):

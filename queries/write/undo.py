@@ -8,7 +8,7 @@ compensates.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -83,6 +83,17 @@ class Kept(Record, gc=False):
         return self.table, self.key
 
 
+class Found(NamedTuple):
+    """A row as it is now.
+
+    ``taken``: it was found, and no other transaction locks it. ``image``: None if it was changed meanwhile.
+    """
+
+    taken: bool
+    present: bool
+    image: RowText | None
+
+
 class UndoScript:
     """Gives the rows of an entry the values of their images."""
 
@@ -91,8 +102,8 @@ class UndoScript:
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
         self.reader = request.reader
-        self._entry = str(request.order.arguments.get("entry", ""))
-        self._no_images = request.kept.no_images
+        self._entry = str(request.arguments.get("entry", ""))
+        self._no_images = request.no_images
         self._images = Images()
         self._kept: dict[Place, Kept] = {}
         self._parts: dict[str, Parts] = {}
@@ -106,19 +117,16 @@ class UndoScript:
         """Reader of the rows' images, for the undo of the undo."""
         return None if self._no_images else self._texts
 
-    async def load(self, transaction: Transaction, file: audit_log.File | None) -> None:
-        """Read the images of the entry, from the local ``file`` or the table.
-
-        Raises DatabaseError.
-        """
-        found = await images.load(transaction, self._entry) if file is None else file.images(self._entry)
+    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
+        """Read the images of the entry. Raises DatabaseError."""
+        found = await log.images(transaction, self._entry)
         if found is None:
             raise DatabaseError(
                 f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
             )
         why = undo_rights.why_foreign(self.reader, found)
         if not why:
-            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=file is None)
+            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=self._in_table)
             why, self._hidden_from_author = doubts
         if why:
             self.nodes.skip_all(Outcome.REFUSED, why)
@@ -131,6 +139,10 @@ class UndoScript:
         names = [t.table for t in found.tables]
         words = [f"{word} {name}" for name in names for word in _words(found, name, self._append_only)]
         self.action = msgspec.structs.replace(self.action, privileges=tuple(words))
+        detected = self.reader.found
+        if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
+            with table_locks():
+                await transaction.control(lock)
         rows: dict[Place, Kept] = {}
         for table in found.tables:
             for image in table.rows:
@@ -139,7 +151,6 @@ class UndoScript:
                 ids = (*(before.ids if before else ()), self.nodes.full(image.id))
                 rows[table.table, key] = Kept(table=table.table, key=key, image=image, ids=ids)
         self._kept = rows
-        detected = self.reader.found
         read = [f"{t.table}.{c}" for t in found.tables for c in (t.columns if t.others else ("*",))]
         self._texts = ImageReader(self.reader.database, detected.schema, read)
         asked = [
@@ -152,11 +163,9 @@ class UndoScript:
         ]
         values = {"schema": detected.schema, "args": asked}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
-        self._parts = {p.name: p for p in _parents_first(parts) if p.match}
         await self._texts.learn(transaction, names, again=True)
-        if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
-            with table_locks():
-                await transaction.control(lock)
+        plain = {name for name, layout in self._texts.layouts.items() if layout.plain}
+        self._parts = {p.name: p for p in _parents_first(parts) if p.match and p.name in plain}
 
     @property
     def _append_only(self) -> tuple[str, ...]:
@@ -175,11 +184,11 @@ class UndoScript:
             self._finding([r for r in rows if r.image.after is None], lock=False),
         )
         locked, others = await asked.answer(transaction)
-        found: dict[Place, tuple[str | None, bool]] = {**locked, **others}
-        self._now = await self._texts.read(transaction, {p: place for p, (place, _) in found.items() if place})
+        found: dict[Place, Found] = {**locked, **others}
+        self._now = _images_of(found)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
-            verdict = _verdict(row, *found[place], self._now.get(place)) if place in found else None
+            verdict = _verdict(row, found[place]) if place in found else None
             for node_id in row.ids if verdict is not None else ():
                 if verdict is not None:
                     changed.setdefault(node_id, verdict)
@@ -239,18 +248,15 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, tuple[str | None, bool]]]:
-        """Ask by row for its physical place, and whether it exists.
-
-        The place is None if another transaction locks the row.
-        """
+    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, Found]]:
+        """Ask for rows, as they are now."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
         asked = {table: wanted for table, wanted in by_table.items() if wanted}
 
-        def read(answers: Sequence[Rows]) -> dict[Place, tuple[str | None, bool]]:
+        def read(answers: Sequence[Rows]) -> dict[Place, Found]:
             pairs = zip(asked.values(), answers, strict=True)
-            return {wanted[r["n"]].place: (r["place"], r["present"]) for wanted, found in pairs for r in found}
+            return {wanted[row["n"]].place: _found(row) for wanted, rows in pairs for row in rows}
 
         queries = [
             Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in wanted]})
@@ -261,7 +267,8 @@ class UndoScript:
     def _statement(self, name: str, table: str, **more: str) -> Statement:
         parts = self._parts[table]
         own = {"match": parts.match or "false", "sort": parts.sort or "", "names": parts.names, "values": parts.values}
-        return images.filled(name, self._texts.layouts[table], **own, sets=parts.sets or "", **more)
+        layout = self._texts.layouts[table]
+        return images.filled(name, layout, **own, sets=parts.sets or "", images=images.rows_of([layout]), **more)
 
     async def _reasons(
         self, transaction: Transaction, changed: Mapping[str, tuple[Outcome, str, str | None]]
@@ -289,7 +296,7 @@ class UndoScript:
 
     @property
     def _in_table(self) -> bool:
-        return self._entry.isdigit()
+        return audit_log.is_table_id(self._entry)
 
     async def change(self, transaction: Transaction, then: Questions) -> tuple[set[str], list[Any]]:
         """Delete inserted rows, insert deleted rows, update the others.
@@ -349,28 +356,27 @@ class UndoScript:
         return {**self.nodes.parameters, "changes": given}
 
     def copied(self, images: str = "") -> Asked[Copy]:
-        """Ask for the places of the rows. Before the change they are known."""
+        """Ask for the rows.
+
+        Before the change they are known. After it they are compared with the images.
+        """
         if images == BEFORE:
-            known = {place: row.place for place, row in self._now.items() if self._concerned(place)}
-            copy = Copy(rows=self._rows_of(self._now), places=known, texts=self._now)
+            copy = self._copy(self._now)
             return Asked([], lambda _: copy)
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
         asked = self._finding(rows, lock=False)
 
         def read(answers: Sequence[Rows]) -> Copy:
-            return Copy(places={place: at for place, (at, _) in asked.read(answers).items() if at})
+            now = _images_of(asked.read(answers))
+            if images == AFTER:  # else a commit whose answer was lost is looked at
+                self._check_restored(now)
+            return self._copy(now)
 
         return Asked(asked.queries, read)
 
-    async def completed(self, transaction: Transaction, copy: Copy, images: str = "") -> Copy:
-        """Read the rows at the places of a copy.
-
-        After the change, compare them with the images.
-        """
-        now = await self._texts.read(transaction, copy.places)
-        if images == AFTER:  # else a commit whose answer was lost is looked at
-            self._check_restored(now)
-        return Copy(rows=self._rows_of(now), places=copy.places, texts=now)
+    def _copy(self, texts: Mapping[Place, RowText]) -> Copy:
+        places = {place: row.place for place, row in texts.items() if self._concerned(place)}
+        return Copy(rows=self._rows_of(texts), places=places, texts=texts)
 
     def _check_restored(self, now: Mapping[Place, RowText]) -> None:
         """Note columns that differ from the images.
@@ -450,20 +456,30 @@ def _words(kept: Images, table: str, append_only: Iterable[str]) -> Iterable[str
         yield "DELETE"
 
 
-def _verdict(
-    row: Kept, place: str | None, present: bool, now: RowText | None
-) -> tuple[Outcome, str, str | None] | None:
+def _found(row: Mapping[str, Any]) -> Found:
+    image = (
+        None if row["rest"] is None else RowText(row["place"], row["rest"], row["texts"], row["xmin"], row["digest"])
+    )
+    return Found(row["place"] is not None, row["present"], image)
+
+
+def _images_of(found: Mapping[Place, Found]) -> dict[Place, RowText]:
+    return {place: row.image for place, row in found.items() if row.image is not None}
+
+
+def _verdict(row: Kept, found: Found) -> tuple[Outcome, str, str | None] | None:
     """Return outcome, reason and writer if a row was changed since, or None."""
+    taken, present, now = found
     if row.image.after is None:
         if not present:
             return None
         return Outcome.STALE, f"touched since: {row.table} has a row with this key again", now.xmin if now else None
     if not present:
         return Outcome.GONE, f"touched since: the row of {row.table} was deleted", None
-    if place is None or now is None:
+    if not taken:
         return Outcome.LOCKED, HELD, None
-    if now.xmin != row.image.xmin or now.digest != row.image.after:
-        return Outcome.STALE, f"touched since: the row of {row.table} was changed", now.xmin
+    if now is None or now.xmin != row.image.xmin or now.digest != row.image.after:
+        return Outcome.STALE, f"touched since: the row of {row.table} was changed", now.xmin if now else None
     return None
 
 

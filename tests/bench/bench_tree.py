@@ -25,6 +25,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import DataTable, Tree
 
+from console.model.fields.field import Context
 from console.model.fields.node import COLUMNS
 from console.model.forest import Forest
 from console.tui import theme
@@ -97,7 +98,7 @@ def tree_table_keys(table: ListTable[Node], nodes: list[Node]) -> dict[str, Key]
     def tick() -> None:
         seen = [table.forest.record(node_id) for node_id in table.visible_ids[:3]]
         fresh = [msgspec.structs.replace(old, revision=next(revisions)) for old in seen if old is not None]
-        table.sync(table.forest.update(fresh).cells, now=NOW + next(revisions))
+        table.sync(table.forest.update(fresh).cells, context=Context(now=NOW + next(revisions)))
 
     def swap() -> None:
         forests.reverse()

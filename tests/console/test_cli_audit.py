@@ -105,8 +105,8 @@ async def test_the_table_and_the_file_filter_alike(both: tuple[Workspace, list[A
         at = None if since is None else entries[-1].at + 30 - since
         for values in itertools.product(*FILTERS.values()):
             wanted = msgspec.convert({"since": at, **dict(zip(FILTERS, values, strict=True))}, Filter)
-            table, _ = await audit_log.page(workspace.database, None, 100, None, wanted)
-            file = list(local_file(workspace, tmp_path).entries(None, wanted))
+            table, _ = await workspace.audit_entries(wanted=wanted)
+            file, _ = await audit_log.page(local_file(workspace, tmp_path), None, 100, None, wanted)
             expected = [e.at for e in reversed(entries) if wanted.matches(e)]
             assert (
                 [round(e.at, 3) for e in table] == [round(e.at, 3) for e in file] == [round(at, 3) for at in expected]
@@ -310,12 +310,8 @@ async def test_an_export_takes_bounded_memory(eternaltwin_db: EternaltwinDb, ete
         peaks = []
         for source in (workspace.audit_stream(), local_file(workspace, tmp_path).entries()):
             tracemalloc.start()
-            if isinstance(source, AsyncIterator):
-                async for _ in source:
-                    pass
-            else:
-                for _ in source:
-                    pass
+            async for _ in source:
+                pass
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         return peaks[0], peaks[1]

@@ -216,7 +216,7 @@ def test_a_filter_comes_before_the_limit(
     for live in ([], ["--live"]):
         assert titles("no-such-word", *live) == ([], True)
     assert titles("--limit", "4", "--live")[1] is False
-    monkeypatch.setattr("console.model.selection.LOOKED", 200)
+    monkeypatch.setattr("console.model.selection.COMPARED_NODES", 200)
     assert titles("kind:task", "Rare", "--live") == ([], False)
 
 

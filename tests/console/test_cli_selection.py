@@ -96,13 +96,13 @@ def test_it_is_refused_if_not_everything_was_looked_at(
     eternaltwin: str, fill: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(8)
-    monkeypatch.setattr("console.model.selection.LOOKED", 4)
+    monkeypatch.setattr("console.model.selection.COMPARED_NODES", 4)
     monkeypatch.setattr("console.model.selection.NODES_AT_ONCE", 2)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--yes")
     assert (answer.code, answer.out) == (1, "")
     assert "Not everything was looked at" in answer.err
     assert wake(eternaltwin, "--filter", "finding:spinning", "--yes").code == 1
-    monkeypatch.setattr("console.model.selection.FINDINGS", 4)
+    monkeypatch.setattr("console.model.selection.FINDING_NODES", 4)
     assert wake(eternaltwin, "--filter", "finding:overdue_timer", "--yes").code == 1
     assert len(blocked(eternaltwin)) == 8
     limited = wake(eternaltwin, "--filter", "finding:overdue_timer", "--limit", "3", "--yes")
@@ -120,7 +120,7 @@ def test_with_a_limit_unfinished_nodes_are_compared_first(
 ) -> None:
     fill(20, status="Complete")
     fill(2)
-    monkeypatch.setattr("console.model.selection.LOOKED", 10)
+    monkeypatch.setattr("console.model.selection.COMPARED_NODES", 10)
     monkeypatch.setattr("console.model.selection.NODES_AT_ONCE", 2)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--limit", "2", "--dry-run")
     assert (answer.code, len(changed(answer))) == (0, 2)
@@ -152,7 +152,7 @@ def test_a_filter_names_engines(eternaltwin: str, fill: Fill, monkeypatch: pytes
     fill(1)
     for named in ("engine:eternal", "engine:ETERNALTWIN", "engine:=eternaltwin", "engine:tasker,eternaltwin"):
         assert wake(eternaltwin, "--filter", f"status:blocked {named}", "--dry-run").code == 0, named
-    monkeypatch.setattr("console.model.selection.LOOKED", 0)  # what is not read is not missing
+    monkeypatch.setattr("console.model.selection.COMPARED_NODES", 0)  # what is not read is not missing
     for named in ("engine:tasker", "engine:=eternal"):
         assert wake(eternaltwin, "--filter", f"status:blocked {named}", "--dry-run").code == EMPTY, named
         assert unstick("tree", "--filter", named, "--json", dsn=eternaltwin).json["complete"]

@@ -93,7 +93,7 @@ async def test_more_matches_than_are_compared(
     server: PostgresServer, homemade: str, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.sql(ROWS.format(n=60), homemade)
-    monkeypatch.setattr(selection, "LOOKED", 4)
+    monkeypatch.setattr(selection, "COMPARED_NODES", 4)
     found = await select(reader, parse("phase:done"))
     assert (len(found.nodes) > 39, found.missing) == (True, ())
     monkeypatch.setattr(selection, "SELECTION_PAGES", 1)

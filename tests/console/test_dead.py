@@ -101,6 +101,18 @@ async def test_headings_count_what_the_filter_shows(tasker_db: TaskerDb, tasker:
         await tui.wait_for("find: nosuchtext", lambda: "3 dead" not in tui.text)
 
 
+async def test_the_row_of_an_engine_folds_its_groups(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
+    data = Data(1)
+    dead(data, 3)
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=(150, 40), start="dead") as tui:
+        await tui.wait_for(REFUND, lambda: row_of(tui).startswith("▌ ▾ tasker "))
+        await tui.press("left")
+        await tui.wait_for(lambda: REFUND not in tui.text and row_of(tui).startswith("▌ ▸ tasker "))
+        await tui.press("enter", "down", "left")
+        await tui.wait_for(REFUND, lambda: row_of(tui).startswith("▌ ▾ tasker "))  # from a folded group to its engine
+
+
 async def test_a_dead_letter_is_decided_on_elsewhere_and_another_is_made(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path
 ) -> None:
@@ -302,7 +314,7 @@ async def test_sixty_columns_and_ascii(tasker_db: TaskerDb, tasker: str, tmp_pat
     await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(60, 30), ascii=True) as tui:
         await tui.press("3")
-        await tui.wait_for("> !  staleness_timeout", "count", "first")
+        await tui.wait_for("+ !  staleness_timeout", "count", "first")
         await down_to(tui, "staleness_timeout")
         await tui.press("right", "down")
         text = await tui.wait_for("503 after 0 ms", "E Resolve dead letter")
@@ -334,7 +346,7 @@ async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
     tasker_db: TaskerDb, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_AT_ONCE", 4)
-    monkeypatch.setattr(dead_letter_board, "CAP", 8)
+    monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_READ", 8)
     data = Data(1)
     dead(data, 11)
     await tasker_db.write(data)

@@ -92,7 +92,7 @@ async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_f
     async with run_tui(every_engine, tmp_path, size=(120, 30)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
         await tui.press("3")
-        await tui.wait_for("▌ tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
+        await tui.wait_for("▌ ▾ tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
         assert lines(tui)["tasker"].startswith(" ▸ ")
         tui.app.session.pause()
         await tui.press("end")

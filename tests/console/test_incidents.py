@@ -57,7 +57,7 @@ async def test_one_cause_is_one_line_and_an_action_is_about_all_its_nodes(
 
 def below(tui: TuiDriver) -> list[str]:
     """Return the rows below an incident."""
-    return [line for line in tui.text.splitlines() if re.match("[▌ ]   +‼ overdue timer .*SendEmail v1", line)]
+    return [line for line in tui.text.splitlines() if re.match("[▌ ] [├└]   ‼ overdue timer .*SendEmail v1", line)]
 
 
 async def test_an_incident_unfolds_to_its_nodes(

@@ -55,7 +55,7 @@ SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
     "prompt": lambda tui: PromptScreen("Find", "What?"),
     "copy": lambda tui: CopyScreen([CopyChoice(title="id", text="1")]),
     "detail": lambda tui: DetailScreen(found(tui), "tree"),
-    "blockers": lambda tui: BlockersScreen(found(tui).id, "job", "tree"),
+    "blockers": lambda tui: BlockersScreen(found(tui), "tree"),
     "wrong text": lambda tui: WrongTextScreen("Edit", "It is no JSON."),
     "palette": lambda tui: Palette(),
 }

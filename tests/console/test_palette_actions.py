@@ -50,7 +50,7 @@ async def test_each_engine_and_kind_is_offered_that_of_the_page_first(every_engi
 async def test_nothing_is_changed_if_not_everything_was_looked_at(
     mixed: None, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("console.model.selection.LOOKED", 1)
+    monkeypatch.setattr("console.model.selection.COMPARED_NODES", 1)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("● live", "0/1")
         await tui.burst(":", *"wake kind:task SendEmail", "enter")

@@ -131,6 +131,19 @@ async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, 
     assert (await states(dsn))["blocked_by_failures"] == 13
 
 
+async def test_a_redrive_under_way_when_the_console_ends_is_named(dsn: str, tmp_path: Path) -> None:
+    async with run_tui(dsn, tmp_path, start="dead") as tui:
+        await begin(tui, wait="1h")
+        session = tui.app.session
+        await tui.wait_for(lambda: [work.summary for work in session.works] == ["1 changed"])
+        await tui.press("ctrl+q")
+        await tui.wait_for(lambda: not tui.app.is_running)
+    (line,) = session.unseen()
+    assert line.startswith("retry: 1 changed. It is open. Continue: unstick ")
+    assert line.endswith("redrive 1 --resume")
+    assert (await states(dsn))["blocked_by_failures"] == 13
+
+
 async def test_without_the_table_nothing_is_asked(server: PostgresServer, dsn: str, tmp_path: Path) -> None:
     server.sql("DROP SCHEMA unstick CASCADE", dsn)
     async with run_tui(dsn, tmp_path, start="dead") as tui:

@@ -127,7 +127,7 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.type("x")
         await tui.wait_for("no phase 'schx'", "filter: phase:sch")
         await tui.press("backspace", "enter")
-        await tui.wait_for(lambda: getattr(tui.app.focused, "id", "") == "tree")
+        await tui.wait_for(lambda: getattr(tui.app.focused, "id", "") == "list")
         await tui.press("escape")
         await tui.wait_for("SendEmail", "Archive", lambda: "filter:" not in tui.text)
         await tui.press("slash")

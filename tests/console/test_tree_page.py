@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from console.model.node_list import SIBLINGS
+from console.model.node_list import SIBLINGS_READ
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -95,7 +95,7 @@ async def test_the_tree_begins_with_what_needs_attention(
         assert rows[:2] == [eternaltwin_db.id(late, "job"), eternaltwin_db.id(task)]
         assert forest.cursor_row == 0
         assert "more… (Enter loads more)" in tui.text, "of the healthy tasks beside it a few are enough"
-        assert len(forest.below(rows[0])) == SIBLINGS + 1
+        assert len(forest.below(rows[0])) == SIBLINGS_READ + 1
         jobs = [row.id for row in forest.rows(0, 40) if row.depth == 0]
         assert jobs[1] == eternaltwin_db.id(waiting, "job")
 

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.theme import Theme
 
-from console.model.fields.field import Field
+from console.model.fields.field import Context, Field
 from console.model.fields.node import COLUMNS
 from console.model.forest import EdgeRow, Forest
 from console.model.order import Order
@@ -66,7 +66,7 @@ class TableScreen(Screen[None]):
 class TreeTableApp(App[None]):
     def __init__(self, *, ascii: bool = False) -> None:
         super().__init__()
-        self.table = RecordingTable(Forest(), Look(COLUMNS, tree=True), ascii=ascii, id="table")
+        self.table = RecordingTable(Forest(), Look(COLUMNS, tree=True, context=Context(ascii=ascii)), id="table")
         self.table.lines = []
         self.heard: list[tuple[object, ...]] = []
 
@@ -117,7 +117,7 @@ class TreeTableApp(App[None]):
 
 def fill(app: TreeTableApp, roots: Iterable[object] = range(1, 4), complete: bool = True) -> None:
     app.table.forest.set_children(None, nodes(roots), complete)
-    app.table.sync(now=NOW)
+    app.table.sync(context=Context(now=NOW))
 
 
 def test_narrow_screens_drop_columns_by_priority() -> None:
@@ -166,14 +166,14 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
             ],
             complete=True,
         )
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         header, known, unknown, often = app.text()
         titles = ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "stuck"]
         assert header.split() == titles
         assert " ".join(known.split()) == "▌ ▸ task 1 ■ Blocked 12 500ms 1.00s ███ 1h06m 3s 12s late overdue timer +1"
         assert " ".join(unknown.split()) == "▸ task 2 ○ ready – – – – – – –"
         assert " 414k " in often, "a number is never cut"
-        app.table.sync(codes={"e/task:2": ["runner_silent"]})
+        app.table.sync(context=Context(now=NOW, codes={"e/task:2": ["runner_silent"]}))
         assert app.text()[2].endswith("runner silent")
 
 
@@ -184,7 +184,7 @@ async def test_a_narrow_tree_marks_the_nodes_with_a_finding(width: int, sign: st
         used = dict.fromkeys(("revision", "cpu", "poll", "created_at", "changed_at", "due_at"), NOW)
         made = [node(1, findings=("overdue_timer",), **used), node(2), node(3)]
         app.table.forest.set_children(None, made, complete=True)
-        app.table.sync(now=NOW, codes={"e/task:3": ["runner_silent"]})
+        app.table.sync(context=Context(now=NOW, codes={"e/task:3": ["runner_silent"]}))
         assert [line[4:20].partition("  ")[0] for line in app.text()[1:]] == [
             f"{sign}task 1",
             "task 2",
@@ -196,9 +196,9 @@ async def test_ages_change_only_when_the_time_is_set() -> None:
     app = TreeTableApp()
     async with app.run_test(size=(130, 10)):
         app.table.forest.set_children(None, [node(1, created_at=NOW - 5)], complete=True)
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         assert app.text()[1].endswith(" 5s")
-        app.table.sync(now=NOW + 10)
+        app.table.sync(context=Context(now=NOW + 10))
         assert app.text()[1].endswith(" 15s")
         assert app.table.look.context.now == NOW + 10
 
@@ -211,7 +211,7 @@ async def test_guides_show_the_tree() -> None:
         forest.set_children("e/task:2", nodes(["a", "b"]), complete=False)
         forest.set_children("e/task:a", nodes(["deep"]), complete=True)
         forest.set_children("e/task:deep", (), complete=True)
-        forest.expand_loaded("e/task:2")
+        forest.expand_loaded()
         forest.set_children("e/task:3", (), complete=True)
         app.table.sync()
         assert app.titles() == [
@@ -232,7 +232,7 @@ async def test_ascii_keeps_the_meaning() -> None:
             None, [node(1, Phase.FAILED, cpu=1e-6, poll=1e-6), node(2, title="naïve\n")], complete=False
         )
         app.table.forest.mark(["e/task:1"])
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW, ascii=True))
         _, first, second, more = app.text()
         assert first.startswith(">*+ task 1")
         assert "x Failed" in first
@@ -247,7 +247,7 @@ async def test_data_is_text_and_cannot_reach_the_terminal() -> None:
     nasty = "[bold red]\x1b[2J\x9b31m\u202e\nx[/]日本"
     async with app.run_test(size=(80, 6)):
         app.table.forest.set_children(None, [node(1, title=nasty, status="\x1b]0;owned\a")], complete=True)
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         strip = app.table.render_line(1)
         assert "[bold red]␛[2J" in strip.text
         assert strip.text.isprintable()
@@ -265,8 +265,7 @@ async def test_every_width_gives_full_lines() -> None:
         for level in range(40):
             forest.set_children(f"e/task:{level}", nodes([level + 100 if level == 0 else level + 1]), complete=True)
         forest.set_children("e/task:100", nodes(["日本語日本語"]), complete=True)
-        forest.expand_loaded("e/task:0")
-        forest.expand_loaded("e/task:1")
+        forest.expand_loaded()
         for width in (200, 77, 40, 39, 20, 7, 3):
             await pilot.resize_terminal(width, 6)
             app.table.sync()
@@ -281,7 +280,7 @@ async def test_a_row_too_deep_for_guides_says_its_depth() -> None:
         fill(app, [0])
         for level in range(1_000):
             forest.set_children(f"e/task:{level}", nodes([level + 1]), complete=True)
-        forest.expand_loaded("e/task:0")
+        forest.expand_loaded()
         app.table.sync()
         await pilot.press("end")
         assert app.text()[-1].split()[:6] == ["▌", "…1000", "└", "▸", "task", "1000"]
@@ -417,7 +416,7 @@ async def test_a_click_on_a_heading_says_so() -> None:
     app = TreeTableApp()
     async with app.run_test(size=(100, 8)) as pilot:
         app.table.forest.set_children(None, [node(1, created_at=NOW)], complete=True)
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         for title in ("task", "status", "age"):
             await pilot.click(app.table, offset=(app.text()[0].index(title), 0))
             assert app.heard[-1] == ("Heading", title)
@@ -480,13 +479,13 @@ async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_abov
         await pilot.press(*["pagedown"] * 4, *["up"] * 3)
         at, line = app.table.cursor, await place(pilot, app)
         app.table.forest.merge_children(None, nodes(f"new{i}" for i in range(7)))
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         assert (app.table.cursor, await place(pilot, app)) == (at, line)
         app.table.forest.remove([f"e/task:new{i}" for i in range(5)])
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         assert (app.table.cursor, await place(pilot, app)) == (at, line)
         change = app.table.forest.remove([at or ""])
-        app.table.sync(change.cells, now=NOW)
+        app.table.sync(change.cells, context=Context(now=NOW))
         assert change.vanished is not None
         assert change.vanished.id == at
         assert (app.table.cursor, await place(pilot, app)) == ("e/task:34", line)
@@ -501,7 +500,7 @@ async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> N
         await pilot.pause()
         assert app.titles()[0] == "  ▸ task 50"
         app.table.forest.merge_children(None, nodes(["new"]))
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         await pilot.pause()
         assert app.titles()[0] == "  ▸ task 50"
         assert app.table.cursor == "e/task:0"
@@ -602,7 +601,7 @@ async def test_changed_cells_are_shown_until_the_next_update() -> None:
         fill(app)
         plain = backgrounds(app, 2)
         change = app.table.forest.update([node(2, Phase.FAILED)])
-        app.table.sync(change.cells, now=NOW)
+        app.table.sync(change.cells, context=Context(now=NOW))
         assert len(backgrounds(app, 2)) == 2
         assert any(
             "Failed" in segment.text for segment in app.table.render_line(2) if segment.style and segment.style.bold
@@ -610,7 +609,7 @@ async def test_changed_cells_are_shown_until_the_next_update() -> None:
         await pilot.press("space")
         assert len(backgrounds(app, 2) - plain) >= 1  # a key does not end it
         await pilot.press("down")
-        app.table.sync({}, now=NOW + 1)
+        app.table.sync({}, context=Context(now=NOW + 1))
         assert backgrounds(app, 2) == plain
 
 
@@ -632,21 +631,23 @@ async def test_only_lines_that_differ_are_painted_again() -> None:
     app = TreeTableApp()
     async with app.run_test(size=(130, 24)) as pilot:
         app.table.forest.set_children(None, [node(i, created_at=NOW - 40_000 * i) for i in range(100)], complete=True)
-        app.table.sync(now=NOW)
+        app.table.sync(context=Context(now=NOW))
         await pilot.pause()
         app.table.lines.clear()
         await pilot.press("down")
         await pilot.pause()
         assert sorted(app.table.lines) == [1, 2]
         app.table.lines.clear()
-        app.table.sync({}, now=NOW)
+        app.table.sync({}, context=Context(now=NOW))
         await pilot.pause()
         assert app.table.lines == []
-        app.table.sync(app.table.forest.update([node(5, Phase.DONE, created_at=NOW - 200_000)]).cells, now=NOW)
+        app.table.sync(
+            app.table.forest.update([node(5, Phase.DONE, created_at=NOW - 200_000)]).cells, context=Context(now=NOW)
+        )
         await pilot.pause()
         assert app.table.lines == [6]
         app.table.lines.clear()
-        app.table.sync({}, now=NOW + 1)
+        app.table.sync({}, context=Context(now=NOW + 1))
         await pilot.pause()
         # 0s became 1s, and line 6 is no longer new; the other ages say the same as before
         assert sorted(app.table.lines) == [1, 6]

@@ -121,7 +121,7 @@ async def test_unknown_only_where_no_server_answers(
     entries, _ = await workspace.audit_entries()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await proxy.plug()
-    await workspace.renew()
+    await workspace.database.renew()
     assert workspace.journal.doubtful
     await workspace.journal.check()
     assert outcomes_of(workspace.journal.corrected) == {eternaltwin_db.id(task): CHANGED}
@@ -331,8 +331,8 @@ async def test_a_full_disk_names_the_node(eternaltwin_db: EternaltwinDb, workspa
 async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert workspace.audit_log_file is not None
-    append = workspace.audit_log_file.append
+    assert workspace.audit_log is workspace.local_file
+    append = workspace.local_file.append
     task = await eternaltwin_db.task()
 
     def full(entry: audit_log.AuditLogEntry, *, intended: bool, **more: Any) -> None:
@@ -340,7 +340,7 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
             raise DatabaseError("The disk is full.")
         append(entry, intended=True, **more)
 
-    monkeypatch.setattr(workspace.audit_log_file, "append", full)
+    monkeypatch.setattr(workspace.local_file, "append", full)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): CHANGED}
     assert (await eternaltwin_db.row(task))["status"] == "Complete"

@@ -400,7 +400,7 @@ async def test_lines_follow_each_other(tmp_path: Path) -> None:
     verification = await of_file(file)
     assert (verification.entries, len(verification.heads), verification.problems) == (20, 1, ())
     assert (await of_file(file, verification.heads)).known == 1
-    assert len(list(file.entries())) == 10
+    assert len([entry async for entry in file.entries()]) == 10
 
 
 LINES: dict[str, tuple[Callable[[list[str]], list[str]], set[tuple[str, str]]]] = {

@@ -12,10 +12,11 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.db.errors import UnknownIdError
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof
@@ -326,7 +327,7 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
 
     async def holds(asked: AuditLogEntry) -> bool | None:
         async with workspace.database.reading() as transaction:
-            return await audit_log.has_entry(transaction, asked)
+            return await audit_log.EntryProof(entry=asked).was_committed(transaction)
 
     assert (await holds(entry), await holds(other)) == (True, False)
     await eternaltwin_db.sql(

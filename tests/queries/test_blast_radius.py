@@ -23,6 +23,7 @@ from queries.files.statement import Statement
 from queries.read.asked import Asked
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
+from queries.records.finding import Finding
 from queries.records.node import Precision
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -129,12 +130,13 @@ def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
     real = Reader.question
 
-    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Query | None:
-        query = real(self, spec, *more)
-        if query is None or spec.code != "lost_wakeup":
-            return query
+    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Asked[list[Finding]]:
+        asked = real(self, spec, *more)
+        if spec.code != "lost_wakeup":
+            return asked
+        (query,) = asked.queries
         broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
-        return msgspec.structs.replace(query, statement=broken)
+        return Asked([msgspec.structs.replace(query, statement=broken)], asked.read)
 
     monkeypatch.setattr(Reader, "question", failing)
 

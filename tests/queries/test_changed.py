@@ -11,10 +11,10 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnknownIdError
 from queries.read import changes
 from queries.records.change import Changes, ChangeSource
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof

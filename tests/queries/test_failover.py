@@ -154,7 +154,7 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
         own_server.sql, "UPDATE task SET status = 'Complete', revision = 9 WHERE status = 'Available'", dsn
     )
     await asyncio.to_thread(own_server.keep)
-    await workspace.renew()
+    await workspace.database.renew()
     assert workspace.journal.doubtful
     await workspace.journal.check()
     assert not workspace.journal.doubtful
@@ -165,7 +165,7 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     with_ids = "SELECT pg_current_xact_id()"
     for _ in range(5):  # the id of the lost one is given to another
         await asyncio.to_thread(own_server.sql, f"{with_ids}; CREATE TABLE IF NOT EXISTS mine ()", dsn)
-    await workspace.renew()
+    await workspace.database.renew()
     await workspace.journal.check()
     outcomes = outcomes_of(workspace.journal.corrected)
     assert outcomes.pop(last) is LOST

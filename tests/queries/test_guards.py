@@ -23,7 +23,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.admit import lock
 from queries.write.nodes import Nodes
-from queries.write.request import Order, Request
+from queries.write.request import Request
 from tests.db import agent_jobs, uni2work
 from tests.db.agent_jobs import STATUSES, AgentJobsDb
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
@@ -60,8 +60,14 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
     reader = workspace.engines[label]
     spec = reader.engine.action(action, split_id(node)[1])
     assert spec is not None
-    order = Order(action=spec, reason="x", arguments=GONE, operator=audit_log.operator())
-    request = Request(reader=reader, order=order, versions=await seen(workspace, [node], label))
+    request = Request(
+        reader=reader,
+        action=spec,
+        reason="x",
+        arguments=GONE,
+        operator=audit_log.operator(),
+        versions=await seen(workspace, [node], label),
+    )
     other = await asyncpg.connect(dsn)
     async with workspace.database.writing(reader.found.action_schema) as transaction:
         await lock(transaction, request, Nodes(request))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from console.config import load
+from queries.db.errors import UnknownIdError
 from queries.records.node import split_id
-from queries.workspace import UnknownIdError
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.queries.builders import do, opened, outcomes_of, seen

@@ -94,11 +94,13 @@ async def test_images_of_bytea_have_the_digest_of_its_text(table: Workspace, age
     schema = table.engines["agent_jobs"].found.schema
     async with table.database.reading() as transaction:
         reader = images.ImageReader(table.database, schema, ["jobs.*"])
-        (row,) = (await reader.read(transaction, {("jobs", "1"): place})).values()
+        await reader.learn(transaction, ["jobs"])
+        (row,) = (await reader.completed(transaction, {("jobs", "1"): place}, {})).values()
         layout = reader.layouts["jobs"]
         assert images.value(layout, row, layout.columns.index("raw")) == expected
         others = [c for c in layout.columns if c not in ("raw", "id")]
         reader = images.ImageReader(table.database, schema, [f"jobs.{c}" for c in others])
-        (row,) = (await reader.read(transaction, {("jobs", "1"): place})).values()
+        await reader.learn(transaction, ["jobs"])
+        (row,) = (await reader.completed(transaction, {("jobs", "1"): place}, {})).values()
         assert reader.layouts["jobs"].others == ("raw",)
         assert row.rest == rest

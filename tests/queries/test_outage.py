@@ -169,7 +169,7 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Post
     assert left.keys() == set(ids) - done
     assert set(left.values()) <= {REFUSED, Outcome.UNKNOWN}
     await asyncio.to_thread(own_server.start)
-    await workspace.renew()
+    await workspace.database.renew()
     (listed,) = (await runs.listed(workspace, 9, open_only=True)).runs
     assert listed.nodes == NODES
     assert listed.changed >= len(done), "what was in doubt may have been committed"
@@ -218,7 +218,7 @@ async def test_a_server_that_stays_away_is_given_up(
         await change()
     assert halted
     await asyncio.to_thread(own_server.start)
-    await workspace.renew()
+    await workspace.database.renew()
     assert [each.nodes for each in (await runs.listed(workspace, 9, open_only=True)).runs] == [NODES]
     await workspace.close()
 
@@ -356,7 +356,7 @@ async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServ
     assert all(b'"changes":[]' in line for line in lines)
     await asyncio.to_thread(own_server.halt, "immediate")
     await asyncio.to_thread(own_server.start)
-    await workspace.renew()
+    await workspace.database.renew()
     assert progress.run is not None
     (listed,) = (await runs.listed(workspace, 9)).runs
     assert (listed.run, listed.state) == (progress.run.log.id, "open")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from queries.contract import detect
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnknownIdError
 from queries.records.node import Match, Page, Phase, Precision
-from queries.workspace import UnknownIdError, Workspace
+from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer, both_versions

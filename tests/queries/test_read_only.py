@@ -35,7 +35,7 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
 
     server.sql(FORBID.format(what=changed))
     for one in (workspace, overriding, late := await opened(dsn, tmp_path)):
-        await one.renew()
+        await one.database.renew()
         assert one.server.read_only
         assert reader(one).availability(action).ok == (one is overriding)
     outcomes = await do(late, "wake", [task])
@@ -46,7 +46,7 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
     server.sql(f"ALTER {changed} RESET default_transaction_read_only")
     assert outcomes_of(await dry_run_of(late, "wake", [task])) == {task: CHANGED}, "asked again before it is refused"
     for one in (workspace, overriding, late):
-        await one.renew()
+        await one.database.renew()
         assert reader(one).availability(action).ok
         await one.close()
     server.sql(f"DROP ROLE {role}")
@@ -74,7 +74,7 @@ async def test_a_promoted_standby_takes_changes(own_server: PostgresServer, tmp_
     before = workspace.server
     assert outcomes_of(await do(workspace, "wake", [task])) == {task: REFUSED}
     await asyncio.to_thread(own_server.sql, "SELECT pg_promote()")
-    await workspace.renew()
+    await workspace.database.renew()
     assert (before.standby, workspace.server.standby) == (True, False)
     assert workspace.server.system_identifier == before.system_identifier
     assert (before.timeline, workspace.server.timeline) == (1, 2)

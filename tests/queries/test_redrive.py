@@ -161,16 +161,16 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
     await runs.check_author(jobs, run, action)
     role = server.unique("mallory")
     server.sql(f"CREATE ROLE {role}")
-    forged = msgspec.structs.replace(run, begun=msgspec.structs.replace(run.begun, role=role))
+    run.log.begun = msgspec.structs.replace(run.begun, role=role)
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
-        await runs.check_author(jobs, forged, action)
+        await runs.check_author(jobs, run, action)
     schema = jobs.engines["agent_jobs"].found.schema
     words = " ".join(f"GRANT {p.replace(' ', f' ON {schema}.')} TO {role};" for p in action.privileges)
     await agent_jobs_db.connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}; {words}")
-    await runs.check_author(jobs, forged, action)
+    await runs.check_author(jobs, run, action)
     await agent_jobs_db.connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
     with pytest.raises(DatabaseError, match="does not exist any more"):
-        await runs.check_author(jobs, forged, action)
+        await runs.check_author(jobs, run, action)
 
 
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:
@@ -331,5 +331,5 @@ def test_every_engine_has_an_action_or_says_why_not() -> None:
 
 
 async def test_there_is_no_redrive_of_that_name(jobs: Workspace) -> None:
-    assert await run_log.read(jobs.database, "99") is None
-    assert await run_log.read(jobs.database, "x") is None
+    assert await run_log.load(jobs.database, "p", "99") is None
+    assert await run_log.load(jobs.database, "p", "x") is None

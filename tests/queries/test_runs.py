@@ -158,9 +158,9 @@ async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
     await runs.check_author(bert, run, action)
     role = server.unique("mallory")
     server.sql(f"CREATE ROLE {role}")
-    forged = msgspec.structs.replace(run, begun=msgspec.structs.replace(run.begun, role=role))
+    run.log.begun = msgspec.structs.replace(run.begun, role=role)
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks"):
-        await runs.check_author(bert, forged, action)
+        await runs.check_author(bert, run, action)
     server.sql(f"DROP ROLE {role}")
 
 

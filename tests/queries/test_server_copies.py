@@ -428,7 +428,7 @@ def test_a_size_that_was_kept_as_the_value_is_not_restored() -> None:
     )
     table = TableImages(table="jobs", key=("id",), columns=("id", "error"), others=(), rows=rows)
     text = msgspec.json.encode(Images(tables=(table,)))
-    kept = StoredImages.of("operator", "agent_jobs", "public", text, intact=True)
+    kept = StoredImages.of({"role": "operator", "engine": "agent_jobs", "schema": "public"}, text, intact=True)
     assert kept.images.incomplete.keys() == {"job:0"}
     assert [row.id for row in kept.images.tables[0].rows] == ["job:1", "job:2"]
 

@@ -11,7 +11,9 @@ import asyncpg
 import pytest
 
 from queries.actions import perform, signals
+from queries.db.errors import DatabaseError
 from queries.records.action import DryRun, Outcome, Outcomes
+from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.workspace import Workspace
 from tests.command import unstick
@@ -65,6 +67,23 @@ async def test_the_local_audit_file_has_the_intent_and_the_outcome(workspace: Wo
     await act(workspace, "end_session", id_of(idle))
     ((entry,), _) = await workspace.audit_entries()
     assert (entry.action, entry.results[0].outcome) == ("end_session", Outcome.CHANGED)
+
+
+async def test_a_disk_that_fails_after_the_signal_does_not_make_it_refused(
+    workspace: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = workspace.local_file.append
+
+    def full(entry: AuditLogEntry, *, intended: bool, **more: Any) -> None:
+        if not intended:
+            raise DatabaseError("The disk is full.")
+        append(entry, intended=True, **more)
+
+    monkeypatch.setattr(workspace.local_file, "append", full)
+    (result,) = (await act(workspace, "end_session", id_of(idle))).results
+    assert result.outcome is Outcome.CHANGED
+    ((entry,), _) = await workspace.audit_entries()
+    assert entry.results[0].outcome is Outcome.UNKNOWN, "an intent alone proves nothing"
 
 
 @both_versions

@@ -42,7 +42,7 @@ def find_the_lost_wake_up(demo: Terminal) -> None:
     demo.press("m").without(" folded")
     go_down_to(demo, "lost wakeup")
     demo.press("right")
-    go_down_to(demo, "^▌ +! lost wakeup +ArchiveHammerfest")
+    go_down_to(demo, "^▌ +[├└] +! lost wakeup +ArchiveHammerfest")
     demo.press("enter").wait_for("Why it is stuck", "eternaltwin/task:", LOST, "suggested action: W Wake")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from console.cli import schema, tables
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
-from console.model.fields.field import Context, Field, Form, by, groupings, within
+from console.model.fields.field import Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
 from console.model.row_list import RowList
 from console.text import spans
@@ -72,7 +72,7 @@ FIELDS: tuple[Field[Thing], ...] = (
 
 def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
     fields = Fields(FIELDS)
-    rows = RowList(lambda thing: f"{thing.color} {thing.size}", fields, groupings(FIELDS))
+    rows = RowList(RecordType("thing", lambda thing: f"{thing.color} {thing.size}", FIELDS, grouped=True))
     rows.filter = parse("size:>1", fields)
     rows.put(THINGS, Context())
     (row,) = rows.forest.shown(0, 9)

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from console.model.chunked_list import SIZE, ChunkedList, ListChunk
+from console.model.chunked_list import CHUNK_ITEMS, ChunkedList, ListChunk
 from console.model.forest import EdgeRow, Forest, tail_id
 from console.model.order import Order
 from queries.records.node import Node, Phase
@@ -259,7 +259,7 @@ def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:
     forest = family()
     forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
     forest.move_to("s/t:b")
-    forest.expand_loaded("s/t:b")
+    forest.expand_loaded()
     assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
     assert forest.cursor == "s/t:b"
 
@@ -297,7 +297,7 @@ def test_depth_has_no_limit() -> None:
     for level in range(10_000):
         forest.set_children(f"s/t:{level}", nodes([level + 1], Phase.FAILED), complete=True)
     started = time.perf_counter()
-    forest.expand_loaded("s/t:0")
+    forest.expand_loaded()
     assert len(forest) == 10_001
     assert forest.row(10_000).depth == 10_000
     forest.set_filter(failed)
@@ -332,7 +332,7 @@ def test_a_splice_leaves_all_but_the_neighbouring_chunks_alone() -> None:
     chunked.splice(0, 0, items)
     before = {item: item.chunk for item in items}
     chunked.splice(50_000, 50_000, [Item(number) for number in range(100)])
-    assert sum(item.chunk is not chunk for item, chunk in before.items()) <= 2 * SIZE
+    assert sum(item.chunk is not chunk for item, chunk in before.items()) <= 2 * CHUNK_ITEMS
     assert chunked.index(items[-1]) == 100_099
 
 
@@ -344,7 +344,7 @@ class ChunkedListLikeAList(RuleBasedStateMachine):
         self.list: list[Item] = []
         self.made = 0
 
-    @rule(data=st.data(), many=st.integers(0, 3 * SIZE), few=st.integers(0, 3), small=st.booleans())
+    @rule(data=st.data(), many=st.integers(0, 3 * CHUNK_ITEMS), few=st.integers(0, 3), small=st.booleans())
     def splice(self, data: st.DataObject, many: int, few: int, small: bool) -> None:
         start = data.draw(st.integers(0, len(self.list)))
         stop = data.draw(st.integers(start, len(self.list)))
@@ -550,20 +550,6 @@ class ForestLikeARebuild(RuleBasedStateMachine):
         chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
         assert self.forest.collapse(chosen) == (chosen in self.oracle.open)
         self.oracle.open.discard(chosen)
-
-    @precondition(lambda self: self.oracle.nodes)
-    @rule(data=st.data())
-    def expand_loaded(self, data: st.DataObject) -> None:
-        chosen = data.draw(st.sampled_from(sorted(self.oracle.nodes)))
-        self.forest.expand_loaded(chosen)
-        below = [node_id for node_id in self.oracle.nodes if chosen in self.oracle.above(node_id)]
-        if chosen in self.oracle.kids:
-            self.oracle.open |= {
-                x
-                for x in below
-                if self.oracle.kids.get(x)
-                or (x in self.oracle.kids and (x in self.oracle.tails or x in self.oracle.heads))
-            }
 
     @rule(page=PAGE)
     def update(self, page: list[Node]) -> None:

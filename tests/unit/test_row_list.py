@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping
+from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping, RecordType
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.order import Order
-from console.model.row_list import RowList, heading
+from console.model.row_list import RowList
 
 
 @dataclass(frozen=True)
@@ -22,13 +21,13 @@ class Thing:
     symptom: bool = False
 
 
-FIELDS: Fields[Thing] = Fields(
-    (
-        Field("name", lambda thing, _: thing.name, searched=True),
-        Field("color", lambda thing, _: thing.color, Form.BEGINNING),
-        Field("size", lambda thing, _: thing.size, Form.NUMBER),
-    )
+COLORS: Grouping[Thing] = Grouping("color", lambda thing: (thing.color, thing.color.upper()))
+COLOR: Field[Thing] = Field("color", lambda thing, _: thing.color, Form.BEGINNING, group=COLORS)
+OTHERS: tuple[Field[Thing], ...] = (
+    Field("name", lambda thing, _: thing.name, searched=True),
+    Field("size", lambda thing, _: thing.size, Form.NUMBER),
 )
+FIELDS = Fields((*OTHERS, COLOR))
 THINGS = [
     Thing("a", "red", 3),
     Thing("b", "blue", None),
@@ -38,14 +37,14 @@ THINGS = [
 ]
 
 
-def things(*records: Thing, **how: Any) -> RowList[Thing]:
-    found = RowList(
-        lambda thing: thing.name,
-        FIELDS,
-        (Grouping("color", lambda thing: (thing.color, thing.color.upper())), Grouping("thing")),
-        lambda thing: not thing.symptom,
-        **how,
+def typed(color: Field[Thing]) -> RecordType[Thing]:
+    return RecordType(
+        "thing", lambda thing: thing.name, (*OTHERS, color), grouped=True, acted_on=lambda thing: not thing.symptom
     )
+
+
+def things(*records: Thing) -> RowList[Thing]:
+    found = RowList(typed(COLOR))
     found.put(records or THINGS, NOTHING)
     return found
 
@@ -177,18 +176,49 @@ def test_all_that_match_can_be_marked() -> None:
     assert rows.forest.marks == {"a", "c"}
 
 
-def test_a_heading_is_about_all_rows_below_it_and_an_order_has_none() -> None:
-    listed = things(headed=lambda rows: [heading("all", "ALL", rows), *rows])
-    assert shown(listed) == ["all", "red", "blue", "green"]
-    first = items(listed)[0]
-    assert (first.foldable, len(first.records)) == (False, 5)
-    listed.forest.mark(["all"])
-    assert listed.forest.marks == {"a", "b", "c", "d"}
-    assert marked(listed) == ["all", "red", "blue", "green"]
-    listed.set_order(Order("size", lambda row: -len(row.records)))
-    assert shown(listed) == ["red", "blue", "green"]
-    listed.set_order(None)
-    assert shown(listed) == ["all", "red", "blue", "green"]
+def halves(*always: str) -> RowList[Thing]:
+    """A list of groups in groups: the colors of the first things and of the others."""
+    found = RowList(
+        typed(replace(COLOR, group=replace(COLORS, above=half))), lambda: [(key, key.upper()) for key in always]
+    )
+    found.put(THINGS[:4], NOTHING)
+    return found
+
+
+def half(thing: Thing) -> tuple[str, object]:
+    key = "first" if thing.color == "red" else "others"
+    return key, key.upper()
+
+
+def test_groups_in_groups_are_unfolded_at_first_and_stay_folded() -> None:
+    rows = halves("others", "empty")
+    assert shown(rows) == ["first", "red", "others", "blue", "green", "empty"]
+    first, red, *_, empty = items(rows)
+    assert (first.foldable, len(first.records), red.foldable, empty.foldable) == (True, 2, True, False)
+    rows.forest.mark(["first"])
+    assert rows.forest.marks == {"a", "c"}
+    assert marked(rows) == ["first", "red"]
+    rows.forest.collapse("others")
+    unfold(rows, "red")
+    rows.put(THINGS[:4], NOTHING)
+    assert shown(rows) == ["first", "red", "red a", "red c", "others", "empty"]
+    rows.filter = parse("color:green", FIELDS)
+    rows.put(THINGS[:4], NOTHING)
+    assert shown(rows) == ["others"], "what has no records is not shown with a filter"
+    rows.forest.marks = set()
+    rows.forest.mark(rows.markable())
+    assert rows.forest.marks == {"d"}
+
+
+def test_an_order_looks_at_the_groups_of_all_groups() -> None:
+    rows = halves()
+    rows.forest.move_to("green")
+    rows.set_order(Order("name", lambda row: row.records[0].name, reverse=True))
+    assert shown(rows) == ["green", "blue", "red"]
+    assert rows.forest.cursor == "green"
+    rows.set_order(None)
+    assert shown(rows) == ["first", "red", "others", "blue", "green"]
+    assert rows.forest.cursor == "green"
 
 
 def test_the_cursor_follows_its_record_and_goes_next_if_that_is_gone() -> None:

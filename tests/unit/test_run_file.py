@@ -24,11 +24,11 @@ MEMBERS = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
 def local(folder: Path) -> Local:
     origin = Origin(database="d", host="h", port=1, system_identifier="1")
     file = audit_log.File(folder / "audit_log.jsonl", lambda: origin)
-    return Local(database=cast(Any, SimpleNamespace()), file=file, table=False)
+    return Local(database=cast(Any, SimpleNamespace()), file=file, log=file)
 
 
 def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:
-    begun, _ = run_file.begin(local(tmp_path), ENTRY, {"kind": "bulk"}, MEMBERS)
+    begun = run_file.begin(local(tmp_path), ENTRY, {"kind": "bulk"}, MEMBERS)
     begun.close()
     (tmp_path / "audit_log.jsonl").chmod(0o666)
     with pytest.raises(DatabaseError, match=r"audit_log\.jsonl cannot be read: it can be written by other users"):
@@ -50,7 +50,7 @@ def test_the_file_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> No
 async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
     """Also with the line of another run; and it is used if a crash cut the last line."""
     place = local(tmp_path)
-    made = [run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)[0] for _ in range(2)]
+    made = [run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS) for _ in range(2)]
     for each in made:
         await each.record(ENTRY, {"event": "skipped"})
         each.close()
@@ -58,7 +58,7 @@ async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path) ->
     intact = path.read_bytes()
     path.write_bytes(intact + b'{"id":"' + name.encode())
     again = loaded(place, name)
-    assert bytes(again.begun.members) == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
+    assert bytes(again.members) == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
     assert again.listed().ended is None
     again.close()
     begun, other, event, _ = intact.splitlines(keepends=True)
@@ -88,7 +88,7 @@ def read(place: Local, name: str) -> None:
 
 async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: Path) -> None:
     place = local(tmp_path)
-    run, _ = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
     assert list(run_file.unfinished(place)) == [], "this process continues it"
     with pytest.raises(DatabaseError, match="is running in another console"):
         run_file.load(place, run.id)

@@ -21,7 +21,7 @@ def test_the_hash_covers_the_line_and_its_owner(line: bytes, owner: str) -> None
     assert digest_of(whole, "another") != digest_of(whole, owner)
 
 
-def test_a_correction_keeps_the_results_of_the_other_nodes(tmp_path: Path) -> None:
+async def test_a_correction_keeps_the_results_of_the_other_nodes(tmp_path: Path) -> None:
     file = audit_log.File(tmp_path / "audit_log.jsonl", lambda: Origin(database="d", host="h", port=1))
     results = (
         Result(id="e/job:1", outcome=Outcome.CHANGED, title="one"),
@@ -41,5 +41,5 @@ def test_a_correction_keeps_the_results_of_the_other_nodes(tmp_path: Path) -> No
     )
     file.append(entry, intended=True)
     audit_log.correct(file, entry, [Result(id="e/job:1", outcome=Outcome.UNSENT, why="rolled back")])
-    (now,) = file.entries()
+    (now,) = [entry async for entry in file.entries()]
     assert now.results == (Result(id="e/job:1", outcome=Outcome.UNSENT, why="rolled back", title="one"), results[1])

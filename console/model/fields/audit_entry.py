@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, moment
+from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, moment
 from console.text import spans
 from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
@@ -104,4 +104,4 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
     Field("nodes", lambda entry, _: len(entry.results), Form.NUMBER, "number of its nodes"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
-GROUPINGS: Final = groupings(FIELDS, Grouping("entry"))
+ENTRIES: Final = RecordType[AuditLogEntry]("entry", lambda entry: entry.id, FIELDS)

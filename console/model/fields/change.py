@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from console.model.fields import audit_entry, node
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, common, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
 from console.text.pages.changes import status, subject
 from console.text.spans import Spans
 from queries.records.change import Change
@@ -131,4 +131,4 @@ FIELDS: Final[tuple[Field[Change], ...]] = (
         "number of nodes of an action",
     ),
 )
-GROUPINGS: Final = groupings(FIELDS, Grouping("change"))
+CHANGES: Final = RecordType[Change]("change", key, FIELDS)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from console.model.fields import node
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, moment, within
 from console.text import formatting
 from console.text.severity import band, sign
 from console.text.spans import Spans
@@ -26,6 +26,12 @@ class Item(Record):
     def key(self) -> str:
         """Id of the item: of its node."""
         return self.dead_letter.node.id
+
+
+class Section(Record):
+    """The dead letters of an engine, in their groups."""
+
+    engine: str
 
 
 def severity_of(row: Bundle[Item]) -> int:
@@ -54,7 +60,7 @@ def _error(row: Bundle[Item], context: Context) -> Spans:
         _, _, key = split_id(dead_letter.node.id)
         text = dead_letter.error or dead_letter.node.title
         # ids generated in order differ at their ends
-        return [("  " if row.above else "", ""), (key[-12:], ""), ("  ", ""), (text, "$faint")]
+        return [(key[-12:], ""), ("  ", ""), (text, "$faint")]
     worst = severity_of(row)
     return [(f"{sign(worst, context.ascii)} {error_of(row)}", f"bold {band(worst).ink}")]
 
@@ -112,7 +118,11 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
         Form.PART,
         "error of the dead letter",
         searched=True,
-        group=Grouping("error", lambda item: (f"{item.group.engine}\n{item.group.fingerprint}", item.group)),
+        group=Grouping(
+            "error",
+            lambda item: (f"{item.group.engine}\n{item.group.fingerprint}", item.group),
+            lambda item: (item.group.engine, Section(engine=item.group.engine)),
+        ),
         title="error",
         row=_error,
         row_order=lambda row, _: error_of(row),
@@ -176,4 +186,4 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("owner"),
     _of_node("attempts"),
 )
-GROUPINGS: Final = (*groupings(FIELDS), Grouping[Item]("dead letter"))
+DEAD_LETTERS: Final = RecordType[Item]("dead letter", lambda item: item.key, FIELDS, grouped=True)

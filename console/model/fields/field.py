@@ -20,6 +20,8 @@ U = TypeVar("U")
 
 Cell = tuple[str, str]
 """Text and the name of its style (empty for none)."""
+Level = Callable[[T], tuple[str, object]]
+"""Returns the key of a record's group, and what the group is about."""
 
 
 class Form(StrEnum):
@@ -68,7 +70,7 @@ class Bundle(Record, Generic[T]):
         id: id of the row, independent of the rows around it.
         records: the records of the row that match the filter.
         group: what the records have in common, as the grouping returned it; None for a row below a group or without.
-        heading: True for a row above groups, which are always shown.
+        foldable: True if there is something to show below the row.
         above: id of the group below which a record is shown; "" for other rows.
     """
 
@@ -76,25 +78,28 @@ class Bundle(Record, Generic[T]):
     records: tuple[T, ...]
     group: object = None
     above: str = ""
-    heading: bool = False
+    foldable: bool = False
 
     @property
     def record(self) -> T | None:
         """The only record of the row; None if there are several."""
         return self.records[0] if len(self.records) == 1 else None
 
-    @property
-    def foldable(self) -> bool:
-        """True if there is something to show below the row."""
-        return self.group is not None and len(self.records) > 1 and not self.heading
-
 
 @dataclass(frozen=True)
 class Grouping(Generic[T]):
-    """A way to group a list. ``group_of`` returns a key and what the group is about."""
+    """A way to group a list.
+
+    ``group_of`` returns a key and what the group is about, ``above`` the same of the group of groups around it.
+    """
 
     title: str
-    group_of: Callable[[T], tuple[str, object]] | None = None
+    group_of: Level[T] | None = None
+    above: Level[T] | None = None
+
+    def levels(self, depth: int) -> list[Level[T]]:
+        """Return how records are grouped on at most ``depth`` levels, the outer one first."""
+        return [level for level in (self.above, self.group_of) if level is not None][-depth:]
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,35 @@ class Field(Generic[T]):
         return common(self.sorted_by(record, context) for record in row.records)
 
 
+@dataclass(frozen=True)
+class RecordType(Generic[T]):
+    """Type of the records of a list.
+
+    Args:
+        noun: name of one record.
+        key: returns the id of a record.
+        fields: its values.
+        row: name of a row in the list without groups.
+        grouped: True if the list is grouped until the operator chooses otherwise.
+        acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
+            the first grouping, such records are rows of their own where no other one of their group matches the filter.
+    """
+
+    noun: str
+    key: Callable[[T], str]
+    fields: tuple[Field[T], ...]
+    row: str = ""
+    grouped: bool = False
+    acted_on: Callable[[T], bool] = lambda record: True
+
+    @property
+    def groupings(self) -> tuple[Grouping[T], ...]:
+        """The ways to group a list, in the order in which the operator chooses them."""
+        groups = tuple(field.group for field in self.fields if field.group is not None)
+        flat = Grouping[T](self.row or self.noun)
+        return (*groups, flat) if self.grouped else (flat, *groups)
+
+
 def common(values: Iterable[T]) -> T | None:
     """Return the value that all have, or None."""
     each = iter(values)
@@ -228,11 +262,6 @@ def moment(at: float, context: Context) -> str:
     return formatting.since(at, context.now) if context.now else formatting.instant(at)
 
 
-def groupings(fields: Iterable[Field[T]], *others: Grouping[T]) -> tuple[Grouping[T], ...]:
-    """Return the ways to group a list: ``others``, then by fields."""
-    return (*others, *(field.group for field in fields if field.group is not None))
-
-
 def within(
     field: Field[T], place: str, inner: Callable[[U, Context], T | None] | None = None, **other: Any
 ) -> Field[U]:
@@ -244,11 +273,11 @@ def within(
         inner: returns this record; default: what is at ``place``.
         other: what differs.
     """
-    found = inner or (lambda record, _: _at(place)(record))
+    inner_of = inner or (lambda record, _: _at(place)(record))
 
     def through(function: Callable[[T, Context], Any] | None, nothing: Any = None) -> Any:
         def call(record: U, context: Context) -> Any:
-            this = found(record, context)
+            this = inner_of(record, context)
             return nothing if this is None or function is None else function(this, context)
 
         return None if function is None else call

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from console.model.fields import node
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, groupings, within
+from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, within
 from console.text.spans import Spans
 from queries.records.node import Hit, Match
 
@@ -67,4 +67,4 @@ FIELDS: Final[tuple[Field[Hit], ...]] = (
         style="$faint",
     ),
 )
-GROUPINGS: Final = groupings(FIELDS, Grouping("node"))
+HITS: Final = RecordType[Hit]("hit", lambda hit: hit.node.id, FIELDS, row="node")

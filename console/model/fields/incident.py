@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from console.model.fields import node
-from console.model.fields.field import Bundle, Context, Field, Form, Grouping, by, common, groupings, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
 from console.text import formatting
 from console.text.pages.incidents import SHOWN, size
 from console.text.severity import band, named, sign
@@ -272,4 +272,6 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("attempts"),
     _of_node("revision"),
 )
-GROUPINGS: Final = (*groupings(FIELDS), Grouping[Item]("node"))
+INCIDENTS: Final = RecordType[Item](
+    "incident", lambda item: item.key, FIELDS, row="node", grouped=True, acted_on=lambda item: not item.explained
+)

@@ -35,13 +35,13 @@ async def perform_on_all(page: PageScreen, key: str, reader: Reader, wanted: Fil
 
     Nothing is done if not all could be looked at.
     """
-    found = await select(reader, wanted)
-    if found.missing:
-        page.host.refuse(f"Not everything was looked at: {found.missing[0]}. Nothing was changed.")
-    elif not found.nodes:
+    selection = await select(reader, wanted)
+    if selection.missing:
+        page.host.refuse(f"Not everything was looked at: {selection.missing[0]}. Nothing was changed.")
+    elif not selection.nodes:
         page.host.refuse(f"No node of {reader.label} matches the filter {wanted}")
     else:
-        await _perform_on(page, key, found.nodes)
+        await _perform_on(page, key, selection.nodes)
 
 
 async def _perform_on(page: PageScreen, key: str, targets: Sequence[Node]) -> None:

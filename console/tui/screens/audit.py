@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from console.model.fields.audit_entry import FIELDS, GROUPINGS
-from console.model.filter import Fields
-from console.model.newest import Newest
-from console.model.row_list import RowList
+from console.model.fields.audit_entry import ENTRIES
 from console.text.pages.action import audit_log_place
 from console.tui import keymap
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.log_screen import LogScreen
 from queries.records.audit import AuditLogEntry
+from queries.workspace import Workspace
 from queries.write import audit_log
 
 WITHOUT_ROWS = audit_log.Filter(changes=False)
@@ -22,21 +20,13 @@ if TYPE_CHECKING:
     from console.tui.screens.copy import CopyChoice
 
 
-class AuditLogScreen(ListScreen[AuditLogEntry]):
-    """Shows the newest entries first; loads older pages when the cursor nears the end."""
+class AuditLogScreen(LogScreen[AuditLogEntry]):
+    """Shows the newest entries first."""
 
     MODE = "audit"
     KEYS = (*keymap.ROWS, *keymap.AUDIT_LOG)
-    PREVIEW = False
-    LOADS = True
+    RECORDS = ENTRIES
     SEARCHES = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._log: Newest[AuditLogEntry] = Newest(self.list.key)
-
-    def make_list(self) -> RowList[AuditLogEntry]:
-        return RowList(lambda entry: entry.id, Fields(FIELDS), GROUPINGS)
 
     def _place(self) -> str:
         workspace = self.session.workspace
@@ -50,35 +40,20 @@ class AuditLogScreen(ListScreen[AuditLogEntry]):
         where = "in the database" if place == audit_log.TABLE else "in a local file"
         return "  ".join([*self.count(), where])
 
-    def more(self) -> bool:
-        return self._log.cursor is not None
-
-    def records(self) -> Sequence[AuditLogEntry]:
-        return self._log.records
-
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self._log.refresh(*await workspace.audit_entries(wanted=WITHOUT_ROWS))
+            self.newest.refresh(*await workspace.audit_entries(wanted=WITHOUT_ROWS))
 
-    def notice(self) -> tuple[str, str]:
+    def nothing(self) -> tuple[str, str]:
         workspace = self.session.workspace
-        if self._log.records:
-            return "No entry matches the filter.", "Escape clears it. The end of the list loads older entries."
-        if not self._log.read:
-            return "Reading …", self.session.error_text
         if workspace is not None and workspace.audit_log_closed:
             return "No privilege to read the audit log.", workspace.audit_log_closed
         about = "Every change is recorded here: who, when, why, which rows."
         return "No changes made with unstick yet.", f"{about}\n{self._place()}"
 
-    async def read_more(self) -> None:
-        cursor, workspace = self._log.cursor, self.session.workspace
-        if cursor is not None and workspace is not None:
-            answer = await workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
-            if cursor == self._log.cursor:
-                self._log.add(*answer)
-                self.renew()
+    async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[AuditLogEntry], str | None]:
+        return await workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, self.MODE))

@@ -11,8 +11,8 @@ from console.text.pages.audit_entry import entry_page
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.screens.text_page import TextPage
+from queries.db.errors import UnknownIdError
 from queries.records.audit import AuditLogEntry
-from queries.workspace import UnknownIdError
 
 
 class AuditEntryScreen(TextPage):
@@ -33,12 +33,12 @@ class AuditEntryScreen(TextPage):
         if self._whole or workspace is None:
             return
         with contextlib.suppress(UnknownIdError):  # it was removed since
-            found = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
-            self._entry = next(entry for entry in found if entry.id == self._entry.id)
+            entries = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
+            self._entry = next(entry for entry in entries if entry.id == self._entry.id)
         self._whole = True
 
     def place(self) -> Place:
-        return self.opened(f"entry {self._entry.id}", AuditEntryScreen, self._entry)
+        return self.opened(f"entry {self._entry.id}", self._entry)
 
     def crumbs(self) -> Sequence[str]:
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]

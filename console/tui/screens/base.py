@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 from textual import events
@@ -95,9 +95,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Return where the page is in the history."""
         return Place(self.mode())
 
-    def opened(self, key: str, page: Callable[..., Screen[None]], *subject: object) -> Place:
-        """Return the place of a page about a subject that another page has opened."""
-        app, mode = self.app, self._mode
+    def opened(self, key: str, *subject: object) -> Place:
+        """Return the place of this page, which another one has opened about a subject."""
+        app, mode, page = self.app, self._mode, cast(Callable[..., Screen[None]], type(self))
         return Place(mode, key, lambda: app.push_screen(page(*subject, mode)))
 
     def crumbs(self) -> Sequence[str]:
@@ -251,8 +251,8 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
     def renew_place(self) -> None:
         """Update engines, tabs and footer after the cursor or the marks changed."""
         self._renew_engines()
-        found = len(self.session.incidents)
-        badges = {"stuck": f"{found}{'+' if self.session.more else ''}"} if found else {}
+        number = len(self.session.incidents)
+        badges = {"stuck": f"{number}{'+' if self.session.more else ''}"} if number else {}
         modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
         self._tabs_bar.show(modes, self.tab(), badges, self.crumbs(), self.note())
         self.renew_footer()
@@ -300,15 +300,17 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         if node is None or reader is None:
             return []
         of_kind = {action.name: action for action in reader.actions(node.kind)}
-        found = [
+        pairs = [
             (key, of_kind[name]) for key, names in self.host.keys.actions.items() for name in names if name in of_kind
         ]
         order = {name: place for place, name in enumerate(of_kind)}
-        return sorted(found, key=lambda pair: order[pair[1].name])
+        return sorted(pairs, key=lambda pair: order[pair[1].name])
 
     def suggested(self) -> str | None:
-        """Return the name of the action that is suggested for the row under the cursor."""
-        return None
+        """Return the name of the action that is suggested for the node under the cursor."""
+        node = self.cursor()
+        findings = [] if node is None else self.session.findings_of(node.id)
+        return findings[0].action if findings else None
 
     def action_hints(self) -> list[Hint]:
         """Return a hint for each action, the suggested one first.
@@ -343,9 +345,9 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Offer what can be copied of the marked nodes, or of the node under the cursor."""
         from console.tui.screens.copy import CopyScreen
 
-        found = self.copies()
-        if found:
-            self.app.push_screen(CopyScreen(found))
+        choices = self.copies()
+        if choices:
+            self.app.push_screen(CopyScreen(choices))
         else:
             self.say("There is nothing here to copy from.", "warn")
 

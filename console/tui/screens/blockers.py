@@ -15,6 +15,7 @@ from console.tui.screens.text_page import TextPage
 from queries.actions import signals
 from queries.read.blockers import blockers
 from queries.records.lock import Blockers, LockSession
+from queries.records.node import Node
 
 
 class BlockersScreen(TextPage):
@@ -22,30 +23,29 @@ class BlockersScreen(TextPage):
 
     KEYS = keymap.BLOCKERS
 
-    def __init__(self, node_id: str, title: str, mode: str) -> None:
+    def __init__(self, node: Node, mode: str) -> None:
         super().__init__(mode)
-        self._node_id = node_id
-        self._title = title
+        self._node = node
         self._found: Blockers | None = None
 
     def label(self) -> str | None:
-        return self._node_id.partition("/")[0]
+        return self._node.engine
 
     def place(self) -> Place:
-        return self.opened(f"blockers {self._node_id}", BlockersScreen, self._node_id, self._title)
+        return self.opened(f"blockers {self._node.id}", self._node)
 
     def crumbs(self) -> Sequence[str]:
-        return [self.label() or "", self._title, "blockers"]
+        return [self._node.engine, f"{self._node.kind} {self._node.title}", "blockers"]
 
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self._found = await blockers(workspace.database, workspace.engines, [self._node_id])
+            self._found = await blockers(workspace.database, workspace.engines, [self._node.id])
             self.session.read(self._found.at)
 
     def lines(self, width: int) -> Sequence[Spans]:
         if self._found is None:
-            return [heading(self._node_id), BLANK, *reading(width, self.session.error_text)]
+            return [heading(self._node.id), BLANK, *reading(width, self.session.error_text)]
         return pages.page(self._found, width, self.session.command)
 
     # keys
@@ -55,8 +55,8 @@ class BlockersScreen(TextPage):
 
     def _roots(self) -> list[LockSession]:
         """Sessions at the end of the chains. A prepared transaction has none."""
-        found = self._found
-        roots = [found.session(root_id) for root_id in found.root_ids] if found else []
+        locks = self._found
+        roots = [locks.session(root_id) for root_id in locks.root_ids] if locks else []
         return [root for root in roots if root is not None and root.pid is not None]
 
     def action_signal(self, name: str) -> None:

@@ -4,51 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from console.model.fields.change import CHANGES_COUNTED, FIELDS, GROUPINGS, key
-from console.model.filter import Fields
+from console.model.fields.change import CHANGES, CHANGES_COUNTED, key
 from console.model.newest import Newest
-from console.model.row_list import RowList
 from console.text import formatting
 from console.text.pages import changes as pages
 from console.text.spans import text
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.detail import DetailScreen
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.log_screen import LogScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
 from queries.records.change import Change, Changes
 from queries.records.node import Node, ScanRequired
+from queries.workspace import Workspace
 
-SECONDS = 600.0  # age of the oldest change that is shown
-CHANGES_LOADED = 200  # changes that the end of the list loads
+WINDOW_SECONDS = 600.0  # age of the oldest change that is shown
+CHANGES_LOADED = CHANGES_COUNTED // 4  # older changes that are read at once
 
 
-class ChangedScreen(ListScreen[Change]):
-    """Shows the newest changes first; loads older ones when the cursor nears the end."""
+class ChangedScreen(LogScreen[Change]):
+    """Shows the newest changes first."""
 
     MODE = "changed"
+    RECORDS = CHANGES
     DEFAULT_CSS = """
     ChangedScreen #counts, ChangedScreen #unsearched {
         height: auto; max-height: 3; text-wrap: wrap; color: $text-muted; padding: 0 1;
     }
     """
     KEYS = (*keymap.ROWS, *keymap.CHANGED)
-    PREVIEW = False
-    LOADS = True
 
     def __init__(self) -> None:
         super().__init__()
-        self._log = Newest(key)
         self._answer: Changes | None = None  # the last one
         self._routine = False  # with changes that say only that work goes on
         self._scanned = ""  # when the operator had tables scanned, and what came of it
         self._counts_bar = TextBar(note, id="counts")
         self._unsearched_bar = TextBar(note, id="unsearched")
-
-    def make_list(self) -> RowList[Change]:
-        return RowList(key, Fields(FIELDS), GROUPINGS)
 
     def body(self) -> Iterable[object]:
         yield self._counts_bar
@@ -60,34 +53,28 @@ class ChangedScreen(ListScreen[Change]):
         capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
         return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
 
-    def more(self) -> bool:
-        return self._log.cursor is not None
-
     def node(self, record: Change) -> Node | None:
         return record.node
-
-    def records(self) -> Sequence[Change]:
-        return self._log.records
 
     async def load(self) -> None:
         if self.session.workspace is not None:
             routine = self._routine
-            answer = await self.session.workspace.changed(SECONDS, routine=routine)
+            answer = await self.session.workspace.changed(WINDOW_SECONDS, routine=routine)
             if routine == self._routine:
                 self._answer = answer
-                self._log.refresh(answer.changes, answer.cursor, answer.since)
+                self.newest.refresh(answer.changes, answer.cursor, answer.since)
                 self.session.read(answer.at)
                 await self._count()
 
     async def _count(self) -> None:
         """Read a part of the window that is not counted yet."""
-        if self.more() and len(self._log.records) < CHANGES_COUNTED:
-            await self.read_more(CHANGES_COUNTED // 4)
+        if len(self.newest.records) < CHANGES_COUNTED:
+            await self.read_more()
 
     def show_body(self) -> None:
         answer = self._answer
         unsearched = " ".join([*pages.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
-        counted = [text(each) for each in pages.counts(self._log.records, capped=self.more())]
+        counted = [text(each) for each in pages.counts(self.newest.records, capped=self.more())]
         left = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
@@ -96,15 +83,10 @@ class ChangedScreen(ListScreen[Change]):
             bar.show(said)
         super().show_body()
 
-    def notice(self) -> tuple[str, str]:
-        answer = self._answer
-        if answer is None:
-            return "Reading …", self.session.error_text
-        if self.list.records:
-            headline, advice = self.no_match("change")
-            return headline, f"{advice} · the end of the list loads older changes"
-        said = "\n".join(pages.notes(answer, self._scan_key))
-        return f"{pages.none(answer)} in the last ten minutes.", said
+    def nothing(self) -> tuple[str, str]:
+        assert self._answer is not None
+        said = "\n".join(pages.notes(self._answer, self._scan_key))
+        return f"{pages.none(self._answer)} in the last ten minutes.", said
 
     @property
     def _scan_key(self) -> str:
@@ -131,27 +113,23 @@ class ChangedScreen(ListScreen[Change]):
         routine = self._routine
         if self.session.workspace is not None:
             answer = await self.session.workspace.changed(
-                SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
+                WINDOW_SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
             )
             if routine == self._routine:
-                self._log.refresh(answer.changes, answer.cursor, answer.since)
+                self.newest.refresh(answer.changes, answer.cursor, answer.since)
                 least = f", of the newest {CHANGES_COUNTED} changes only" if answer.capped else ""
                 failed = [f"{source.name}: {source.unreadable}" for source in answer.sources if source.unreadable]
                 self._scanned = " ".join([f"Last scan at {formatting.instant(answer.at)}{least}.", *failed])
                 self.renew()
 
-    async def read_more(self, page: int = CHANGES_LOADED) -> None:
-        cursor = self._log.cursor
-        if cursor is not None and self.session.workspace is not None:
-            answer = await self.session.workspace.changed(cursor=cursor, page=page, routine=self._routine)
-            if cursor == self._log.cursor:
-                self._log.add(answer.changes, answer.cursor)
-                self.renew()
+    async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[Change], str | None]:
+        answer = await workspace.changed(cursor=cursor, page=CHANGES_LOADED, routine=self._routine)
+        return answer.changes, answer.cursor
 
     def action_more(self) -> None:
         """Show changes that say only that work goes on, or leave them out again."""
         self._routine = not self._routine
-        self._log, self._answer, self._scanned = Newest(key), None, ""
+        self.newest, self._answer, self._scanned = Newest(key), None, ""
         self.say("With polls, heartbeats, locks and due times." if self._routine else "Without them.", "faint")
         self.show_body()
         self.session.run_now()
@@ -159,7 +137,7 @@ class ChangedScreen(ListScreen[Change]):
     def open(self, record: Change) -> None:
         if record.entry is not None:
             self.app.push_screen(AuditEntryScreen(record.entry, self.MODE))
-        elif record.node is not None:
-            self.app.push_screen(DetailScreen(record.node, self.MODE))
-        else:
+        elif record.node is None:
             self.say(f"{record.id} no longer exists.", "warn")
+        else:
+            super().open(record)

@@ -8,7 +8,7 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 
-from console.model.fields.field import Field
+from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.session import Session
 from console.text import export
@@ -24,7 +24,7 @@ from queries.text.safe_text import safe_json, safe_text
 from queries.write import audit_log
 
 SHIFT_SECONDS = 8 * 3600.0
-ENTRIES = 1000  # of the audit log, at most, in the text about a shift
+SHIFT_ENTRIES = 1000  # of the audit log, at most, in the text about a shift
 
 
 class CopyChoice(Record):
@@ -72,27 +72,27 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     cursor: str | None = None
     if session.workspace is not None:
         wanted = audit_log.Filter(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_entries(page=ENTRIES, wanted=wanted)
-    newest = f", the newest {ENTRIES} entries" if cursor is not None else ""
+        entries, cursor = await session.workspace.audit_entries(page=SHIFT_ENTRIES, wanted=wanted)
+    newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = export.markdown_shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
-    found = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
+    texts = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
     findings = session.findings_of(node.id)
     if findings:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
-        found.append(CopyChoice(title="why stuck", text=sentences))
+        texts.append(CopyChoice(title="why stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
         actions = [action for action in reader.actions(node.kind) if action.writes]
         for action in reader.actions(node.kind):
-            found += command_choices(action.title, action.commands(node.id))
-        found += [
+            texts += command_choices(action.title, action.commands(node.id))
+        texts += [
             CopyChoice(title=f"SQL of {action.title}", text=statements(reader.engine, action)) for action in actions
         ]
-    return found
+    return texts
 
 
 def command_choices(title: str, commands: Mapping[str, str]) -> list[CopyChoice]:
@@ -116,7 +116,7 @@ class CopyScreen(Dialog[None]):
         self._forest.set_children(None, choices, complete=True)
 
     def body(self) -> ComposeResult:
-        yield ListTable(self._forest, Look(FIELDS), id="choices", ascii=self.host.ascii)
+        yield ListTable(self._forest, Look(FIELDS, context=Context(ascii=self.host.ascii)), id="choices")
 
     def on_mount(self) -> None:
         self.query_one(ListTable).focus()

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
-from console.model.fields.dead_letter import FIELDS, GROUPINGS, Item, error_of, severity_of
+from console.model.fields.dead_letter import DEAD_LETTERS, Item, Section, error_of, severity_of
 from console.model.fields.field import Bundle, Field
-from console.model.filter import Fields
-from console.model.row_list import RowList, heading
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
@@ -16,20 +14,12 @@ from console.text.spans import Spans, wrap
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
-from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-FATES = 3  # current states of a group shown in the preview
-
-
-class Section(Record):
-    """Row of an engine, above its dead letters."""
-
-    engine: str
+FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
 class DeadScreen(ListScreen[Item]):
@@ -39,15 +29,12 @@ class DeadScreen(ListScreen[Item]):
     """
 
     MODE = "dead"
+    RECORDS = DEAD_LETTERS
     KEYS = (*keymap.ROWS, *keymap.DEAD)
 
     def __init__(self) -> None:
         super().__init__()
         self._board = DeadLetterBoard()
-        self._filled = False
-
-    def make_list(self) -> RowList[Item]:
-        return RowList(lambda item: item.key, Fields(FIELDS), GROUPINGS, headed=self._headed)
 
     # description of the page
 
@@ -73,17 +60,9 @@ class DeadScreen(ListScreen[Item]):
     def records(self) -> Sequence[Item]:
         return self._board.items()
 
-    def _headed(self, rows: list[Bundle[Item]]) -> list[Bundle[Item]]:
-        """Add a row for each engine above its groups."""
-        chosen = self.list
-        if not chosen.is_natural:
-            return rows
-        found: list[Bundle[Item]] = []
-        for label in self._board.labels():
-            below = [row for row in rows if _engine(row) == label]
-            if below or not chosen.filter:
-                found += [heading(label, Section(engine=label), below), *below]
-        return found
+    def sections(self) -> Sequence[tuple[str, Section]]:
+        """Return each engine: its row says also why it has no dead letters."""
+        return [(label, Section(engine=label)) for label in self._board.labels()]
 
     def offers(self, key: Key) -> bool:
         part = self._board.parts.get(self.label() or "")
@@ -107,18 +86,12 @@ class DeadScreen(ListScreen[Item]):
             self.show_body()
 
     @property
-    def filling(self) -> bool:
-        return not self._filled
+    def loaded(self) -> bool:
+        return self._board.read or not self.session.engines
 
-    def show_body(self) -> None:
-        super().show_body()
-        self._filled = self._filled or self._board.read
-
-    def notice(self) -> tuple[str, str]:
-        if self.filter:
-            return self.no_match("dead letter")
-        if self.session.engines:
-            return "Reading …", self.session.error_text
+    def nothing(self) -> tuple[str, str]:
+        if self.session.engines:  # whose rows the filter hides
+            return "There are no dead letters.", "esc clears the filter"
         return empty_state.why(self.session, None)
 
     # cells
@@ -155,13 +128,15 @@ class DeadScreen(ListScreen[Item]):
     # the lines below
 
     def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
-        if row.record is not None and not row.heading:
+        if isinstance(row.group, Section):
+            return self._of_engine(row.group.engine, width)
+        if row.record is not None:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
             return _of_group(row.group, severity_of(row), width)
-        if not isinstance(row.group, Section):
-            return wrapped(error_of(row), width, "", 0)
-        label = row.group.engine
+        return wrapped(error_of(row), width, "", 0)
+
+    def _of_engine(self, label: str, width: int) -> list[Spans]:
         part = self._board.parts.get(label)
         ddl = part.scan_required.ddl if part and part.scan_required else ""
         only = formatting.scope_note(part.scope) if part and part.scope else ""
@@ -174,9 +149,6 @@ class DeadScreen(ListScreen[Item]):
         return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
 
     # keys
-
-    def open(self, record: Item) -> None:
-        self.app.push_screen(DetailScreen(record.dead_letter.node, self.MODE))
 
     def action_redrive(self) -> None:
         """Revive the marked dead letters, or those of the row, in cohorts."""
@@ -211,7 +183,7 @@ def _many(number: int, what: str, more: str) -> str:
 
 
 def _of_group(group: Group, worst: int, width: int) -> list[Spans]:
-    fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES]]
-    more = [f"{sum(each.n for each in group.fates[FATES:])} others"] if len(group.fates) > FATES else []
+    fates = [f"{each.n} {fate(each.was, each.is_now)}" for each in group.fates[:FATES_SHOWN]]
+    more = [f"{sum(each.n for each in group.fates[FATES_SHOWN:])} others"] if len(group.fates) > FATES_SHOWN else []
     head: Spans = [*marked(worst)[:1], (f"  {safe_text(group.fingerprint)}", "")]
     return wrap(head, width) + wrapped("; ".join(fates + more), width, "$faint", 0)

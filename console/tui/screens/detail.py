@@ -40,7 +40,7 @@ class DetailScreen(TextPage):
         return self._node.engine
 
     def place(self) -> Place:
-        return self.opened(f"node {self._node.id}", DetailScreen, self._node)
+        return self.opened(f"node {self._node.id}", self._node)
 
     def crumbs(self) -> Sequence[str]:
         return [self._node.engine, f"{self._node.kind} {self._node.title}"]
@@ -134,6 +134,4 @@ class DetailScreen(TextPage):
         if not target.startswith(f"{LABEL}/"):
             self.host.follow(target)
             return
-        from console.tui.screens.blockers import BlockersScreen
-
-        self.app.push_screen(BlockersScreen(self._node.id, f"{self._node.kind} {self._node.title}", self._mode))
+        self.host.action_blockers()

@@ -32,7 +32,7 @@ from queries.text.safe_text import safe_text
 
 WAIT_SECONDS = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
 IDS_SHOWN = 200  # ids of skipped nodes that are listed
-WATCHED = 200  # nodes read again at each refresh while the dialog is open
+WATCHED_NODES = 200  # nodes read again at each refresh while the dialog is open
 
 
 class Typed(NamedTuple):
@@ -189,7 +189,9 @@ class DryRunScreen(Dialog[DryRun | Back]):
         reader, dry_run = self.session.engines.get(self._plan.label), self._dry_run
         if reader is None or dry_run is None or not self._plan.nodes:
             return
-        watched = {r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED] if r.outcome is Outcome.CHANGED}
+        watched = {
+            r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED_NODES] if r.outcome is Outcome.CHANGED
+        }
         now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
         gone = watched.keys() - now.keys()
         # Only the server can compare a guard token; the commit does it.

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.model.fields.hit import FIELDS, GROUPINGS
-from console.model.filter import Fields
+from console.model.fields.hit import HITS
 from console.model.finder import Finder
 from console.model.history import Place
-from console.model.row_list import RowList
 from console.text.pages import search as pages
 from console.text.pages.lines import wrapped
 from console.text.spans import Make
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
 from queries.records.node import Hit, Node
 
@@ -26,6 +23,8 @@ class FindScreen(ListScreen[Hit]):
     """
 
     KEYS = (*keymap.ROWS, *keymap.FOUND)
+    RECORDS = HITS
+    READING = "Searching …"
     SEARCHES = False
     DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
 
@@ -35,24 +34,21 @@ class FindScreen(ListScreen[Hit]):
         super().__init__()
         self._mode = mode
 
-    def make_list(self) -> RowList[Hit]:
-        return RowList(lambda hit: hit.node.id, Fields(FIELDS), GROUPINGS)
-
     # description of the page
 
     def tab(self) -> str:
         return ""  # it is not a part of the page from which it was opened
 
     def place(self) -> Place:
-        return self.opened(f"find {self.finder.text}", FindScreen, self.finder.text)
+        return self.opened(f"find {self.finder.text}", self.finder.text)
 
     def crumbs(self) -> Sequence[str]:
         return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
 
     def note(self) -> str:
         number = len(self.finder.hits)
-        found = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
-        return "  ".join([*self.count(), found])
+        text = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
+        return "  ".join([*self.count(), text])
 
     def more(self) -> bool:
         return self.finder.capped
@@ -62,9 +58,6 @@ class FindScreen(ListScreen[Hit]):
 
     def records(self) -> Sequence[Hit]:
         return self.finder.hits
-
-    def open(self, record: Hit) -> None:
-        self.app.push_screen(DetailScreen(record.node, self._mode))
 
     # reading
 
@@ -79,7 +72,7 @@ class FindScreen(ListScreen[Hit]):
         self._came()
         node = self.finder.certain
         if node is not None and self.is_current:
-            self.app.push_screen(DetailScreen(node, self._mode))
+            self.host.open_node(node)
 
     def _came(self) -> None:
         """Paint an engine's answer, unless the page is being closed."""
@@ -93,15 +86,11 @@ class FindScreen(ListScreen[Hit]):
         super().show_body()
 
     @property
-    def filling(self) -> bool:
-        return not self.finder.ended
+    def loaded(self) -> bool:
+        return self.finder.ended
 
-    def notice(self) -> tuple[str, str]:
-        if self.finder.hits:
-            return "The filter hides all hits.", "esc clears the filter."
-        if self.finder.ended:
-            return "Nothing was found.", "f searches for another text, esc goes back."
-        return "Searching …", self.session.error_text
+    def nothing(self) -> tuple[str, str]:
+        return "Nothing was found.", "f searches for another text, esc goes back."
 
     def preview(self) -> Make | None:
         found, workspace = self.finder, self.session.workspace

@@ -18,13 +18,15 @@ from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
-from console.text.spans import Make, drawn
+from console.text.spans import Make, Spans, drawn
 from console.tui import keymap
 from console.tui.screens.base import PageScreen
 from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
+from console.tui.widgets.look import Look
 from console.tui.widgets.messages import notice
 from console.tui.widgets.text_bar import TextBar
+from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
@@ -34,9 +36,12 @@ class ListPage(PageScreen):
     """Page with a list that can be filtered, sorted, folded, marked, copied.
 
     The filter is typed in a line below the list. ``SEARCHES``: enter searches the database if it hides all rows.
+    ``PREVIEW``: lines about the row under the cursor are beside or below the list.
     """
 
     SEARCHES: ClassVar[bool] = True
+    PREVIEW: ClassVar[bool] = True
+    look: Look[Any]
     DEFAULT_CSS = """
     ListPage #notice { align: center middle; padding: 1 4; }
     ListPage #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
@@ -57,7 +62,7 @@ class ListPage(PageScreen):
     # what a page provides
 
     @property
-    def model(self) -> ListModel:
+    def model(self) -> ListModel[Any, Any]:
         """The model of the list in front."""
         raise NotImplementedError
 
@@ -89,17 +94,29 @@ class ListPage(PageScreen):
         """Sort the list, and paint it."""
         raise NotImplementedError
 
-    def open_row(self, id_: str) -> None:
+    def node(self, record: Any) -> Node | None:
+        """Return the node that a record is about, as last read; None without one."""
+        return None
+
+    def open(self, record: Any) -> None:
+        """Open the page of a record: that of its node."""
+        node = self.node(record)
+        if node is None:
+            self.say("It no longer exists.", "warn")
+        else:
+            self.host.open_node(node)
+
+    def open_row(self, row: Any) -> None:
         """Open the record of a row."""
+        self.open(row)
+
+    def lines(self, row: Any, width: int) -> list[Spans]:
+        """Return the lines about a row."""
         raise NotImplementedError
 
     def notice(self) -> tuple[str, str]:
         """Return what is shown instead of rows: a sentence, and what to do."""
         raise NotImplementedError
-
-    def no_match(self, what: str) -> tuple[str, str]:
-        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
-        return f"No {what} matches the filter.", f"{self.search_hint()}esc clears the filter"
 
     def search_hint(self) -> str:
         """Return how to search the database for what the filter did not find."""
@@ -116,7 +133,8 @@ class ListPage(PageScreen):
 
     def preview(self) -> Make | None:
         """Return the function that makes the lines about the row under the cursor."""
-        raise NotImplementedError
+        row = self.forest.current
+        return None if row is None else partial(self.lines, row)
 
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
@@ -141,17 +159,28 @@ class ListPage(PageScreen):
     def table(self) -> ListTable[Any]:
         return self.query_one(ListTable)
 
+    def body(self) -> Iterable[object]:
+        yield self._notice
+        table = ListTable(self.forest, self.look, id="list")
+        table.display = False  # until it has rows
+        yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
+
     def view(self) -> View:
-        shown = self.table.look.shown if self.table.row_count else ()
+        shown = self.look.shown if self.table.row_count else ()
         columns = [(column.title, column.about) for column in shown if column.title and column.about]
         return msgspec.structs.replace(super().view(), columns=tuple(columns))
 
     def show_rows(self) -> None:
-        """Show the table, or why it has no rows."""
-        self.table.show_rows()
+        """Show the table, or why it has no rows.
+
+        A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
+        """
+        self.table.display = bool(len(self.forest))
         self._notice.display = not len(self.forest)
         if not len(self.forest):
             self._notice_bar.show(*self.notice())
+        elif self.focused is None:
+            self.table.focus()
 
     def show_preview(self) -> None:
         """Show the lines about the row under the cursor."""
@@ -166,10 +195,6 @@ class ListPage(PageScreen):
         lines = list(make(width)) if make is not None else []
         height = max(self._preview_bar.content_size.height, 1)
         return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[:height])
-
-    def split(self, table: ListTable[Any]) -> Container:
-        """Return a list with its preview below it, or beside it on a broad screen."""
-        return Container(table, self._preview_bar, id="split")
 
     @on(ListTable.Cursor)
     def _moved(self) -> None:
@@ -187,7 +212,9 @@ class ListPage(PageScreen):
 
     @on(ListTable.Open)
     def _open(self, message: ListTable.Open) -> None:
-        self.open_row(message.id)
+        row = self.forest.record(message.id)
+        if row is not None:
+            self.open_row(row)
 
     @on(ListTable.Marked)
     def _marked(self) -> None:
@@ -198,6 +225,19 @@ class ListPage(PageScreen):
             self.table.unmark()
 
     # description of the page
+
+    def targets(self) -> list[Node]:
+        nodes = filter(None, map(self.node, self.model.chosen()))
+        return list({node.id: node for node in nodes}.values())
+
+    def cursor(self) -> Node | None:
+        row = self.forest.current
+        records = () if row is None else self.model.own(row)
+        return next(filter(None, map(self.node, records)), None)
+
+    def label(self) -> str | None:
+        node = self.cursor()
+        return node.engine if node else None
 
     def arrangement(self) -> list[str]:
         """Return how the list is sorted and filtered, for the path of the page."""
@@ -271,7 +311,7 @@ class ListPage(PageScreen):
 
     def orders(self) -> list[Order[Any]]:
         """Return an order for each column that is shown."""
-        return [Order(column.title, partial(self.sorted_by, column)) for column in self.table.look.shown]
+        return [Order(column.title, partial(self.sorted_by, column)) for column in self.look.shown]
 
     def set_order(self, order: Order[Any] | None) -> None:
         """Sort the list, and say if not all of it is loaded."""

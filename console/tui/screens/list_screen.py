@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from textual import on
-
-from console.model.fields.field import Bundle, Context, Field
+from console.model.fields.field import Bundle, Context, Field, RecordType
 from console.model.order import Order
-from console.text.spans import Make, Spans
+from console.model.row_list import RowList
+from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import timed
-from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
-from queries.records.node import Node
 
 if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.model.filter import Fields, Filter
-    from console.model.row_list import RowList
 
 T = TypeVar("T")
 
@@ -28,55 +23,51 @@ T = TypeVar("T")
 class ListScreen(ListPage, Generic[T]):
     """Page with a table of records that can be grouped.
 
-    ``PREVIEW``: lines about the row under the cursor are beside or below the list. ``LOADS``: its end loads more.
+    ``RECORDS``: their type. ``READING`` is said until the first ones were read.
     """
 
-    PREVIEW = True
-    LOADS = False
+    RECORDS: ClassVar[RecordType[Any]]
+    READING: ClassVar[str] = "Reading …"
+    _filled = False  # whether all was read when the page was painted; before that the cursor stays on the first row
 
     def __init__(self) -> None:
         super().__init__()
-        self.list = self.make_list()
-        self._fetching = False
-        self._look: Look[Bundle[T]] = Look(cell=self._cell)
-        self._of_cells = Context()  # of the cells that are painted
+        self.list: RowList[T] = RowList(self.RECORDS, self.sections)
+        self.look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a page provides
 
-    def make_list(self) -> RowList[T]:
-        """Return the model of the list."""
-        raise NotImplementedError
+    def sections(self) -> Sequence[tuple[str, object]]:
+        """Return the groups of groups that are shown although they may have no records."""
+        return ()
 
     def records(self) -> Sequence[T]:
         """Return the records as last read, in their natural order."""
-        raise NotImplementedError
-
-    def open(self, record: T) -> None:
-        """Open the page of a record."""
-        raise NotImplementedError
-
-    def node(self, record: T) -> Node | None:
-        """Return the node that a record is about, as last read; None without one."""
-        return None
-
-    def lines(self, row: Bundle[T], width: int) -> list[Spans]:
-        """Return the lines about a row."""
         raise NotImplementedError
 
     def context(self) -> Context:
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
-        """Return the text of a row's cell, without the fold sign."""
-        return field.shown_in(row, self._of_cells)
+        """Return the text of a row's cell."""
+        return field.shown_in(row, self.look.context)
 
     @property
-    def filling(self) -> bool:
-        """True while the first records come in: the cursor stays on the first row."""
-        return False
+    def loaded(self) -> bool:
+        """True once the first records were read."""
+        raise NotImplementedError
 
-    async def read_more(self) -> None:
-        """Read older records, which the end of the list loads. Raises DatabaseError."""
+    def notice(self) -> tuple[str, str]:
+        if self.filter and self.list.records:
+            return self.no_match()
+        return self.nothing() if self.loaded else (self.READING, self.session.error_text)
+
+    def no_match(self) -> tuple[str, str]:
+        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
+        return f"No {self.RECORDS.noun} matches the filter.", f"{self.search_hint()}esc clears the filter"
+
+    def nothing(self) -> tuple[str, str]:
+        """Return what is shown if there are no records: a sentence, and details."""
         raise NotImplementedError
 
     # the table
@@ -89,70 +80,32 @@ class ListScreen(ListPage, Generic[T]):
         """Return the columns of the table."""
         return [timed(field) for field in self.list.fields.columns]
 
-    def _cell(self, field: Field[T], row: Bundle[T]) -> Spans:
-        sign = self.fold_sign(row) if field.name == self.list.fields.columns[0].name else ""
-        return [(sign, "$faint"), *self.cell(field, row)]
-
-    def body(self) -> Iterable[object]:
-        yield self._notice
-        table = ListTable(self.forest, self._look, id="list", ascii=self.host.ascii)
-        yield self.split(table) if self.PREVIEW else table
-
-    def on_mount(self) -> None:
-        self.table.focus()
-
     def on_resize(self) -> None:
         if self._ready:
-            self._of_cells = self.context()
-            self.table.sync()
+            self.table.sync(context=self.context())
 
     def show_body(self) -> None:
-        self._of_cells = self.context()
-        self.list.put(self.records(), self._of_cells, filling=self.filling)
-        columns = self.columns()
-        if columns != self._look.columns:
-            self._look.put_columns(columns)
-        self.table.sync(now=self.session.at)
+        context = self.context()
+        self.list.put(self.records(), context, filling=not self._filled)
+        columns, folds = self.columns(), self.list.grouping.group_of is not None
+        if (columns, folds) != (self.look.columns, self.look.folds):
+            self.look.put_columns(columns, folds=folds)
+        self.table.sync(context=context)
         self.show_rows()
         self.show_preview()
-
-    def preview(self) -> Make | None:
-        row = self.row
-        return None if row is None else partial(self.lines, row)
-
-    @on(ListTable.NearEnd)
-    def _near_end(self) -> None:
-        if self.LOADS and self.more() and not self._fetching:
-            self._fetching = True
-            self.begin(self._fetch(), "more")
-
-    async def _fetch(self) -> None:
-        try:
-            await self.read_more()
-        finally:
-            self._fetching = False
+        self._filled = self.loaded
 
     @property
     def row(self) -> Bundle[T] | None:
         """The row under the cursor."""
         return self.list.forest.current
 
-    def open_row(self, id_: str) -> None:
+    def open_row(self, row: Bundle[T]) -> None:
         """Open the record of a row; of a group, unfold or fold it."""
-        row = self.list.forest.record(id_)
-        if row is None:
-            return
         if row.foldable:
             self.table.fold_or_unfold()
-        elif row.record is not None and not row.heading:
+        elif row.record is not None:
             self.open(row.record)
-
-    def fold_sign(self, row: Bundle[T]) -> str:
-        """Return the sign before a group, or the indent of a row without one."""
-        if row.foldable:
-            signs = ("> ", "v ") if self.host.ascii else ("▸ ", "▾ ")
-            return signs[self.forest.is_expanded(row.id)]
-        return "  " if row.above or (row.group is not None and not row.heading) else ""
 
     # description of the page
 
@@ -171,18 +124,6 @@ class ListScreen(ListPage, Generic[T]):
     def crumbs(self) -> Sequence[str]:
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
         return by + self.arrangement()
-
-    def targets(self) -> list[Node]:
-        nodes = filter(None, map(self.node, self.list.chosen()))
-        return list({node.id: node for node in nodes}.values())
-
-    def cursor(self) -> Node | None:
-        records = () if self.row is None else self.list.own(self.row)
-        return next(filter(None, map(self.node, records)), None)
-
-    def label(self) -> str | None:
-        node = self.cursor()
-        return node.engine if node else None
 
     # filter, order, groups
 

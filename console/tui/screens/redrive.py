@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from console.model.run_work import RunWork
 from console.text.pages import redrive as pages
 from console.tui import keymap
 from console.tui.screens.ask import AskScreen, WrongFieldError
@@ -64,7 +63,7 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
     except DatabaseError as error:
         page.host.refuse(error.line)
         return
-    work = RunWork(workspace, lambda: page.session.changed(), run=run)
+    work = page.session.carry_out(run=run)
     await page.app.push_screen_wait(ResultScreen(work))
     state = "open" if work.is_open else work.report.state
     said = f"Redrive {run.log.id}: {pages.STATES[state]}. {pages.answers(work.report.answers)}"

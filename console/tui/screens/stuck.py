@@ -11,8 +11,7 @@ from textual.content import Content
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.incident import (
-    FIELDS,
-    GROUPINGS,
+    INCIDENTS,
     Item,
     action_of,
     engine_of,
@@ -20,9 +19,7 @@ from console.model.fields.incident import (
     sentence_of,
     severity_of,
 )
-from console.model.filter import Fields
 from console.model.incident_list import Trend
-from console.model.row_list import RowList
 from console.text import formatting
 from console.text.not_checked import by_reason
 from console.text.pages import incidents as pages
@@ -33,9 +30,8 @@ from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.tui import keymap
 from console.tui.guide import FIRST
-from console.tui.screens.detail import DetailScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.widgets.list_table import AROUND, ListTable
+from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.read.incidents import by_schemas, ordered
@@ -48,9 +44,9 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
     from console.tui.screens.copy import CopyChoice
 
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
-FOLDED_FROM = 10  # incidents unchanged for an hour from which on they are folded
+FOLDED_INCIDENTS = 10  # incidents unchanged for an hour from which on they are folded
 WATCHED_SECONDS = 60.0  # from which on a trend says something
-INCIDENT_NODES = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
+NODES_AT_ONCE = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
@@ -66,6 +62,8 @@ class StuckScreen(ListScreen[Item]):
     """
 
     MODE = "stuck"
+    RECORDS = INCIDENTS
+    READING = "Reading what is stuck …"
     DEFAULT_CSS = "StuckScreen #news { padding: 0 2; }"
     KEYS = (*keymap.ROWS, *keymap.STUCK)
 
@@ -75,18 +73,9 @@ class StuckScreen(ListScreen[Item]):
         self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
         self._known: dict[str, Node] = {}
         self._gone: set[str] = set()
-        self._filled = False  # True once all engines have answered: until then the cursor stays on the first row
         self._requested = ""  # row for which the last early refresh was requested
         self._news_bar = TextBar(news_line, id="news")
         super().__init__()
-
-    def make_list(self) -> RowList[Item]:
-        return RowList(
-            lambda item: item.key,
-            Fields(FIELDS),
-            GROUPINGS,
-            lambda item: not item.explained,
-        )
 
     def columns(self) -> Sequence[Field[Item]]:
         several = len(self.session.engines) > 1
@@ -148,7 +137,7 @@ class StuckScreen(ListScreen[Item]):
         if self._folded is not None:
             self._folded &= less
         elif self.session.findings_loaded:
-            self._folded = less if len(less) >= FOLDED_FROM and len(less) < len(self._incidents) else frozenset()
+            self._folded = less if len(less) >= FOLDED_INCIDENTS and len(less) < len(self._incidents) else frozenset()
 
     def action_more(self) -> None:
         """List the incidents that are unchanged for an hour, or fold them."""
@@ -176,7 +165,7 @@ class StuckScreen(ListScreen[Item]):
 
     def _wanted(self) -> list[str]:
         """Return the nodes of an action and those of the rows near the cursor."""
-        records = self.list.chosen()[:INCIDENT_NODES] + [row.records[0] for row in self.table.around]
+        records = self.list.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
@@ -191,15 +180,15 @@ class StuckScreen(ListScreen[Item]):
         first: list[str] = []
         if not self.list.records:  # none is shown yet
             self._take()
-            first = [id_ for item in self.records()[:AROUND] if (id_ := item.node_id)]
-        more = self._unread()[:INCIDENT_NODES] if self.filter else []
+            first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
+        more = self._unread()[:NODES_AT_ONCE] if self.filter else []
         await self._read(dict.fromkeys([*self._wanted(), *first, *more]))
 
     async def read_targets(self) -> None:
         ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._known]
-        for start in range(0, len(unread), INCIDENT_NODES):
-            await self._read(unread[start : start + INCIDENT_NODES])
+        for start in range(0, len(unread), NODES_AT_ONCE):
+            await self._read(unread[start : start + NODES_AT_ONCE])
 
     async def _read(self, node_ids: Iterable[str]) -> None:
         wanted: dict[str, list[str]] = {}
@@ -216,8 +205,8 @@ class StuckScreen(ListScreen[Item]):
         self._gone -= set(nodes)
 
     @property
-    def filling(self) -> bool:
-        return not self._filled
+    def loaded(self) -> bool:
+        return self.session.findings_loaded
 
     def _take(self) -> None:
         """Take over what the session has read."""
@@ -236,16 +225,14 @@ class StuckScreen(ListScreen[Item]):
         self._news_bar.display = bool(fresh or old) and not self.has_class("-low")
         self._news_bar.show(fresh, old)
         super().show_body()
-        self._filled = self.session.findings_loaded
         self._read_unknown()
 
     def notice(self) -> tuple[str, str]:
         if self.filter and (resolved := self._resolved_match()):
             return resolved
-        if self.filter and self.session.incidents:
-            return self.no_match("incident")
-        if not self.session.findings_loaded:
-            return "Reading what is stuck …", self.session.error_text
+        return super().notice()
+
+    def nothing(self) -> tuple[str, str]:
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", left
@@ -272,7 +259,7 @@ class StuckScreen(ListScreen[Item]):
         request = f"{row.id if row else ''} {self.filter}"
         if request == self._requested:
             return
-        wanted = self._unread() if self.filter else self._wanted()[:INCIDENT_NODES]
+        wanted = self._unread() if self.filter else self._wanted()[:NODES_AT_ONCE]
         if any(id_ not in self._known and id_ not in self._gone for id_ in wanted):
             self._requested = request
             self.session.run_now()
@@ -334,11 +321,11 @@ class StuckScreen(ListScreen[Item]):
         """Return what can be copied, first what to do about a row without an action."""
         from console.tui.screens.copy import CopyChoice
 
-        row, found = self.row, super().copies()
+        row, choices = self.row, super().copies()
         if row is None or not row.records or action_of(row) is not None:
-            return found
+            return choices
         texts = {"what to do": row.records[0].incident.remedy, "command": self._command(row)}
-        return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *found]
+        return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *choices]
 
     def _members(self, incident: Incident, width: int) -> list[Spans]:
         """Return the first nodes of an incident, with the titles of those that were read."""
@@ -366,11 +353,8 @@ class StuckScreen(ListScreen[Item]):
 
     def open(self, record: Item) -> None:
         finding = record.finding
-        node = self._known.get(finding.node_id)
-        if node is not None:
-            self.app.push_screen(DetailScreen(node, self.MODE))
-        elif finding.node_id in self._gone:
-            self.say("It no longer exists.", "warn")
+        if finding.node_id in self._known or finding.node_id in self._gone:
+            super().open(record)
         elif record.node_id is not None and (finding.engine in self.session.engines or not finding.affects):
             self.say("Reading …", "faint")
             self.run_worker(self._open_unread(finding.node_id), group="open", exclusive=True)
@@ -382,9 +366,8 @@ class StuckScreen(ListScreen[Item]):
         """
         if not await self.succeeds(self._read([node_id])):
             return
-        row, node = self.row, self._known.get(node_id)
+        row = self.row
         if row is None or row.record is None or row.record.finding.node_id != node_id or not self.is_current:
             return
-        self.say("" if node else "It no longer exists.", "warn")
-        if node:
-            self.app.push_screen(DetailScreen(node, self.MODE))
+        self.say("")
+        super().open(row.record)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
-from functools import partial
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual import on
@@ -11,12 +10,12 @@ from textual import on
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS
 from console.model.forest import Change, EdgeRow
-from console.model.node_list import FAR, NOT_READ, ListKind, NodeList
+from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
 from console.text.pages import detail as pages
-from console.text.spans import Make, Spans
+from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.pages import empty_state
@@ -57,7 +56,7 @@ class TreeScreen(ListPage):
         self._kind = ListKind.TREE
         self._lists: dict[tuple[str | None, ListKind], NodeList] = {}
         self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
-        self._look = Look[Node](COLUMNS, tree=True)
+        self.look = Look[Node](COLUMNS, tree=True)
         self._filter: Filter | None = None
         self._documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
         self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
@@ -83,12 +82,6 @@ class TreeScreen(ListPage):
     def reading(self) -> bool:
         """True while children or pages are being read in the background."""
         return bool(self._fetching)
-
-    def body(self) -> Iterable[object]:
-        yield self._notice
-        table = ListTable(self._nothing.forest, self._look, id="tree", ascii=self.host.ascii)
-        table.display = False
-        yield self.split(table)
 
     # description of the page
 
@@ -123,16 +116,8 @@ class TreeScreen(ListPage):
     def partial(self) -> bool:
         return self.node_list.partial
 
-    def cursor(self) -> Node | None:
-        return self.node_list.forest.current
-
-    def targets(self) -> list[Node]:
-        return self.node_list.chosen()
-
-    def suggested(self) -> str | None:
-        node = self.cursor()
-        found = [] if node is None else self.session.findings_of(node.id)
-        return found[0].action if found else None
+    def node(self, record: Node) -> Node:
+        return record
 
     # refresh
 
@@ -211,7 +196,7 @@ class TreeScreen(ListPage):
         if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
             self._apply_filter()
         self._sync_codes()
-        self.table.sync(change.cells, now=node_list.at)
+        self.table.sync(change.cells, context=self.context())
         if change.vanished is not None:
             self.say(f"{change.vanished.kind} {change.vanished.title} no longer exists.", "warn")
         self.show_rows()
@@ -231,20 +216,20 @@ class TreeScreen(ListPage):
         codes = self.session.codes()
         if codes is not self._codes:
             self._codes = codes
-            self.table.sync(codes=codes)
+            self.table.sync(context=self.context())
             if self._order is not None:
                 self._apply_order()
 
     def _show(self, node_list: NodeList) -> None:
         if self.table.forest is not node_list.forest:
-            self._look.put_columns(self._columns())
+            self.look.put_columns(self._columns())
             self.table.show(node_list.forest)
             self._apply_filter()
             self._apply_order()
             self._codes = None
 
     def times_changed(self) -> None:
-        self._look.put_columns(self._columns())
+        self.look.put_columns(self._columns())
         self.table.show(self.forest)
 
     def _columns(self) -> Sequence[Field[Node]]:
@@ -267,28 +252,17 @@ class TreeScreen(ListPage):
         self._seeking = self._to_end = False
         self.say("")
 
-    def preview(self) -> Make | None:
-        node = self.cursor()
-        return None if node is None else partial(self._lines, node)
-
-    def _lines(self, node: Node, width: int) -> list[Spans]:
+    def lines(self, row: Node, width: int) -> list[Spans]:
         return pages.preview(
-            node,
+            row,
             width,
             now=self.node_list.at,
             engine=self.engine,
             helps=self.helps(),
-            found=self.session.findings_of(node.id),
-            children=self.node_list.forest.below(node.id)[:CHILDREN_SHOWN],
+            found=self.session.findings_of(row.id),
+            children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
             ascii=self.host.ascii,
         )
-
-    def open_row(self, id_: str) -> None:
-        from console.tui.screens.detail import DetailScreen
-
-        node = self.node_list.forest.record(id_)
-        if node is not None:
-            self.app.push_screen(DetailScreen(node, self.MODE))
 
     @on(ListTable.Expand)
     def _expand(self, message: ListTable.Expand) -> None:
@@ -448,7 +422,7 @@ class TreeScreen(ListPage):
     # order
 
     def sorted_by(self, column: Field[Node], record: Node) -> Any:
-        return column.sorted_by(record, self._look.context)
+        return column.sorted_by(record, self.look.context)
 
     def sort(self, order: Order[Node] | None) -> None:
         self._order = order
@@ -508,7 +482,7 @@ class TreeScreen(ListPage):
             self.begin(self._reveal(node_list, node))
 
     def _continue(self, levels: int) -> bool:
-        if levels > FAR:
+        if levels > FAR_LEVELS:
             self.say(f"Reading the ancestors: {levels:,} levels so far. An arrow key stops it.")
         return self._seeking
 

@@ -12,10 +12,10 @@ from queries.records.node import Node
 
 T = TypeVar("T")
 
-GAP, LIST_GAP = 1, 2  # cells between two columns of the tree, and of another list
+GAP_CELLS, LIST_GAP_CELLS = 1, 2  # cells between two columns of the tree, and of another list
 ALWAYS = ("title", "status")  # columns of the tree that are shown even if they are empty
-GLYPH = 2  # cells of a phase's glyph, before a status
-MIN_TITLE = 20  # cells that the first column keeps while another column can be dropped
+GLYPH_CELLS = 2  # cells of a phase's glyph, before a status
+TITLE_KEPT_CELLS = 20  # cells that the first column keeps while another column can be dropped
 TITLE_CELLS = 40  # of a list's column without a width: wide columns make room for as many on a narrow screen
 LENT_DOWN_TO_CELLS = 16  # that a wide column keeps then
 
@@ -28,7 +28,7 @@ def recorded(
     The status gets a share of the remaining width if some of the engine's ``statuses`` are long.
     """
     empty = set(missing) - {"status"}  # a missing status is replaced by the phase
-    long = max(map(formatting.width, statuses), default=0) + GLYPH
+    long = max(map(formatting.width, statuses), default=0) + GLYPH_CELLS
     return [
         replace(column, flex=2) if column.name == "status" and long > column.width else timed(column)
         for column in columns
@@ -60,13 +60,13 @@ def layout(columns: Sequence[Field[Node]], width: int) -> Layout:
     spare = max(width - _needed(kept), 0)
     shares = sum(column.flex for column in kept)
     widths = [column.width + (spare * column.flex // shares if shares else 0) for column in kept]
-    widths[0] = max(width - sum(widths[1:]) - GAP * (len(kept) - 1), 1)
+    widths[0] = max(width - sum(widths[1:]) - GAP_CELLS * (len(kept) - 1), 1)
     return tuple(zip(kept, widths, strict=True))
 
 
 def _needed(columns: Sequence[Field[Node]]) -> int:
     first, *rest = columns
-    return min(first.width, MIN_TITLE) + sum(column.width + GAP for column in rest)
+    return min(first.width, TITLE_KEPT_CELLS) + sum(column.width + GAP_CELLS for column in rest)
 
 
 def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int]) -> Layout:
@@ -74,7 +74,7 @@ def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int])
 
     Each is as wide as its widest text, if there is room. The one without a width has the rest.
     """
-    room = width - LIST_GAP * (len(columns) - 1)
+    room = width - LIST_GAP_CELLS * (len(columns) - 1)
     wanted = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]
     widths = [min(column.width, cells) for column, cells in zip(columns, wanted, strict=True)]
     rest = next((n for n, column in enumerate(columns) if column.width == 0), None)

@@ -150,8 +150,8 @@ class Table(Record):
 
     def _counts(self, *, words_too: bool) -> list[dict[Phase, Content]]:
         """Return the counts of each line; numbers of a phase are as wide as the widest."""
-        found = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self.lines]
-        numbers = [{phase: formatting.count(count) for phase, count in counts.items()} for counts in found]
+        by_phase = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self.lines]
+        numbers = [{phase: formatting.count(count) for phase, count in counts.items()} for counts in by_phase]
         cells = {
             phase: max((formatting.width(of[phase]) for of in numbers if phase in of), default=0) for phase in ORDER
         }

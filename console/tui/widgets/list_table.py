@@ -3,16 +3,15 @@
 The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``, ``NearEnd``); the page
 reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
 differ are painted again. The cursor keeps its record and its line of the screen through every refresh. Ages change only
-when ``sync`` is called with another ``now``.
+when ``sync`` is called with another context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import msgspec
 from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
@@ -35,8 +34,8 @@ from console.tui.widgets.look import CLASSES, Look
 T = TypeVar("T", bound=Listed)
 
 WHEEL_ROWS = 3  # of one step of the mouse wheel
-NEAR_END = 20  # rows before the end at which more records are requested
-AROUND = 50  # rows before and after the cursor that are near it
+NEAR_END_ROWS = 20  # rows before the end at which more records are requested
+NEAR_ROWS = 50  # rows before and after the cursor that are near it
 STRIPS_KEPT = 512
 
 
@@ -151,14 +150,11 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         forest: Forest[T],
         look: Look[T],
         *,
-        ascii: bool = False,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.forest = forest
         self.look = look
-        look.context = Context(ascii=ascii)
         self._changed_cells: Mapping[str, frozenset[str]] = {}
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
@@ -186,7 +182,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     @property
     def around(self) -> list[T]:
         """The records of the rows near the cursor."""
-        return self.forest.shown(self.cursor_row - AROUND, self.cursor_row + AROUND)
+        return self.forest.shown(self.cursor_row - NEAR_ROWS, self.cursor_row + NEAR_ROWS)
 
     def show(self, forest: Forest[T]) -> None:
         """Paint another forest, or other columns of the look."""
@@ -196,24 +192,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.sync()
         self.show_cursor()
 
-    def sync(
-        self,
-        cells: Mapping[str, frozenset[str]] | None = None,
-        *,
-        now: float | None = None,
-        codes: Mapping[str, Collection[str]] | None = None,
-    ) -> None:
+    def sync(self, cells: Mapping[str, frozenset[str]] | None = None, *, context: Context | None = None) -> None:
         """Paint the forest after it changed.
 
-        ``now`` is the server time, ``codes`` the console's own findings. Highlight ``cells`` (see ``Change.cells``)
-        until the next ``sync`` with other cells or another ``now``.
+        ``context``: of the look from now on. Highlight ``cells`` (see ``Change.cells``) until the next ``sync`` with
+        other cells.
         """
-        if cells is not None or now is not None:
-            self._changed_cells = cells or {}
-        context = self.look.context
-        self.look.context = msgspec.structs.replace(
-            context, now=context.now if now is None else now, codes=context.codes if codes is None else codes
-        )
+        self._changed_cells = self._changed_cells if cells is None else cells
+        self.look.context = context or self.look.context
         self._requested.clear()
         self.fit_rows()
         self._restore_anchor()
@@ -231,12 +217,12 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         Return False if the record is not loaded or the filter hides it.
         """
-        found = self.forest.reveal(id_)
-        if found:
+        is_loaded = self.forest.reveal(id_)
+        if is_loaded:
             self.fit_rows()
             self.follow()
             self._moved(id_)
-        return found
+        return is_loaded
 
     def follow(self) -> None:
         """Bring the cursor onto the screen after the forest moved it."""
@@ -252,15 +238,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """Clear all marks."""
         self.forest.marks = set()
         self._marks_changed()
-
-    def show_rows(self) -> None:
-        """Show the table only while it has rows.
-
-        A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
-        """
-        self.display = self.row_count > 0
-        if self.display and self.screen.focused is None:
-            self.focus()
 
     # keys and clicks
 
@@ -435,13 +412,13 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _notice(self) -> None:
         """Tell the page if the row under the cursor is another, or has another record."""
-        found = self.forest.cursor, self.forest.current
-        if found != self._under_cursor:
-            self._under_cursor = found
+        under_cursor = self.forest.cursor, self.forest.current
+        if under_cursor != self._under_cursor:
+            self._under_cursor = under_cursor
             self.post_message(self.Renewed())
 
     def _tell_near_end(self) -> None:
-        if self.cursor_row >= self.row_count - NEAR_END:
+        if self.cursor_row >= self.row_count - NEAR_END_ROWS:
             self.post_message(self.NearEnd())
 
     def _request_pages(self) -> None:
@@ -659,7 +636,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _measure_rows(self) -> bool:
         """Lay out again if the rows on the screen need more room. Return True if so."""
-        if not self.look.measure(self.forest.shown(self.top_row, self.top_row + self.page_rows)):
+        rows = range(self.top_row, min(self.top_row + self.page_rows, self.row_count))
+        if not self.look.measure(map(self.forest.row, rows)):
             return False
         self._strips.clear()
         self._painted.clear()

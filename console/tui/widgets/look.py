@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual.strip import Strip
 
-from console.model.fields.field import Context, Field
+from console.model.fields.field import NOTHING, Context, Field
 from console.model.forest import EdgeRow, Row
 from console.model.order import Order
 from console.model.tree_entry import Listed
@@ -21,17 +21,17 @@ from console.text import formatting, spans
 from console.text.ascii import TABLE
 from console.text.formatting import Align
 from console.text.spans import Spans
-from console.tui.widgets.columns import ALWAYS, GAP, LIST_GAP, fitted, heading, layout
+from console.tui.widgets.columns import ALWAYS, GAP_CELLS, LIST_GAP_CELLS, fitted, heading, layout
 from queries.records.node import Phase
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 T = TypeVar("T", bound=Listed)
 
-GUTTER = 2  # cells of the signs of the cursor and of a mark
+GUTTER_CELLS = 2  # cells of the signs of the cursor and of a mark
 INDENT_CELLS = 2  # cells per level
-FOLD_SIGN = 2  # cells of the sign of a row that can be unfolded
-SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
+FOLD_SIGN_CELLS = 2  # cells of the sign of a row that can be unfolded
+FINDING_SIGN = "! "  # before the title of a node with a finding, on a screen that is too narrow to name it
 CHANGED = "changed"
 
 # Component classes by the names that looks and fields use.
@@ -85,8 +85,9 @@ class Look(Generic[T]):
     Args:
         columns: the columns that the records have.
         cell: returns the text of a record in a column; default: that of the field.
-        tree: True if guides and a fold sign show the depth of a row. A column then has its own width, and is shown
-            from the first row on that has something in it. In other lists a column is as wide as what is in it.
+        tree: True if a column has its own width, and is shown from the first row on that has something in it. In other
+            lists a column is as wide as what is in it.
+        context: what cells need apart from the record; a page replaces it.
     """
 
     def __init__(
@@ -95,8 +96,9 @@ class Look(Generic[T]):
         cell: Callable[[Field[Any], T], Spans] | None = None,
         *,
         tree: bool = False,
+        context: Context = NOTHING,
     ) -> None:
-        self.context = Context()
+        self.context = context
         self._cell = cell or self._rendered
         self._tree = tree
         self._width = 80
@@ -107,9 +109,13 @@ class Look(Generic[T]):
         """The columns that the screen has room for."""
         return [column for column, _, _ in self._places]
 
-    def put_columns(self, columns: Sequence[Field[Any]]) -> None:
-        """Take other columns, of which no row was seen yet."""
+    def put_columns(self, columns: Sequence[Field[Any]], *, folds: bool = False) -> None:
+        """Take other columns, of which no row was seen yet.
+
+        ``folds``: guides and a fold sign are before the first one, as always in a tree.
+        """
         self.columns = columns
+        self.folds = folds or self._tree
         self._widest: dict[str, int] = {}  # cells of the widest text of each column that has one
         self._lay_out()
 
@@ -124,21 +130,23 @@ class Look(Generic[T]):
                 self._widest.clear()
             self._lay_out()
 
-    def measure(self, records: Iterable[T]) -> bool:
-        """Note what the records on the screen need.
+    def measure(self, rows: Iterable[Row[T]]) -> bool:
+        """Note what the rows on the screen need.
 
         Return True if the columns were laid out again. No column vanishes or becomes narrower because of rows that come
         and go, so that these move nothing.
         """
         before = dict(self._widest)
         columns = [column for column in self.columns if not (self._tree and column.name in before)]
-        for record in records if columns else ():
+        for row in rows if columns else ():
+            if row.record is None:
+                continue
             for column in columns:
-                text = spans.text(self._cell(column, record))
+                text = spans.text(self._cell(column, row.record))
                 if text not in ("", formatting.NONE):
-                    self._widest[column.name] = max(
-                        self._widest.get(column.name, 0), formatting.width(safe_text(text, self.context.ascii))
-                    )
+                    cells = formatting.width(safe_text(text, self.context.ascii))
+                    cells += len(self._before(row)) if column is self.columns[0] else 0
+                    self._widest[column.name] = max(self._widest.get(column.name, 0), cells)
         if self._widest == before:
             return False
         self._lay_out()
@@ -146,14 +154,14 @@ class Look(Generic[T]):
 
     def _lay_out(self) -> None:
         """Give the columns their places. A cell is left free for a scrollbar."""
-        room = self._width - 1 - GUTTER
+        room = self._width - 1 - GUTTER_CELLS
         if self._tree:
             columns = [column for column in self.columns if column.name in ALWAYS or column.name in self._widest]
-            sized, gap = layout(columns, room), GAP
+            sized, gap = layout(columns, room), GAP_CELLS
         else:
             columns = [column for column in self.columns if self._width >= column.needs]
-            sized, gap = fitted(columns, room, self._widest), LIST_GAP
-        start = GUTTER
+            sized, gap = fitted(columns, room, self._widest), LIST_GAP_CELLS
+        start = GUTTER_CELLS
         self._places: list[tuple[Field[Any], int, int]] = []  # each with its first cell and its width
         for column, cells in sized:
             self._places.append((column, start, cells))
@@ -190,7 +198,9 @@ class Look(Generic[T]):
         gutter = (cursor if state else " ") + (mark if row.marked else " ")
         runs = [(gutter, (*base, "marker")), (before[: self._first], (*base, "guides"))]
         if row.record is None:
-            text = formatting.fit(_edge(row, self.context), self._end - GUTTER - len(before), ascii=self.context.ascii)
+            text = formatting.fit(
+                _edge(row, self.context), self._end - GUTTER_CELLS - len(before), ascii=self.context.ascii
+            )
             runs.append((text, (*base, "edge")))
         else:
             runs += self._cells(row, row.record, self._first - len(before), base, changed)
@@ -204,15 +214,15 @@ class Look(Generic[T]):
 
     def fold_sign_at(self, row: Row[T]) -> range:
         """Return the cells of a line in which a click folds or unfolds the row."""
-        start = GUTTER + max(len(self._before(row)) - FOLD_SIGN, 0)
-        return range(start, start + FOLD_SIGN)
+        start = GUTTER_CELLS + max(len(self._before(row)) - FOLD_SIGN_CELLS, 0)
+        return range(start, start + FOLD_SIGN_CELLS)
 
     def _rendered(self, column: Field[Any], record: T) -> Spans:
         return [column.render(record, self.context)]
 
     def _before(self, row: Row[T]) -> str:
         """Return the guides and the fold sign of a row."""
-        if not self._tree:
+        if not self.folds:
             return ""
         glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
         fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
@@ -221,15 +231,17 @@ class Look(Generic[T]):
     def _cells(self, row: Row[T], record: T, room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
         """Return the cells of a record, of which the first has less room."""
         runs: list[Run] = []
-        end = GUTTER
+        end = GUTTER_CELLS
         for column, start, cells in self._places:
             line = self._cell(column, record)
-            if self._unnamed is not None and start == GUTTER and spans.text(self._cell(self._unnamed, record)):
-                line = [(SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
+            if self._unnamed is not None and start == GUTTER_CELLS and spans.text(self._cell(self._unnamed, record)):
+                line = [(FINDING_SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
             names = (*base, CHANGED) if not changed.isdisjoint(column.parts) else base
             if start > end:
                 runs.append((" " * (start - end), base))
-            for text, style in _fitted(line, room if start == GUTTER else cells, column.align, self.context.ascii):
+            for text, style in _fitted(
+                line, room if start == GUTTER_CELLS else cells, column.align, self.context.ascii
+            ):
                 runs.append((text, (*names, "dimmed" if row.dimmed else style) if row.dimmed or style else names))
             end = start + cells
         return runs

@@ -9,7 +9,7 @@ from textual.content import Content
 from console.tui.widgets.text_bar import clickable, spread
 from queries.text.safe_text import safe_text
 
-NARROW = 64  # cells below which only the chosen tab is shown
+NARROW_CELLS = 64  # cells below which only the chosen tab is shown
 
 
 def tabs_line(
@@ -25,7 +25,7 @@ def tabs_line(
     Tabs look like ``tree  stuck 7  audit log  help``. ``modes`` are their keys and names, ``badges`` are numbers shown
     after the names.
     """
-    listed = [(key, name) for key, name in modes if width >= NARROW or name == chosen]
+    listed = [(key, name) for key, name in modes if width >= NARROW_CELLS or name == chosen]
     tabs = Content.assemble(" ", *(_tab(key, name, name == chosen, badges.get(name, "")) for key, name in listed))
     path = [part for crumb in crumbs for part in ((" › ", "$faint"), (safe_text(crumb), ""))]
     place = Content.assemble(tabs, *path)

@@ -874,7 +874,7 @@ async def test_a_promotion_is_seen_while_the_console_runs(
         reader = server_findings(workspace)
         assert [each.code for each in (await reader.findings()).found] == ["standby"]
         await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
-        await workspace.renew()
+        await workspace.database.renew()
         promoted = {each.code: each for each in (await reader.findings()).found}
         assert "was a standby and is the primary now" in promoted["promoted"].sentence
         assert "standby" not in promoted

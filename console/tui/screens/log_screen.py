@@ -1,0 +1,64 @@
+"""Page with the newest records of a log, whose end loads older ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from textual import on
+
+from console.model.newest import Logged, Newest
+from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.list_table import ListTable
+from queries.workspace import Workspace
+
+T = TypeVar("T", bound=Logged)
+
+
+class LogScreen(ListScreen[T]):
+    """Shows the newest records first."""
+
+    PREVIEW = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.newest = Newest(self.list.key)
+        self._fetching = False
+
+    async def older(self, workspace: Workspace, cursor: str) -> tuple[Iterable[T], str | None]:
+        """Return a page of records and the next cursor. Raises DatabaseError."""
+        raise NotImplementedError
+
+    def more(self) -> bool:
+        return self.newest.cursor is not None
+
+    @property
+    def loaded(self) -> bool:
+        return self.newest.read
+
+    def no_match(self) -> tuple[str, str]:
+        headline, advice = super().no_match()
+        return headline, f"{advice} · the end of the list loads older ones"
+
+    def records(self) -> Sequence[T]:
+        return self.newest.records
+
+    @on(ListTable.NearEnd)
+    def _near_end(self) -> None:
+        if self.more() and not self._fetching:
+            self.begin(self.read_more(), "more")
+
+    async def read_more(self) -> None:
+        """Read older records, one page at a time. Raises DatabaseError."""
+        workspace, newest = self.session.workspace, self.newest
+        cursor = newest.cursor
+        if cursor is None or workspace is None or self._fetching:
+            return
+        self._fetching = True
+        try:
+            page = await self.older(workspace, cursor)
+        finally:
+            self._fetching = False
+        if newest is self.newest and newest.cursor == cursor:
+            newest.add(*page)
+            self.renew()
