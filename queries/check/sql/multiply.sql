@@ -1,6 +1,6 @@
 -- Multiply the rows of some tables, with other keys, and times that differ by microseconds. The copy of a row refers to the
 -- copy of its parent, by a foreign key or by references: objects with the table, its column, the parent's table and its key.
--- Triggers and foreign keys are off meanwhile. A row that breaks a unique index is left off.
+-- Triggers and foreign keys are off meanwhile. A row that breaks a unique index is left off. Sequences go on after the copies.
 SET session_replication_role = replica;
 SET work_mem = '64MB';
 CREATE TEMP TABLE multiplied (relid oid PRIMARY KEY, relname name, nspname name, copies int8) ON COMMIT DROP;
@@ -63,5 +63,12 @@ BEGIN
              WHERE k.attrelid = t.relid AND k.attnum > 0 AND NOT k.attisdropped AND k.attgenerated = '') AS c;
     EXECUTE format('INSERT INTO %I.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM (SELECT r.*, n AS copy FROM %I.%I AS r, generate_series(1, %s) AS n) AS s ON CONFLICT DO NOTHING',
                    t.nspname, t.relname, names, copies, t.nspname, t.relname, t.copies);
+  END LOOP;
+
+  FOR t IN SELECT m.nspname, m.relname, k.attname, pg_get_serial_sequence(format('%I.%I', m.nspname, m.relname), k.attname) AS sequence
+             FROM multiplied m JOIN pg_attribute k ON k.attrelid = m.relid AND k.attnum > 0 AND NOT k.attisdropped
+  LOOP
+    CONTINUE WHEN t.sequence IS NULL;
+    EXECUTE format('SELECT setval(%L, max(%I)) FROM %I.%I', t.sequence, t.attname, t.nspname, t.relname);
   END LOOP;
 END $$;
