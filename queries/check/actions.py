@@ -388,7 +388,8 @@ class ActionCheck:
         """
         reader, (node_id,) = self.reader, tried.changed
         async with self._open(tried) as (transaction, running):
-            for (table, _), place in (await running.places(transaction)).items():
+            places = await running.places(transaction)
+            for (table, _), place in places.items():
                 values = {
                     "schema": reader.found.schema,
                     "table": table,
@@ -399,7 +400,8 @@ class ActionCheck:
                 await transaction.control(script("alter_row", **values))
             now = [node.version for node in await reader.existing(transaction, [node_id])]
         states = {word for status in reader.engine.spec.statuses for word in (status.native, str(status.phase))}
-        if now == [tried.changed[node_id]] and now[0] in states:  # the version may also be of a row of another table
+        # A node may have no row, such as a queue that is not paused; and the version may be of a row of another table.
+        if places and now == [tried.changed[node_id]] and now[0] in states:
             message = "a row whose other columns have changed has the same version: add a counter, or use xmin"
             self.notes.fault(self._at(tried.action), f"{tried.action.name}: {message}")
 
