@@ -5,14 +5,13 @@
 -- solid_queue_semaphores(key).
 
 \ir ../parts/lock.sql
-
--- :lock
-SELECT NULL::text AS id, NULL::text AS version
-  FROM :"schema".solid_queue_semaphores m
- WHERE m.key = ANY (ARRAY(SELECT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b
-                           WHERE b.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))))
- ORDER BY m.key
-   FOR UPDATE
+   -- A semaphore that another session holds makes the jobs that wait for it locked.
+   AND NOT EXISTS (SELECT FROM :"schema".solid_queue_semaphores m
+                    WHERE m.key = b.concurrency_key
+                      AND m.id <> ALL (ARRAY(SELECT k.id FROM :"schema".solid_queue_semaphores k
+                                              WHERE k.key = ANY (ARRAY(SELECT w.concurrency_key FROM :"schema".solid_queue_blocked_executions w
+                                                                        WHERE w.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))))
+                                              ORDER BY k.key FOR UPDATE SKIP LOCKED)))
 
 -- :refused
 SELECT n.id, n.why
