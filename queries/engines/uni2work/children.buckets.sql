@@ -1,8 +1,8 @@
 -- List the token buckets.
 -- needs: token_bucket
--- The table has only a few rows.
+-- Index: token_bucket_pkey.
 SELECT 'bucket:' || b.ident AS id, b.ident::text AS cursor
   FROM :"schema".token_bucket b
- WHERE :cursor IS NULL OR b.ident::text COLLATE "C" > :cursor COLLATE "C"
- ORDER BY b.ident::text COLLATE "C"
+ WHERE :cursor IS NULL OR b.ident::text > :cursor
+ ORDER BY b.ident::text
  LIMIT :page

@@ -1,16 +1,16 @@
 -- Return the parent of the token buckets, and token buckets.
 -- kinds: buckets bucket
--- needs: token_bucket
--- The table has only a few rows. A bucket with a value of 0 or less throttles until it is refilled, at a rate that only
--- the application knows.
+-- A bucket with a value of 0 or less throttles until it is refilled, at a rate that only the application knows.
+WITH
+\ir parts/buckets.sql
 SELECT 'bucket:' || b.ident AS id, 'buckets:all' AS parent_id, 'bucket' AS kind, b.ident || ' - ' || b.last_value AS title,
        CASE WHEN b.last_value <= 0 THEN 'blocked' ELSE 'ready' END AS phase, extract(epoch FROM b.last_access)::float8 AS changed_at,
        b.last_value || '@' || b.last_access || ':' || b.xmin AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".token_bucket b
  WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i WHERE i LIKE 'bucket:%'))
 UNION ALL
-SELECT i, NULL, 'buckets', 'token buckets - ' || (SELECT count(*) FROM :"schema".token_bucket),
-       CASE WHEN EXISTS (SELECT FROM :"schema".token_bucket WHERE last_value <= 0) THEN 'blocked' ELSE 'ready' END,
+SELECT i, NULL, 'buckets', 'token buckets - ' || (SELECT count(*) FROM found) || (SELECT CASE WHEN more THEN '+' ELSE '' END FROM more),
+       CASE WHEN EXISTS (SELECT FROM found WHERE last_value <= 0) THEN 'blocked' ELSE 'ready' END,
        NULL, '-', extract(epoch FROM now())::float8
   FROM unnest(:ids) AS i
  WHERE i = 'buckets:all'
