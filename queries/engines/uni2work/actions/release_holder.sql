@@ -8,8 +8,8 @@
 -- :lock
 -- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
 WITH
-\ir ../parts/locked.sql
-held AS MATERIALIZED (
+\ir ../parts/holder_versions.sql
+, held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
     FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT d.id FROM (SELECT l.id, row_number() OVER (PARTITION BY l.lock_instance ORDER BY l.id) AS n
@@ -25,13 +25,9 @@ held AS MATERIALIZED (
   -- Keep the row ids for the statements below: after the change, no row shows which instance had locked it.
   SELECT set_config('unstick.held', coalesce(jsonb_object_agg(h.id, h.lock_instance)::text, '{}'), true) FROM held h
 )
-SELECT 'holder:' || l.lock_instance AS id,
-       md5(string_agg(l.id || '@' || l.lock_time, ' ' ORDER BY l.id)) AS version
-  FROM locked l CROSS JOIN kept
- WHERE 'holder:' || l.lock_instance = ANY (:ids) AND l.lock_time IS NOT NULL
- GROUP BY l.lock_instance
-HAVING least(500, count(*) FILTER (WHERE l.lock_time < now() - :stale))
-       = (SELECT count(*) FROM held h WHERE h.lock_instance = l.lock_instance)
+SELECT v.id, v.version
+  FROM versions v CROSS JOIN kept
+ WHERE v.old = (SELECT count(*) FROM held h WHERE 'holder:' || h.lock_instance = v.id)
 
 -- :lock
 -- `none` and `inconsistent` are not instances: refuse them below.
@@ -79,12 +75,14 @@ SELECT i, 'activity', i, NULL, jsonb_build_object('last', coalesce(date_trunc('s
               GROUP BY s.instance) AS l ON 'holder:' || l.instance = i
 
 -- :change
-WITH released AS (
+WITH
+\ir ../parts/holder_versions.sql
+, released AS (
   UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL
     FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance)
    WHERE q.id = h.id::int8
      AND q.lock_instance::text = h.instance
-     AND 'holder:' || h.instance = ANY (:ids)
+     AND 'holder:' || h.instance IN (SELECT v.id FROM versions v WHERE (v.id, v.version) IN (SELECT * FROM unnest(:ids, :versions)))
      AND q.lock_time < now() - :stale
   RETURNING h.instance
 )
