@@ -5,7 +5,7 @@ WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE :settings ->> 'queue' = 'pgmq'
      AND (q.queue_name = 'orchestration_step_results'
-          OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM :"schema".task_namespaces p))
+          OR EXISTS (SELECT FROM :"schema".task_namespaces p WHERE p.name = substring(q.queue_name FROM '^worker_(.*)_queue$')))
 ),
 \ir ../parts/messages.sql
 , silent AS MATERIALIZED (

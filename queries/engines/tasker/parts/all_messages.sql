@@ -2,7 +2,7 @@
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE :settings ->> 'queue' = 'pgmq'
-     AND (q.queue_name LIKE 'orchestration\_%' OR q.queue_name IN (SELECT 'worker_' || p.name || '_queue' FROM :"schema".task_namespaces p))
+     AND (q.queue_name LIKE 'orchestration\_%' OR EXISTS (SELECT FROM :"schema".task_namespaces p WHERE p.name = substring(q.queue_name FROM '^worker_(.*)_queue$')))
      AND (:ids IS NULL OR EXISTS (SELECT FROM unnest(:ids) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir messages.sql

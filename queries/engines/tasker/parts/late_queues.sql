@@ -1,14 +1,13 @@
 -- Namespaces whose queue has messages that no worker has read for too long: never read, or not again after their time.
 -- `claims` counts the steps of the namespace that workers claimed just now, among the newest 2,000 transitions. A queue is read
 -- in order, so a step that was enqueued later than the oldest message proves nothing.
--- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), primary keys; claims are read only if a queue is late.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), task_namespaces(name), primary keys; claims are read only if a queue is late.
 spaces AS MATERIALIZED (
-  SELECT p.task_namespace_uuid, 'worker_' || p.name || '_queue' AS queue_name FROM :"schema".task_namespaces p
-   WHERE :ids IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY (:ids)
+  SELECT p.task_namespace_uuid, q.queue_name
+    FROM pgmq.meta q JOIN :"schema".task_namespaces p ON p.name = substring(q.queue_name FROM '^worker_(.*)_queue$')
+   WHERE :settings ->> 'queue' = 'pgmq' AND (:ids IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY (:ids))
 ),
-queues AS MATERIALIZED (
-  SELECT q.queue_name FROM pgmq.meta q JOIN spaces s ON s.queue_name = q.queue_name WHERE :settings ->> 'queue' = 'pgmq'
-),
+queues AS MATERIALIZED (SELECT s.queue_name FROM spaces s),
 \ir messages.sql
 , late AS MATERIALIZED (
   SELECT s.task_namespace_uuid, s.queue_name, min(m.since) AS since,
