@@ -5,6 +5,7 @@
                 WHEN x.to_state NOT IN ('pending', 'waiting_for_retry') THEN 'it is ' || x.to_state || ', so the flag may be correct' END AS why
 \ir ../parts/refused_steps.sql
 
+\set states waiting
 \ir ../parts/change_seen.sql
 UPDATE :"schema".workflow_steps s SET in_process = false, updated_at = now()
   FROM seen n

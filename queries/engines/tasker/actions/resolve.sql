@@ -26,6 +26,7 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, 'tasks_dlq' AS "table", d.dlq_e
 -- :change
 -- Only pending entries. Existing metadata is kept and extended.
 WITH
+\set states any
 \ir ../parts/seen.sql
 UPDATE :"schema".tasks_dlq d
    SET resolution_status = (:args ->> 'status'):::"schema".dlq_resolution_status, resolution_timestamp = now(),

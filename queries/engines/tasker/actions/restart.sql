@@ -37,6 +37,7 @@ SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id
   FROM :"schema".tasks t JOIN messages m ON m.m ->> 'restarts' = t.task_uuid::text
  WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
 
+\set states ended
 \ir ../parts/change_seen.sql
 UPDATE :"schema".tasks t
    SET identity_hash = CASE WHEN t.identity_hash LIKE '%:superseded:%' THEN t.identity_hash

@@ -29,6 +29,7 @@ SELECT r.id, r.why
       LEFT JOIN states x ON x.task_uuid = coalesce(d.task_uuid, a.task)) AS r
  WHERE r.why IS NOT NULL
 
+\set states error
 \ir ../parts/retry_steps.sql
 
 \ir ../parts/change_seen.sql

@@ -20,6 +20,7 @@
                           WHERE e.to_step_uuid = s.workflow_step_uuid) AS k) AS r
  WHERE r.why IS NOT NULL
 
+\set states waiting
 \ir ../parts/change_seen.sql
 UPDATE :"schema".workflow_steps s
    SET backoff_request_seconds = 0, last_attempted_at = least(s.last_attempted_at, localtimestamp), updated_at = now()

@@ -1,5 +1,6 @@
 -- :refused
 -- Begin of the refusals of an action on the step `s`, whose state is `x`; `y` is the state of its task. The file continues the CASE.
+\set states any
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,

@@ -1,5 +1,6 @@
 -- :refused
 -- Begin of the refusals of an action on the task `t`, whose state is `x`. The file continues the CASE.
+\set states open
 SELECT r.id, r.why
   FROM (
     SELECT i AS id,
