@@ -418,8 +418,7 @@ async def test_cancel_includes_steps_and_messages(tasker_db: TaskerDb, data: Dat
     left = [json.loads(m["message"])["task_uuid"] for q in (made.queue, RESULTS) for m in await tasker_db.messages(q)]
     assert left == [str(other.id)]
     assert sorted(c.table for c in outcomes.changes if c.table.startswith("pgmq")) == [
-        f"pgmq.q_{RESULTS}",
-        f"pgmq.q_{made.queue}",
+        f"pgmq.{kind}_{queue}" for kind in "aq" for queue in (RESULTS, made.queue)
     ]
     assert sum(1 for c in of(outcomes, "workflow_step_transitions") if c.before is None) == 5
     again = await tasker_db.do("cancel", tasker_db.task(made))

@@ -3,12 +3,17 @@
 -- Indexes: the primary keys of pgmq's tables.
 
 -- :lock
+-- The table of a queue has no name that a statement can lock rows of, so an advisory lock keeps other consoles from the message.
 \ir ../parts/messages_to_archive.sql
-SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, r.m ->> 'version' AS version FROM read r
+SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, r.m ->> 'version' AS version
+  FROM read r
+ WHERE pg_try_advisory_xact_lock(hashtext('pgmq'), hashtext(r.queue || '/' || (r.m ->> 'id')))
 
 -- :rows
 \ir ../parts/messages_to_archive.sql
 SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, 'pgmq.' || lower('q_' || r.queue) AS "table", r.m ->> 'id' AS key, NULL AS place, r.m - 'read' - 'version' AS row FROM read r
+
+\ir ../parts/rows_archived.sql
 
 -- :change
 \ir ../parts/messages_to_archive.sql

@@ -27,6 +27,8 @@ SELECT o.id, 'messages about its steps cannot be archived: ' || string_agg(c.unr
 
 \ir ../parts/rows_messages.sql
 
+\ir ../parts/rows_archived.sql
+
 \set state cancelled
 \set event Cancel
 \ir ../parts/change_moving.sql
