@@ -63,6 +63,6 @@ nameless AS MATERIALIZED (
    LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid
   ORDER BY - p.severity, p.at, p.id)
 UNION ALL
-SELECT NULL, CASE WHEN EXISTS (SELECT FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 dead letters' END,
+SELECT NULL, CASE WHEN (SELECT more FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 dead letters' END,
        NULL, NULL, NULL, NULL, NULL, NULL
- WHERE :ids IS NULL AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)
+ WHERE :ids IS NULL AND ((SELECT more FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)

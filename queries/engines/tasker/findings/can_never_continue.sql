@@ -79,4 +79,4 @@ names AS MATERIALIZED (
                           WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
   ORDER BY f.at, f.task_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500
+SELECT NULL, NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500

@@ -32,7 +32,7 @@ queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name 
     AND h.queue NOT IN (SELECT u.queue_name FROM unread_queues u)
 \ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR EXISTS (SELECT FROM sizes z WHERE z.n = 2000)
+SELECT NULL, NULL, NULL, NULL WHERE (SELECT more FROM more) OR EXISTS (SELECT FROM sizes z WHERE z.n = 2000)
 UNION ALL
 SELECT u.*, NULL FROM (
 SELECT NULL::text, NULL::float8, NULL::jsonb WHERE false

@@ -9,4 +9,4 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependenci
   WHERE NOT EXISTS (SELECT FROM picked)
 \ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500
+SELECT NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500

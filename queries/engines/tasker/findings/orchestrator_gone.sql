@@ -31,4 +31,4 @@ at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELE
   WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
 \ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL, NULL FROM more
+SELECT NULL, NULL, NULL, NULL FROM more WHERE more

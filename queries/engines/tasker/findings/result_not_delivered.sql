@@ -21,5 +21,5 @@ queues AS MATERIALIZED (
     AND NOT EXISTS (SELECT FROM unread_queues)
 \ir ../parts/page.sql
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM messages) = 2000
+SELECT NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM messages) = 2000
 \ir ../parts/unread.sql

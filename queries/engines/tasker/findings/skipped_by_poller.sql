@@ -38,4 +38,4 @@ others AS MATERIALIZED (
   CROSS JOIN others o
   ORDER BY l.since, l.task_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM passed) AND (EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500)
+SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM passed) AND ((SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500)

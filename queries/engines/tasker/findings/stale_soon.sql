@@ -46,4 +46,4 @@ asked AS (SELECT l.task_uuid FROM late l),
                                       false) AS help) AS h
   ORDER BY j.at, j.task_uuid)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL FROM more
+SELECT NULL, NULL, NULL, NULL FROM more WHERE more

@@ -1,5 +1,5 @@
 -- Unprocessed steps in the states of `wanted(to_state)`: the requested ones; else, if an index starts with the state, the
--- 1,000 oldest in each state; else those among the newest 5,000, where failed steps stay permanently. `more` has a row if
+-- 1,000 oldest in each state; else those among the newest 5,000, where failed steps stay permanently. `more` is true if
 -- there may be more. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup, index-only, or one on
 -- workflow_step_transitions(to_state, created_at). parts/open_tasks.sql explains the look-ups and joins.
 candidates AS MATERIALIZED (
@@ -40,8 +40,7 @@ step_rows AS MATERIALIZED (
 -- The steps with their rows and times. The finding checks whether their tasks have ended.
 open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NULL),
 more AS (
-  SELECT FROM (SELECT) AS always
-   WHERE :ids IS NULL
+  SELECT :ids IS NULL
      AND ((SELECT count(*) FROM candidates) = 5000
-          OR 'step_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000))
+          OR 'step_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000)) AS more
 )

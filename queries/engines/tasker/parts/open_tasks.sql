@@ -1,6 +1,6 @@
 -- Unfinished tasks in the states of `wanted(to_state)`, with the time of entry: the requested ones; else, if an index starts
 -- with the state, the 1,000 oldest in each state; else those among the newest 5,000, where failed and cancelled tasks stay
--- permanently. `more` has a row if there may be more. Indexes: idx_tasks_active_with_priority_covering and the
+-- permanently. `more` is true if there may be more. Indexes: idx_tasks_active_with_priority_covering and the
 -- state_lookup, index-only, or one on task_transitions(to_state, created_at). Look up many keys as one array: since
 -- PostgreSQL 17, neighbouring keys cost one page instead of one index descent each. Use FULL JOIN on such results: the
 -- planner expects few rows of an array, and only a full join excludes nested loops.
@@ -31,8 +31,7 @@ open_tasks AS MATERIALIZED (
     FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT i.task_uuid FROM in_state i))
 ),
 more AS (
-  SELECT FROM (SELECT) AS always
-   WHERE :ids IS NULL
+  SELECT :ids IS NULL
      AND CASE WHEN NOT 'task_by_state' = ANY (:met_needs) THEN EXISTS (SELECT FROM older_tasks)
-              ELSE EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000) END
+              ELSE EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000) END AS more
 )

@@ -34,4 +34,4 @@ usual AS MATERIALIZED (
                                                   ELSE least(:overdue_factor * k.p95, 1e9) END)
 \ir page.sql
 UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM more) OR (SELECT count(*) FROM waiting) = 500
+SELECT NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500
