@@ -1,9 +1,12 @@
 -- Multiply the rows of some tables, with other keys, and times that differ by microseconds. The copy of a row refers to the
 -- copy of its parent, by a foreign key or by references: objects with the table, its column, the parent's table and its key.
 -- Triggers and foreign keys are off meanwhile. A row that breaks a unique index is left off. Sequences go on after the copies.
+-- Plain indexes are created afterwards, which costs a part of updating them for each row.
 SET session_replication_role = replica;
 SET work_mem = '64MB';
+SET maintenance_work_mem = '256MB';
 CREATE TEMP TABLE multiplied (relid oid PRIMARY KEY, relname name, nspname name, copies int8) ON COMMIT DROP;
+CREATE TEMP TABLE multiplied_indexes (name text, ddl text) ON COMMIT DROP;
 CREATE TEMP TABLE multiplied_keys (relid oid, attnum int2, span int8, PRIMARY KEY (relid, attnum)) ON COMMIT DROP;
 DO $$
 DECLARE
@@ -26,6 +29,18 @@ BEGIN
       END IF;
       INSERT INTO multiplied_keys VALUES (t.oid, a.attnum, coalesce(wide, 1));
     END LOOP;
+  END LOOP;
+
+  INSERT INTO multiplied_indexes
+  SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid)
+    FROM multiplied m
+    JOIN pg_class c ON c.oid = m.relid AND c.relkind = 'r'
+    JOIN pg_index i ON i.indrelid = c.oid AND NOT i.indisunique
+   WHERE NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+     AND NOT EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = i.indexrelid);
+  FOR t IN SELECT * FROM multiplied_indexes
+  LOOP
+    EXECUTE 'DROP INDEX ' || t.name;
   END LOOP;
 
   FOR t IN SELECT * FROM multiplied
@@ -63,6 +78,11 @@ BEGIN
              WHERE k.attrelid = t.relid AND k.attnum > 0 AND NOT k.attisdropped AND k.attgenerated = '') AS c;
     EXECUTE format('INSERT INTO %I.%I (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM (SELECT r.*, n AS copy FROM %I.%I AS r, generate_series(1, %s) AS n) AS s ON CONFLICT DO NOTHING',
                    t.nspname, t.relname, names, copies, t.nspname, t.relname, t.copies);
+  END LOOP;
+
+  FOR t IN SELECT * FROM multiplied_indexes
+  LOOP
+    EXECUTE t.ddl;
   END LOOP;
 
   FOR t IN SELECT m.nspname, m.relname, k.attname, pg_get_serial_sequence(format('%I.%I', m.nspname, m.relname), k.attname) AS sequence
