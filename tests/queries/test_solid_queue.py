@@ -98,3 +98,29 @@ async def test_a_retry_keeps_the_text_of_the_arguments(
     assert await solid_queue.fetchval("SELECT arguments FROM solid_queue_jobs") == after
     await undone(workspace, done)
     assert await solid_queue.fetchval("SELECT arguments FROM solid_queue_jobs") == before
+
+
+async def test_a_job_whose_semaphore_is_locked_is_skipped(solid_queue: Connection, workspace: Workspace) -> None:
+    ids = []
+    for key in ("held", "free"):
+        number = await solid_queue.fetchval(
+            "INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, concurrency_key, created_at, updated_at)"
+            " VALUES ('default', 'PayJob', '{}', $1, now(), now()) RETURNING id",
+            key,
+        )
+        await solid_queue.execute(
+            "INSERT INTO solid_queue_blocked_executions (job_id, queue_name, priority, concurrency_key, expires_at,"
+            " created_at) VALUES ($1, 'default', 0, $2, now(), now())",
+            number,
+            key,
+        )
+        await solid_queue.execute(
+            "INSERT INTO solid_queue_semaphores (key, value, expires_at, created_at, updated_at)"
+            " VALUES ($1, 0, now(), now(), now())",
+            key,
+        )
+        ids.append(f"{LABEL}/job:{number}")
+    async with solid_queue.transaction():
+        await solid_queue.execute("SELECT FROM solid_queue_semaphores WHERE key = 'held' FOR UPDATE")
+        outcomes = outcomes_of(await do(workspace, "wake", ids, label=LABEL))
+    assert outcomes == dict(zip(ids, (Outcome.LOCKED, Outcome.CHANGED), strict=True))

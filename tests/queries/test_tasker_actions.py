@@ -610,6 +610,10 @@ async def test_archive_removes_a_message_from_its_queue(tasker_db: TaskerDb, dat
     bad, good = [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await tasker_db.messages(ended.queue)]
     outcomes = await tasker_db.do("archive", bad)
     assert outcomes_of(outcomes) == {bad: CHANGED}
+    assert {(c.table, c.before is None) for c in outcomes.changes} == {
+        (f"pgmq.q_{ended.queue}", False),
+        (f"pgmq.a_{ended.queue}", True),
+    }
     assert [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await tasker_db.messages(ended.queue)] == [good]
     assert await tasker_db.value(f'SELECT count(*) FROM pgmq."a_{ended.queue}"') == 1
     assert (await tasker_db.reader.nodes([bad, good])).nodes[0].id == good

@@ -365,6 +365,17 @@ async def test_throttled(uni2work_db: Uni2workDb, uni2work_workspace: Workspace)
     assert finding.evidence["value"] == "-5000000"
 
 
+async def test_the_first_buckets_by_name_are_searched(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
+    for ident in "abc":
+        await uni2work_db.bucket(ident, -1)
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"head": 2}})
+    read = await reader(workspace).findings()
+    assert [f.node_id for f in read.found if f.code == "throttled"] == [f"{LABEL}/bucket:{b}" for b in "ab"]
+    assert read.capped == ("throttled",)
+    assert (await node(workspace, "buckets:all")).title == "token buckets - 2+"
+    await workspace.close()
+
+
 async def test_duplicates_are_compared_as_jsonb(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     await uni2work_db.job('{"job": "a", "n": 1}')
     newest = await uni2work_db.job('{"n": 1.0, "job": "a"}')
