@@ -102,7 +102,7 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         "actions": {change.name: _action(proposal, change) for change in proposal.changes},
     }
     status = proposal.roles.get("status")
-    if status and "due" in proposal.roles and not _is_column(proposal, "due"):
+    if status and "due" in proposal.roles and not _due_is_column(proposal):
         columns = [status.name, proposal.roles["due"].name, proposal.key.name]
         settings["needs"] = {f"{proposal.kind}_by_status": {"table": table.name, "columns": columns}}
     if status and status.enum and status.schema == table.schema:
@@ -112,9 +112,9 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value}
 
 
-def _is_column(proposal: Proposal, role: str) -> bool:
-    """Return True if a node's time is the column itself."""
-    return proposal.time(role, "node") == proposal.roles[role].name
+def _due_is_column(proposal: Proposal) -> bool:
+    """Return True if the time at which a node is due is the column itself."""
+    return proposal.time("due", "node") == proposal.roles["due"].name
 
 
 def _kind(proposal: Proposal) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     kind["columns"] = columns
     if proposal.of(Phase.FAILED):
         since = {"since": proposal.roles["due"].name} if "due" in proposal.roles else {}
-        if since and not _is_column(proposal, "due"):
+        if since and not _due_is_column(proposal):
             since["at"] = proposal.time("due", "node")
         kind["dead"] = Inline({"from": proposal.words(Phase.FAILED), **since})
     if payloads := _payloads(proposal):
