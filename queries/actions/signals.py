@@ -30,7 +30,7 @@ TABLE = "pg_stat_activity"
 STALE = "the pid belongs to another session now"
 GONE = "the session has ended"
 NOT_ENDED_YET = "the signal was sent, but the session has not ended yet"
-UNRECORDED = "the signal was sent, but the connection broke before the audit log entry was confirmed"
+UNRECORDED = "the signal was sent, but its audit log entry is not confirmed"
 
 ACTIONS = {
     "cancel_query": Action(
@@ -147,19 +147,25 @@ async def _send(
     log = workspace.audit_log
     values = {"ids": [i.partition(":")[2] for i in ids], "versions": [dry_run.versions[i] for i in ids]}
     intent = [Result(id=i, outcome=Outcome.CHANGED) for i in ids]
-    async with workspace.database.writing() as transaction:
-        mark = await transaction_mark.read_mark(transaction)
-        entry = _entry(workspace, dry_run, operator, mark, intent)
-        await transaction.control("SAVEPOINT intent")
-        await log.write(transaction, entry)  # fails now if the role may not write it, before a signal is sent
-        rows = await transaction.rows(statement(dry_run.action), values)
-        done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
-        results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
-        final = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
-        await transaction.control("ROLLBACK TO SAVEPOINT intent")
-        if done and isinstance(log, audit_log.Table):  # a file keeps the intent
-            await log.write(transaction, final)
-        status = await commit_status.send_commit(transaction)
+    results: list[Result] | None = None
+    try:
+        async with workspace.database.writing() as transaction:
+            mark = await transaction_mark.read_mark(transaction)
+            entry = _entry(workspace, dry_run, operator, mark, intent)
+            await transaction.control("SAVEPOINT intent")
+            await log.write(transaction, entry)  # fails now if the role may not write it, before a signal is sent
+            rows = await transaction.rows(statement(dry_run.action), values)
+            done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
+            results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
+            final = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
+            await transaction.control("ROLLBACK TO SAVEPOINT intent")
+            if done and isinstance(log, audit_log.Table):  # a file keeps the intent
+                await log.write(transaction, final)
+            status = await commit_status.send_commit(transaction)
+    except DatabaseError:
+        if results is None:
+            raise
+        status = commit_status.UNKNOWN  # the signals were sent: no rollback takes them back
     log.settle(final)
     if status != commit_status.COMMITTED:
         results = [msgspec.structs.replace(r, why=UNRECORDED) if r.outcome is Outcome.CHANGED else r for r in results]

@@ -11,11 +11,13 @@ import asyncpg
 import pytest
 
 from queries.actions import perform, signals
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, SlowError
+from queries.db.transaction import Transaction
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.workspace import Workspace
+from queries.write.audit_log import Table
 from tests.command import unstick
 from tests.queries.builders import OPERATOR, opened
 from tests.servers import PostgresServer, both_versions
@@ -84,6 +86,24 @@ async def test_a_disk_that_fails_after_the_signal_does_not_make_it_refused(
     assert result.outcome is Outcome.CHANGED
     ((entry,), _) = await workspace.audit_entries()
     assert entry.results[0].outcome is Outcome.UNKNOWN, "an intent alone proves nothing"
+
+
+async def test_a_log_that_fails_after_the_signal_does_not_make_it_refused(
+    audited: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, written = Table.write, list[AuditLogEntry]()
+
+    async def slow(self: Table, transaction: Transaction, entry: AuditLogEntry, *more: Any) -> str:
+        written.append(entry)
+        if len(written) > 1:
+            raise SlowError("The statement took too long.")
+        return await write(self, transaction, entry, *more)
+
+    monkeypatch.setattr(Table, "write", slow)
+    (result,) = (await act(audited, "end_session", id_of(idle))).results
+    assert (result.outcome, result.why) == (Outcome.CHANGED, signals.UNRECORDED)
+    assert not await alive(audited, idle)
+    assert await audited.audit_entries() == ((), None)
 
 
 @both_versions
