@@ -12,10 +12,9 @@ from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import FINDINGS, Reader
 from queries.records.finding import Findings, SkippedFinding
 from queries.records.node import Count
-from queries.records.snapshot import Part, Snapshot
+from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
-NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
 Seen = Callable[[Part], None]  # takes each engine's part as soon as it is read

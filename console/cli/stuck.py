@@ -21,7 +21,7 @@ from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.finding import Stuck
 from queries.records.snapshot import Part, Snapshot
-from queries.snapshot import NEEDS_SAMPLES, snapshot
+from queries.snapshot import snapshot
 from queries.workspace import Workspace
 
 PAUSE = 1.0  # seconds between two samples of `stuck --sample`
@@ -44,7 +44,8 @@ async def stuck(
             now, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
             answer = Stuck(incidents=now.incidents, at=now.at, skipped_findings=now.skipped_findings, capped=now.capped)
-            output.page(answer, lambda cells: _lines(target, answer, labels, cells))
+            checked = labels if now.is_complete else ()
+            output.page(answer, lambda cells: _lines(target, answer, checked, cells))
             unread = exit_code and workspace.broken
             return STUCK if exit_code and answer.incidents else int(bool(notes or unread))
 
@@ -106,19 +107,22 @@ async def _sampled(reader: Reader) -> tuple[str, str] | None:
     return None if error is None else (reader.label, error.line)
 
 
-def _lines(target: Target, answer: Stuck, labels: Sequence[str], cells: int) -> list[Spans]:
+def _lines(target: Target, answer: Stuck, checked: Sequence[str], cells: int) -> list[Spans]:
     found = ordered(by_schemas(answer.incidents), answer.at)
     what, old = news(found, answer.at), unchanged(found, answer.at)
     between = "   " if what else ""
     above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
-    notes = (plain(note, indent=0) for note in _notes(answer, labels))
+    notes = (plain(note, indent=0) for note in _notes(answer, checked))
     return stacked([above] if above else [], incident_lines(target, found, cells, answer.at), notes)
 
 
-def _notes(answer: Stuck, labels: Sequence[str]) -> Iterator[str]:
+def _notes(answer: Stuck, checked: Sequence[str]) -> Iterator[str]:
+    """Yield what is said below the incidents.
+
+    ``checked``: labels of engines if every check was made.
+    """
     if not answer.incidents:
-        complete = labels and not answer.capped and all(each.why == NEEDS_SAMPLES for each in answer.skipped_findings)
-        yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
+        yield f"Nothing is stuck in {', '.join(checked)}." if checked else "No findings, but some were not checked."
     for label, code in answer.capped:
         yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
     for label, text in by_reason(each for each in answer.skipped_findings if not each.failed):  # others: stderr

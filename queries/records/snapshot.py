@@ -6,6 +6,8 @@ from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import Count
 from queries.records.record import Record
 
+NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
+
 
 class Part(Record):
     """Findings and counts of one engine, or of the server.
@@ -43,6 +45,14 @@ class Snapshot(Record):
     def skipped_findings(self) -> tuple[SkippedFinding, ...]:
         """The checks that were not made."""
         return tuple(each for part in self.parts for each in part.findings.skipped_findings)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every check was made that one look allows.
+
+        Only then nothing is stuck if there is no incident.
+        """
+        return not self.capped and all(each.why == NEEDS_SAMPLES for each in self.skipped_findings)
 
     @property
     def capped(self) -> tuple[tuple[str, str], ...]:

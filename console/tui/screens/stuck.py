@@ -236,7 +236,7 @@ class StuckScreen(ListScreen[Item]):
         left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", left
-        if self.session.more:
+        if self.session.more or not self.session.shown.is_complete:
             return "No problems found in the parts that could be checked.", left
         return "Nothing is stuck, as far as the database shows.", left
 
