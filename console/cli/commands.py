@@ -454,6 +454,8 @@ def do(
         )
         if given or None not in (resume, discard):
             raise click.UsageError("--resume and --discard accept no ACTION, ID or reason: the run has them.")
+        if discard is not None and consent.preview:
+            raise click.UsageError("--discard has no dry run. Nothing was changed.")
         from console.cli import runs
 
         if discard is not None:
@@ -550,6 +552,8 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     if modes and run is None:
         raise click.UsageError("Name the redrive. `unstick redrive --list` lists them.")
     consent = Consent.taken(settings)
+    if stop and consent.preview:
+        raise click.UsageError("--stop has no dry run. Nothing was changed.")
     if resume:
         return _run(options, lambda target: runs.resume(target, str(run), consent, redrives=True))
     if stop:

@@ -9,7 +9,7 @@ import msgspec
 
 from console.cli import prompts
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import confirmed, exit_code, page
+from console.cli.carry_out import agreed, confirmed, exit_code, page
 from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, STOPPED
 from console.cli.following import follow
@@ -105,7 +105,13 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
 
 
 async def resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
-    """Continue a redrive. Return the exit code."""
+    """Continue a redrive. Return the exit code.
+
+    Raises UsageError for a dry run: a redrive has one of its first cohort.
+    """
+    if consent.preview:
+        shows = target.command("runs", run.log.id)
+        raise click.UsageError(f"--dry-run begins a redrive. `{shows}` shows this one. Nothing was changed.")
     if consent.reason:
         run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=consent.reason))
     reader = workspace.named(run.plan.label)
@@ -115,7 +121,7 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
     await runs.check_author(workspace, run, action)
-    if not consent.given and not prompts.agreed("Continue it in this console?"):
+    if not agreed(target, [action], "It goes on in this console.", consent):
         say("Nothing was changed.")
         return FAILED
     return await _run(target, workspace, run, consent, answered=consent.yes)

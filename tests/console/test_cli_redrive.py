@@ -168,6 +168,21 @@ def test_without_an_answer_it_asks_and_revives_no_other(queue: Queue) -> None:
     assert queue.revived() == [[1]]
 
 
+def test_a_redrive_is_continued_or_ended_by_no_dry_run(queue: Queue) -> None:
+    key = queue.fill(10)
+    run = queue.redrive("--group", key, "--yes", "--wait", "0", *REASON).json["run"]
+    for words in (
+        ("redrive", run, "--resume"),
+        ("redrive", run, "--stop"),
+        ("do", "--resume", run),
+        ("do", "--discard", run),
+    ):
+        answer = queue.run(*words, "--dry-run", "--yes")
+        assert (answer.code, "Nothing was changed." in answer.err) == (2, True), words
+    assert queue.revived() == [[1]]
+    assert queue.run("runs", run, "--json").json["run"]["state"] == "open"
+
+
 def test_the_operator_at_a_terminal_decides(queue: Queue) -> None:
     key = queue.fill(2)
     answer = queue.redrive("--group", key, "--wait", "0", *REASON, typed="y\ny\nn\n")
