@@ -9,6 +9,7 @@ from console.cli import find, suggested
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import missing, opened
+from console.model.fields.node import facts
 from console.target import Target
 from console.text.arguments import arguments
 from console.text.pages import detail as pages
@@ -38,6 +39,7 @@ async def show(target: Target, text: str, size: int) -> int:
             now=detail.at,
             engine=reader.engine,
             helps=partial(suggested.command, target),
+            facts=facts(detail.node, detail.at, reader.engine),
             entries=entries,
             why_unread=unreadable,
             actions=actions,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from console.model.fields.node import facts
 from console.text import spans
 from console.text.pages import detail as pages
 from queries.check.nodes import known_nodes
@@ -29,7 +30,10 @@ async def test_each_page_can_be_drawn(name: str, server: PostgresServer, tmp_pat
         read = await engine.detail(node.id)
         assert read is not None
         for width in (40, 100):
-            lines = pages.detail(read, width, now=read.at, engine=engine.engine, helps=lambda _: "", entries=())
+            recorded = facts(read.node, read.at, engine.engine)
+            lines = pages.detail(
+                read, width, now=read.at, engine=engine.engine, helps=lambda _: "", facts=recorded, entries=()
+            )
             text = "\n".join(map(spans.text, lines))
             assert node.id.partition("/")[2].partition(":")[2][:8] in text.replace("\n", "")
             assert not re.search(r"\bNone\b(?!\s+of\s+the\s+\d|\s+is\s+running,)", text), text

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from textual.content import Content
 
+from console.model.fields.node import facts
 from console.text import spans
 from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
@@ -135,14 +136,18 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     record = AuditLogEntry(
         id="1", at=NOW, role=text, os_user=text, host=text, engine="s", schema=text, action=text, reason=text
     )
-    check_no_controls(detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", entries=[record]))
+    recorded = facts(page.node, NOW, None)
+    check_no_controls(
+        detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", facts=recorded, entries=[record])
+    )
     check_no_controls(audit_entry.entry_page(record, width))
 
 
 @pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])
 def test_times_at_the_ends_of_the_range(instant: float) -> None:
     page = Detail(node=node(created_at=instant, changed_at=instant, due_at=instant, cpu=instant, poll=instant), at=NOW)
-    check_no_controls(detail.detail(page, 80, now=NOW, engine=None, helps=lambda _: "", entries=[]))
+    recorded = facts(page.node, NOW, None)
+    check_no_controls(detail.detail(page, 80, now=NOW, engine=None, helps=lambda _: "", facts=recorded, entries=[]))
 
 
 @given(st.lists(st.text(max_size=30), max_size=4), st.lists(st.text(max_size=30), max_size=4), st.integers(1, 100))

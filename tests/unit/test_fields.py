@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from console.cli import schema, tables
@@ -56,6 +57,37 @@ def test_a_field_has_one_name_and_help(name: str) -> None:
     assert len(names) == len(set(names))
     for field in fields:
         assert field.about or field.form is None, field.name
+
+
+def test_what_the_page_of_a_node_has_is_filtered_by_its_name() -> None:
+    task = Node(
+        engine="e",
+        id="e/task:1",
+        kind="task",
+        title="a",
+        phase=Phase.RUNNING,
+        version="",
+        parent_id="e/job:7",
+        heartbeat_at=100.0,
+        attempts=2,
+        max_attempts=5,
+    )
+    page = {name: spans.text(value) for name, value in node.facts(task, 160.0, None)}
+    assert page.keys() == {field.fact for field in node.FIELDS if field.fact}, "without an engine all are recorded"
+    assert (page["heartbeat"], page["attempts"]) == ("1970-01-01T00:01:40Z  1m00s ago", "2 of 5")
+    assert (page["parent"], page["job"], page["owner"]) == ("e/job:7", "–", "–")
+    preview = dict(node.previewed(task, 160.0, None))
+    assert preview.keys() == {"heartbeat", "attempts", "parent"}
+    under_its_job = msgspec.structs.replace(task, job_id="e/job:7")
+    assert "job" not in dict(node.facts(under_its_job, 160.0, None)), "it is the parent"
+    fields = Fields(node.FIELDS)
+    for text, matches in (
+        ("heartbeat:>30s", True),
+        ("heartbeat:>2m", False),
+        ("parent:job:7", True),
+        ("job:any", False),
+    ):
+        assert fields.matches(parse(text, fields), task, Context(now=160.0)) == matches, text
 
 
 class Thing(Record):

@@ -20,6 +20,7 @@ U = TypeVar("U")
 
 Cell = tuple[str, str]
 """Text and the name of its style (empty for none)."""
+ABSENT: Spans = [(formatting.NONE, "$faint")]
 Level = Callable[[T], tuple[str, object]]
 """Returns the key of a record's group, and what the group is about."""
 
@@ -57,6 +58,7 @@ class Context(Record):
     gone: Collection[str] = ()  # ids of nodes that no longer exist
     trend: Callable[[Incident], str] = _no_text  # returns the sign of an incident's development
     key: Callable[[str], str] = _no_text  # returns the key of an action, by its name
+    owner: Callable[[Node], str] = _no_text  # returns the id of the node that owns a node, or ""
     cells: int = 0  # width of the list
 
 
@@ -124,6 +126,8 @@ class Field(Generic[T]):
         keep: the tree drops the column with the lowest first on a narrow screen.
         flex: share of the remaining width in the tree.
         absolute: heading of a column of times, if they are not relative.
+        fact: its name on the page of a record; "" if it is not on it.
+        previewed: True if a preview of the record has it too.
         style: of its text in a list and in a command.
         spans: its text in a list and in a command, if that is not the value.
         row: its text in a row of a list; default: what the records of the row have in common.
@@ -131,6 +135,7 @@ class Field(Generic[T]):
         parts: fields of the record whose change highlights the cell; default: that in ``get``.
         order: what records are sorted by; default: the value.
         row_order: what rows of a list are sorted by; default: what their records have in common.
+        fact_spans: its text on the page of a record, if that is not the value; [] if the page omits it.
         known: False for a record that no filter by the field matches, because the value was not read.
     """
 
@@ -150,6 +155,8 @@ class Field(Generic[T]):
     keep: int = 0
     flex: int = 0
     absolute: str = ""
+    fact: str = ""
+    previewed: bool = False
     style: str = ""
     spans: Callable[[T, Context], Spans] | None = None
     row: Callable[[Bundle[T], Context], Spans] | None = None
@@ -157,6 +164,7 @@ class Field(Generic[T]):
     parts: frozenset[str] = frozenset()
     order: Callable[[T, Context], Any] | None = None
     row_order: Callable[[Bundle[T], Context], Any] | None = None
+    fact_spans: Callable[[T, Context], Spans] | None = None
     known: Callable[[T, Context], bool] | None = None
 
     def __post_init__(self) -> None:
@@ -198,6 +206,18 @@ class Field(Generic[T]):
             text = formatting.duration(value) if self.form is Form.SECONDS else f"{value:,}"
             return [(moment(value, context) if self.form is Form.AGE else text, self.style)]
         return [(" ".join(self.texts(record, context)), self.style)]
+
+    def stated(self, record: T, context: Context) -> Spans:
+        """Return the text on the record's page."""
+        if self.fact_spans is not None:
+            return self.fact_spans(record, context)
+        value = self.value(record, context)
+        if value is None:
+            return ABSENT
+        if self.form is Form.AGE:
+            ahead = value - context.now
+            return dated(value, formatting.due(ahead) if ahead > 0 else f"{formatting.age(-ahead)} ago")
+        return [(formatting.duration(value) if self.form is Form.SECONDS else str(value), "")]
 
     def shown_in(self, row: Bundle[T], context: Context) -> Spans:
         """Return the text of the row's cell in a list."""
@@ -262,6 +282,11 @@ def moment(at: float, context: Context) -> str:
     return formatting.since(at, context.now) if context.now else formatting.instant(at)
 
 
+def dated(at: float, about: str) -> Spans:
+    """Return a time in full, and how it relates to the present."""
+    return [(formatting.instant(at), ""), (f"  {about}", "$faint")]
+
+
 def within(
     field: Field[T], place: str, inner: Callable[[U, Context], T | None] | None = None, **other: Any
 ) -> Field[U]:
@@ -284,7 +309,7 @@ def within(
 
     get = f"{place}.{field.json}" if place and field.json else through(field.value)
     taken = {"spans": through(field.spans, []), "cell": through(field.cell, ("", "")), "order": through(field.order)}
-    bare: Any = replace(field, get=get, **taken, parts=frozenset(), group=None, row=None, row_order=None)
+    bare: Any = replace(field, get=get, **taken, parts=frozenset(), group=None, row=None, row_order=None, fact="")
     return replace(bare, **other)
 
 

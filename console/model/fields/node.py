@@ -1,17 +1,21 @@
-"""Fields of a node. A new one is stated here, and nowhere else. UI-free."""
+"""Fields of a node, and what its page says of them. UI-free."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-from console.model.fields.field import Cell, Context, Field, Form
-from console.text import formatting
-from console.text.spans import Spans
+from console.model.fields.field import ABSENT, Cell, Context, Field, Form, dated
+from console.text import formatting, spans
+from console.text.spans import Link, Spans, link
 from queries.records.node import Node, Phase
 
-Codes = Mapping[str, Collection[str]]
-"""Codes of findings by node id, from the console's own samples. ``Node.findings`` has those of the database."""
+if TYPE_CHECKING:
+    from queries.contract.engine import Engine
+
+Facts = Iterator[tuple[str, Spans]]
+"""Names and values, as a page has them."""
 
 
 def _status(node: Node, context: Context) -> Cell:
@@ -68,8 +72,41 @@ def _ratio(node: Node) -> float | None:
     return node.cpu / node.poll if node.cpu is not None and node.poll else None
 
 
+def _cpu_fact(node: Node, context: Context) -> Spans:
+    if node.cpu is None:
+        return ABSENT
+    note = f"  {node.cpu / node.poll:.0%} of its poll time" if node.poll else ""
+    return [(formatting.duration(node.cpu), ""), (note, "$faint")]
+
+
+def _due_fact(node: Node, context: Context) -> Spans:
+    return ABSENT if node.due_at is None else dated(node.due_at, formatting.due(node.due_at - context.now))
+
+
+def _owner_fact(node: Node, context: Context) -> Spans:
+    """Return the owner, a link if the engine has owners as nodes."""
+    if node.owner is None:
+        return ABSENT
+    owner = context.owner(node)
+    return [(node.owner, Link(owner) if owner else "")]
+
+
+def _attempts_fact(node: Node, context: Context) -> Spans:
+    if node.attempts is None:
+        return ABSENT
+    return [(str(node.attempts) if node.max_attempts is None else f"{node.attempts} of {node.max_attempts}", "")]
+
+
+def _job_fact(node: Node, context: Context) -> Spans:
+    return [] if node.job_id == node.parent_id else _linked(node.job_id)
+
+
+def _linked(node_id: str | None) -> Spans:
+    return ABSENT if node_id is None else [(node_id, link(node_id))]
+
+
 def _measured(
-    name: str, form: Form, about: str, *, cell: Callable[[Any], Cell], title: str, width: int, keep: int
+    name: str, form: Form, about: str, *, cell: Callable[[Any], Cell], title: str, **other: Any
 ) -> Field[Node]:
     """Return the field of a number, sorted with the largest first."""
     return Field(
@@ -79,15 +116,14 @@ def _measured(
         about,
         title=title,
         printed=title,
-        width=width,
         align="right",
-        keep=keep,
         cell=lambda node, _: cell(getattr(node, name)),
         order=lambda node, _: _most_first(getattr(node, name)),
+        **other,
     )
 
 
-def _timed(name: str, place: str, about: str, *, absolute: str, keep: int) -> Field[Node]:
+def _timed(name: str, place: str, about: str, *, absolute: str, fact: str, keep: int) -> Field[Node]:
     """Return the field of a time in the past, which is also a column of nodes.sql."""
     return Field(
         name,
@@ -101,6 +137,8 @@ def _timed(name: str, place: str, about: str, *, absolute: str, keep: int) -> Fi
         align="right",
         keep=keep,
         absolute=absolute,
+        fact=fact,
+        previewed=True,
         cell=lambda node, context: _since(getattr(node, place), context),
     )
 
@@ -126,6 +164,7 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         flex=3,
         order=lambda node, _: node.title.casefold(),
     ),
+    Field("kind", "kind", Form.BEGINNING, "kind of node, such as job or task", fact="kind"),
     Field(
         "status",
         "status",
@@ -137,13 +176,35 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         printed="status",
         width=14,
         keep=90,
+        fact="status",
         cell=_status,
         parts=frozenset({"status", "phase"}),
         order=lambda node, _: (node.phase, node.status or ""),
     ),
-    _measured("revision", Form.NUMBER, "number of changes of the state", cell=_number, title="rev", width=5, keep=70),
-    _measured("cpu", Form.SECONDS, "CPU time", cell=_duration, title="cpu", width=6, keep=65),
-    _measured("poll", Form.SECONDS, "time of its polls", cell=_duration, title="poll", width=6, keep=60),
+    _measured(
+        "revision",
+        Form.NUMBER,
+        "number of changes of the state",
+        cell=_number,
+        title="rev",
+        width=5,
+        keep=70,
+        fact="revision",
+    ),
+    _measured(
+        "cpu",
+        Form.SECONDS,
+        "CPU time",
+        cell=_duration,
+        title="cpu",
+        width=6,
+        keep=65,
+        fact="CPU time",
+        fact_spans=_cpu_fact,
+    ),
+    _measured(
+        "poll", Form.SECONDS, "time of its polls", cell=_duration, title="poll", width=6, keep=60, fact="poll time"
+    ),
     Field(
         "share",
         lambda node, _: _ratio(node),
@@ -155,8 +216,8 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         parts=frozenset({"cpu", "poll"}),
         order=lambda node, _: _most_first(_ratio(node)),
     ),
-    _timed("age", "created_at", "time since it was created", absolute="created", keep=40),
-    _timed("idle", "changed_at", "time since its last change", absolute="changed", keep=30),
+    _timed("age", "created_at", "time since it was created", absolute="created", fact="created", keep=40),
+    _timed("idle", "changed_at", "time since its last change", absolute="changed", fact="last changed", keep=30),
     Field(
         "due",
         "due_at",
@@ -167,7 +228,10 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         align="right",
         keep=50,
         absolute="due",
+        fact="due",
+        previewed=True,
         cell=_due,
+        fact_spans=_due_fact,
     ),
     Field(
         "finding",
@@ -184,12 +248,81 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         parts=frozenset({"findings"}),
         order=lambda node, context: _codes(node, context) or None,
     ),
-    Field("kind", "kind", Form.BEGINNING, "kind of node, such as job or task"),
     Field("engine", "engine", Form.BEGINNING, "label of the engine"),
-    Field("owner", "owner", Form.PART, "worker that has taken it; none: no worker has", searched=True, served=True),
-    Field("attempts", "attempts", Form.NUMBER, "number of tries", served=True),
-    Field("error", "error", searched=True),
+    Field(
+        "owner",
+        "owner",
+        Form.PART,
+        "worker that has taken it; none: no worker has",
+        searched=True,
+        served=True,
+        fact="owner",
+        previewed=True,
+        fact_spans=_owner_fact,
+    ),
+    Field(
+        "heartbeat",
+        "heartbeat_at",
+        Form.AGE,
+        "time since the last sign of life of its worker",
+        fact="heartbeat",
+        previewed=True,
+    ),
+    Field(
+        "attempts",
+        "attempts",
+        Form.NUMBER,
+        "number of tries",
+        served=True,
+        fact="attempts",
+        previewed=True,
+        fact_spans=_attempts_fact,
+    ),
+    Field("error", "error", searched=True, fact="error"),
+    Field(
+        "parent",
+        "parent_id",
+        Form.PART,
+        "id of the node above it",
+        fact="parent",
+        previewed=True,
+        fact_spans=lambda node, _: _linked(node.parent_id),
+    ),
+    Field("job", "job_id", Form.PART, "id of its job", fact="job", previewed=True, fact_spans=_job_fact),
     Field("id", "id", searched=True, printed="id", style="$faint"),
 )
 COLUMNS: Final = tuple(field for field in FIELDS if field.title)
 NAMED: Final[Mapping[str, Field[Node]]] = {field.name: field for field in FIELDS}
+
+
+def facts(node: Node, now: float, engine: Engine | None) -> Facts:
+    """Yield the names and values on the page of a node.
+
+    The last one names what its kind does not record.
+    """
+    kind = engine.kind(node.kind) if engine else None
+    missing = set(kind.not_recorded) if kind else set()
+    on_page = [field for field in FIELDS if field.fact]
+    yield from _stated((field for field in on_page if field.json not in missing), node, now, engine)
+    names = ", ".join(field.fact for field in on_page if field.json in missing)
+    if names:
+        yield "not recorded", [(f"{names}: not kept by this engine", "$faint")]
+
+
+def previewed(node: Node, now: float, engine: Engine | None) -> Facts:
+    """Yield the names and values that a preview of a node has."""
+    for name, value in _stated((field for field in FIELDS if field.previewed), node, now, engine):
+        if spans.text(value) != formatting.NONE:
+            yield name, value
+
+
+def _stated(fields: Iterable[Field[Node]], node: Node, now: float, engine: Engine | None) -> Facts:
+    context = Context(now=now, owner=partial(_owner_id, engine))
+    for field in fields:
+        if value := field.stated(node, context):
+            yield field.fact, value
+
+
+def _owner_id(engine: Engine | None, node: Node) -> str:
+    kind = next((kind.name for kind in engine.spec.kinds if kind.owner), "") if engine else ""
+    return f"{node.engine}/{kind}:{node.owner}" if kind and kind != node.kind else ""

@@ -9,9 +9,9 @@ from console.text.ascii import to_ascii
 from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
-from console.text.pages.lines import heading, pairs, plain, section, stacked, table, wrapped
+from console.text.pages.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
 from console.text.severity import band
-from console.text.spans import UNLIMITED, Link, Spans, link, text, wrap
+from console.text.spans import UNLIMITED, Link, Spans, wrap
 from queries.contract.engine import Engine
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail, Section
@@ -20,7 +20,6 @@ from queries.records.node import Node, Page, Phase, ScanRequired
 from queries.text.safe_text import safe_text
 
 PAYLOAD_BYTES = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
-PREVIEWED = ("created", "last changed", "due", "owner", "heartbeat", "attempts", "parent", "job")
 VALUES = 100  # cells of drawings and stored values where lines have no limit
 
 
@@ -31,6 +30,7 @@ def detail(
     now: float,
     engine: Engine | None,
     helps: Callable[[Finding], str],
+    facts: Iterable[tuple[str, Spans]],
     others: Sequence[Finding] = (),
     entries: Sequence[AuditLogEntry],
     why_unread: str = "",
@@ -40,7 +40,8 @@ def detail(
 ) -> list[Spans]:
     """Return the lines of a detail page.
 
-    ``actions``: names, and effects or why they are not available. ``more``: how to load more of a stored value.
+    ``facts``: names and values of what is recorded. ``actions``: names, and effects or why they are not available.
+    ``more``: how to load more of a stored value.
     ``others``: findings of the server about the node. Ids that can be opened are links.
     """
     found, skipped = (*page.findings, *others), _not_checked(page, cells)
@@ -56,7 +57,7 @@ def detail(
         section("Why it is stuck", findings(found, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
         skipped,
         *graphs,
-        section("Recorded", pairs(_columns(page.node, now, engine), cells)),
+        section("Recorded", pairs(facts, cells)),
         [] if page.children is None else _children(page.children, cells, ascii),
         *tables,
         section("Actions", pairs(actions, cells)),
@@ -69,15 +70,15 @@ def preview(
     cells: int,
     *,
     now: float,
-    engine: Engine | None,
     helps: Callable[[Finding], str],
+    facts: Iterable[tuple[str, Spans]],
     found: Sequence[Finding] = (),
     children: Sequence[Node] = (),
     ascii: bool = False,
 ) -> list[Spans]:
     """Return the lines about a node in a tree: what to do, why, and what is known.
 
-    ``found``: its findings, the worst first. ``children``: those that are loaded.
+    ``facts``: names and values. ``found``: its findings, the worst first. ``children``: those that are loaded.
     """
     lines: list[Spans] = []
     if found and found[0].action is not None:
@@ -88,15 +89,9 @@ def preview(
         title = (safe_text(finding.title), f"bold {band(finding.severity).ink}")
         lines += wrap([title, (f"{since}: {safe_text(finding.sentence)}", "")], cells)
     lines += wrapped(node.error, cells, "", 0) if node.error else []
-    facts = [pair for pair in _columns(node, now, engine) if _is_fact(*pair)]
-    lines += wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *value, ("  ", ""))], cells)
+    lines += wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *safe(value), ("  ", ""))], cells)
     lines += [line for child in children for line in wrap(_child(child, ascii), cells)]
     return [*lines, *wrap([(safe_text(node.id), "$faint")], cells)]
-
-
-def _is_fact(name: str, value: Spans) -> bool:
-    """Return True if the preview shows this value of a node."""
-    return name in PREVIEWED and text(value) != formatting.NONE
 
 
 def _not_checked(page: Detail, cells: int) -> list[Spans]:
@@ -146,62 +141,6 @@ def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
         line += [(safe_text(node.id), Link(node.id)), *_codes(node)]
         lines += [[("  ", ""), *part] for part in wrap(line, max(cells - 2, 8))]
     return lines
-
-
-NAMES = {
-    "kind": "kind",
-    "status": "status",
-    "revision": "revision",
-    "cpu": "CPU time",
-    "poll": "poll time",
-    "created_at": "created",
-    "changed_at": "last changed",
-    "due_at": "due",
-    "owner": "owner",
-    "heartbeat_at": "heartbeat",
-    "attempts": "attempts",
-    "error": "error",
-    "parent_id": "parent",
-    "job_id": "job",
-}
-
-
-def _columns(node: Node, now: float, engine: Engine | None) -> Iterable[tuple[str, Spans]]:
-    kind = engine.kind(node.kind) if engine else None
-    missing = set(kind.not_recorded) if kind else set()
-    for field, name in NAMES.items():
-        if (field not in missing or field == "kind") and not (field == "job_id" and node.job_id == node.parent_id):
-            yield name, _value(node, field, now) if field != "owner" else _owner(node, engine)
-    if missing:
-        names = ", ".join(NAMES[field] for field in NAMES if field in missing)
-        yield "not recorded", [(f"{names}: not kept by this engine", "$faint")]
-
-
-def _owner(node: Node, engine: Engine | None) -> Spans:
-    """Return the owner, a link if the engine has owners as nodes."""
-    kind = next((kind.name for kind in engine.spec.kinds if kind.owner), "") if engine else ""
-    if node.owner is None or not kind or kind == node.kind:
-        return _value(node, "owner", 0.0)
-    return [(safe_text(node.owner), Link(f"{node.engine}/{kind}:{node.owner}"))]
-
-
-def _value(node: Node, field: str, now: float) -> Spans:
-    value = getattr(node, field)
-    if value is None:
-        return [(formatting.NONE, "$faint")]
-    if field in ("created_at", "changed_at", "heartbeat_at"):
-        about = formatting.due(value - now) if value > now else f"{formatting.age(now - value)} ago"
-        return [(formatting.instant(value), ""), (f"  {about}", "$faint")]
-    if field == "due_at":
-        return [(formatting.instant(value), ""), (f"  {formatting.due(value - now)}", "$faint")]
-    if field == "poll":
-        return [(formatting.duration(value), "")]
-    if field == "cpu":
-        note = f"  {value / node.poll:.0%} of its poll time" if node.poll else ""
-        return [(formatting.duration(value), ""), (note, "$faint")]
-    if field == "attempts" and node.max_attempts is not None:
-        return [(f"{value} of {node.max_attempts}", "")]
-    return [(safe_text(str(value)), link(value) if field in ("parent_id", "job_id") else "")]
 
 
 def _graph(section: Section) -> bool:

@@ -96,7 +96,7 @@ def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) 
     lines: list[Spans] = []
     for name, value in items:
         left: Spans = [(" " * indent, ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
-        shown = [(safe_text(value), link(value))] if isinstance(value, str) else value
+        shown = [(safe_text(value), link(value))] if isinstance(value, str) else safe(value)
         for part in wrap(shown, max(cells - width(left), 8)):
             lines.append([*left, *part])
             left = [(" " * (indent + room + 2), "")]
@@ -119,10 +119,10 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int) 
 
 def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
     """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
-    safe = [[_safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
-    columns = max((len(row) for row in safe), default=0)
-    widths = [max((width(row[n]) for row in safe if n < len(row)), default=0) for n in range(columns)]
-    for row in safe:
+    cells = [[safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
+    columns = max((len(row) for row in cells), default=0)
+    widths = [max((width(row[n]) for row in cells if n < len(row)), default=0) for n in range(columns)]
+    for row in cells:
         line: Spans = []
         for n, cell in enumerate(row):
             space = (" " * (widths[n] - width(cell)), "")
@@ -130,5 +130,6 @@ def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterat
         yield line
 
 
-def _safe(cell: Spans) -> Spans:
+def safe(cell: Spans) -> Spans:
+    """Return a line with its text escaped."""
     return [(safe_text(text), style) for text, style in cell]

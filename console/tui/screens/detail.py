@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual import on
 
+from console.model.fields.node import facts
 from console.model.history import Place
 from console.text import formatting
 from console.text.pages import detail as pages
@@ -77,6 +78,7 @@ class DetailScreen(TextPage):
             now=self.session.at,
             engine=reader.engine if reader else None,
             helps=self.helps(),
+            facts=facts(self._node, self.session.at, reader.engine if reader else None),
             others=[f for f in self.session.findings_of(self._node.id) if f.engine == LABEL],
             entries=self._entries,
             why_unread=self._unread,

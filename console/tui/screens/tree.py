@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual import on
 
 from console.model.fields.field import Context, Field, Form
-from console.model.fields.node import COLUMNS, FIELDS
+from console.model.fields.node import COLUMNS, FIELDS, previewed
 from console.model.forest import Change, EdgeRow
 from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
 from console.model.order import Order
@@ -257,8 +257,8 @@ class TreeScreen(ListPage):
             row,
             width,
             now=self.node_list.at,
-            engine=self.engine,
             helps=self.helps(),
+            facts=previewed(row, self.node_list.at, self.engine),
             found=self.session.findings_of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
             ascii=self.host.ascii,
