@@ -11,8 +11,9 @@ from click import UsageError
 from console.cli.options import option_value
 from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
+from console.model import export
 from console.target import Target
-from console.text import export, formatting
+from console.text import formatting
 from console.text.pages.audit_entry import entry_page, summary
 from console.text.pages.audit_entry import target as where
 from console.text.pages.lines import stacked
@@ -204,9 +205,9 @@ async def _export(output: Output, workspace: Workspace, format: str, entries: As
         begin, end = [f'{head.removesuffix("}")},"entries":['], ["]}"]
         lines = partial(_json, separators)
     elif format == "csv":
-        begin, lines, end = [export.csv(export.CSV)], export.csv_rows, []
+        begin, lines, end = [export.csv_head()], export.csv_rows, []
     else:
-        begin, lines, end = list(export.markdown_table(export.MARKDOWN, ())), _markdown, []
+        begin, lines, end = list(export.markdown_head(export.MARKDOWN)), _markdown, []
     output.lines(begin)
     async for entry in entries:
         output.lines(lines(entry))
@@ -219,5 +220,5 @@ def _json(separators: Iterator[str], entry: AuditLogEntry) -> list[str]:
     return [next(separators) + encoded(entry)]
 
 
-def _markdown(entry: AuditLogEntry) -> list[str]:
-    return [export.markdown_row(export.MARKDOWN, entry)]
+def _markdown(entry: AuditLogEntry) -> Iterator[str]:
+    return export.markdown_rows(export.MARKDOWN, [entry])

@@ -17,7 +17,7 @@ import pytest
 
 from console.cli.audit import Entries
 from console.cli.output import Output
-from console.text import export
+from console.model import export
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
@@ -284,10 +284,11 @@ def test_hostile_text_is_only_text_in_a_spreadsheet_and_in_markdown() -> None:
     (line,) = export.csv_rows(odd)
     assert "\n" not in line
     (cells,) = csv.reader(io.StringIO(line))
-    assert len(cells) == len(export.CSV)
+    (head,) = csv.reader(io.StringIO(export.csv_head()))
+    assert len(cells) == len(head)
     assert not [cell for cell in cells if cell.lstrip()[:1] in tuple("=+-@|%\t")]
     assert line.count('","') == len(cells) - 1
-    row = export.markdown_row(export.MARKDOWN, odd)
+    (row,) = export.markdown_rows(export.MARKDOWN, [odd])
     assert "\n" not in row
     bare = row.replace("\\\\", "").replace("\\|", "")
     assert bare.count("|") == len(export.MARKDOWN) + 1

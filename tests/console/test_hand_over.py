@@ -33,7 +33,7 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
         copied = tui.app.clipboard
     opened_, done, again = (part.partition("\n\n")[2] for part in copied.split("## ")[1:])
     assert "overdue timer" in opened_
-    assert "| 2 |" in opened_
+    assert "| 2 tasks |" in opened_
     assert "| wake |" in done
     assert "2 changed" in done
     assert str(back) in again.replace("\\", "")

@@ -487,7 +487,7 @@ async def test_what_is_typed_is_completed(database: str, tmp_path: Path) -> None
 
 async def test_marked_rows_are_handed_over_as_a_table(database: str, tmp_path: Path) -> None:
     async with run_tui(database, tmp_path, size=(160, 40)) as tui:
-        nodes = "| engine | node |"
+        nodes = "| engine | title |"
         for name, columns in (("dead", nodes), ("audit", "| time | who |"), ("tree", nodes)):
             at = driver(tui, name)
             await at.open()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, moment
-from console.text import spans
-from console.text.pages.audit_entry import outcome, target
+import msgspec
+
+from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, moment, within
+from console.text import formatting, spans
+from console.text.pages.audit_entry import given, outcome, target
 from console.text.spans import Spans
+from queries.records.action import Result
 from queries.records.audit import AuditLogEntry
 
 
@@ -30,6 +34,10 @@ def _outcome(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     return [(f"{len(row.records)} entries", "bold")] if row.record is None else outcome(row.record)
 
 
+def _arguments(entry: AuditLogEntry) -> list[str]:
+    return [f"{name}={formatting.scalar(value)}" for name, value in given(entry).items()]
+
+
 FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
     Field(
         "age",
@@ -37,12 +45,14 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         Form.AGE,
         "time since the action",
         title="when",
+        printed="time",
         width=9,
-        absolute="when",
+        absolute="time",
         style="$faint",
         row=_when,
         row_order=lambda row, _: -max(entry.at for entry in row.records),
     ),
+    Field("entry", "id", searched=True, printed="entry", style="$faint"),
     Field(
         "action",
         "action",
@@ -51,16 +61,20 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         searched=True,
         group=by("action", lambda entry: entry.action),
         title="action",
+        printed="action",
         width=9,
         style="bold $accent",
     ),
+    Field("arguments", lambda entry, _: _arguments(entry), Form.PART, "arguments of the action", printed="arguments"),
     Field(
         "outcome",
         lambda entry, _: [result.outcome for result in entry.results],
         Form.BEGINNING,
         "outcome of one of its nodes",
         title="outcome",
+        printed="outcome",
         width=18,
+        spans=lambda entry, _: outcome(entry),
         row=_outcome,
         row_order=lambda row, context: spans.text(_outcome(row, context)),
     ),
@@ -71,6 +85,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         "id or title of one of its nodes",
         searched=True,
         title="target",
+        printed="target",
         spans=lambda entry, _: [(target(entry), "")],
         order=lambda entry, _: target(entry),
     ),
@@ -82,11 +97,13 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         searched=True,
         group=by("who", who),
         title="who",
+        printed="who",
         width=18,
         needs=116,
         spans=lambda entry, _: [(who(entry), "")],
         order=lambda entry, _: who(entry),
     ),
+    Field("role", "role", Form.BEGINNING, "role of the database", printed="role"),
     Field(
         "engine",
         "engine",
@@ -94,14 +111,54 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         "label of the engine",
         group=by("engine", lambda entry: entry.engine),
         title="engine",
+        printed="engine",
         width=14,
         needs=140,
     ),
-    Field("reason", "reason", Form.PART, "why it was done", searched=True, title="reason", width=24, needs=96),
-    Field("role", "role", Form.BEGINNING, "role of the database"),
-    Field("entry", "id", searched=True),
+    Field(
+        "reason",
+        "reason",
+        Form.PART,
+        "why it was done",
+        searched=True,
+        title="reason",
+        printed="reason",
+        width=24,
+        needs=96,
+    ),
+    Field(
+        "database",
+        lambda entry, _: formatting.place(entry.origin) if entry.origin else None,
+        Form.PART,
+        "database that an entry of the local file is about",
+        printed="database",
+    ),
     Field("id", lambda entry, _: [result.id for result in entry.results], Form.BEGINNING, "id of one of its nodes"),
     Field("nodes", lambda entry, _: len(entry.results), Form.NUMBER, "number of its nodes"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
 ENTRIES: Final = RecordType[AuditLogEntry]("entry", lambda entry: entry.id, FIELDS)
+
+Row = tuple[AuditLogEntry, Result]
+"""An entry, and the outcome of one of its nodes."""
+
+
+def _of_entry(*fields: Field[AuditLogEntry]) -> Iterator[Field[Row]]:
+    return (within(field, "", lambda row, _: row[0]) for field in fields)
+
+
+RESULTS: Final[tuple[Field[Row], ...]] = (
+    *_of_entry(NAMED["age"], NAMED["role"], Field("os_user", "os_user"), Field("host", "host")),
+    *_of_entry(NAMED["engine"], Field("schema", "schema"), NAMED["action"]),
+    Field("target", lambda row, _: row[1].id),
+    Field("title", lambda row, _: row[1].name),
+    Field("outcome", lambda row, _: row[1].outcome),
+    Field("why", lambda row, _: row[1].sentence),
+    *_of_entry(NAMED["reason"], Field("arguments", lambda entry, _: _json(entry.arguments))),
+    *_of_entry(Field("transaction", "xid"), NAMED["entry"]),
+)
+"""Columns of an export with a line for each node."""
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return msgspec.json.encode(arguments).decode() if arguments else ""

@@ -59,7 +59,7 @@ class Context(Record):
     trend: Callable[[Incident], str] = _no_text  # returns the sign of an incident's development
     key: Callable[[str], str] = _no_text  # returns the key of an action, by its name
     owner: Callable[[Node], str] = _no_text  # returns the id of the node that owns a node, or ""
-    cells: int = 0  # width of the list
+    cells: int = 0  # width of the list; 0 where nothing is cropped
 
 
 NOTHING = Context()

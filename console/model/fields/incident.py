@@ -144,8 +144,11 @@ def _phase_name(row: Bundle[Item], context: Context) -> str:
 
 
 def _engine(row: Bundle[Item], context: Context) -> Spans:
+    label = safe_text(engine_of(row) or "")
+    if not context.cells:
+        return [(label, "$faint")]
     cells = LABEL_CELLS_WIDE if context.cells >= WIDE else LABEL_CELLS
-    return [(formatting.engine_label(safe_text(engine_of(row) or ""), cells, context.ascii), "$faint")]
+    return [(formatting.engine_label(label, cells, context.ascii), "$faint")]
 
 
 def _action(row: Bundle[Item], context: Context) -> Spans:
@@ -272,6 +275,7 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("attempts"),
     _of_node("revision"),
 )
+NAMED: Final = {field.name: field for field in FIELDS}
 INCIDENTS: Final = RecordType[Item](
     "incident", lambda item: item.key, FIELDS, row="node", grouped=True, acted_on=lambda item: not item.explained
 )

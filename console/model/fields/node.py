@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from console.model.fields.field import ABSENT, Cell, Context, Field, Form, dated
+from console.model.fields.field import ABSENT, Cell, Context, Field, Form, dated, moment
 from console.text import formatting, spans
 from console.text.spans import Link, Spans, link
 from queries.records.node import Node, Phase
@@ -43,7 +43,7 @@ def _share(node: Node, context: Context) -> Cell:
 
 
 def _since(instant: float | None, context: Context) -> Cell:
-    return formatting.since(instant, context.now), "muted" if instant is None else ""
+    return (formatting.NONE, "muted") if instant is None else (moment(instant, context), "")
 
 
 def _due(node: Node, context: Context) -> Cell:

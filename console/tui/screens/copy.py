@@ -8,10 +8,10 @@ import msgspec
 from textual import on
 from textual.app import ComposeResult
 
+from console.model import export, hand_over
 from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.session import Session
-from console.text import export
 from console.tui import clipboard, keymap
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.list_table import ListTable
@@ -47,7 +47,7 @@ FIELDS: tuple[Field[CopyChoice], ...] = (
 
 def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
     """Return everything that can be copied of nodes; of several, a table first."""
-    table = CopyChoice(title="Markdown", text=export.markdown_nodes(nodes, session.findings_of))
+    table = CopyChoice(title="Markdown", text=hand_over.nodes_table(nodes, session.findings_of))
     if len(nodes) == 1:
         return [*_of_node(session, nodes[0]), table]
     return [
@@ -74,7 +74,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
         wanted = audit_log.Filter(since=since, changes=False)
         entries, cursor = await session.workspace.audit_entries(page=SHIFT_ENTRIES, wanted=wanted)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
-    text = export.markdown_shift(session.incidents, entries, since)
+    text = hand_over.shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 
 

@@ -1,0 +1,56 @@
+"""Nodes and a shift as Markdown, to hand over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from console.model.export import MARKDOWN, markdown, markdown_head, markdown_table
+from console.model.fields import incident, node
+from console.model.fields.field import NOTHING, Bundle, Context, Field
+from console.text import formatting, spans
+from queries.records.action import Outcome, Result
+from queries.records.audit import AuditLogEntry
+from queries.records.finding import Finding, Incident
+from queries.records.node import Node
+
+INCIDENTS: Final = [incident.NAMED[name] for name in ("severity", "engine", "incident", "node", "since", "why")]
+NODES: Final = [node.NAMED[name] for name in ("engine", "title", "status", "age")]
+AGAIN: Final[tuple[Field[tuple[Result, Incident, AuditLogEntry]], ...]] = (
+    Field("node", lambda row, _: row[0].name),
+    Field("incident", lambda row, _: row[1].title),
+    Field("after", lambda row, _: row[2].action),
+    Field("id", lambda row, _: row[0].id),
+)
+"""Columns of Markdown tables."""
+
+
+def nodes_table(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[Finding]]) -> str:
+    """Return nodes and their findings as a table."""
+
+    def findings(node: Node, context: Context) -> str:
+        return "; ".join(f"{finding.title}: {finding.sentence}" for finding in findings_of(node.id))
+
+    return "\n".join(markdown_table([*NODES, Field("findings", findings), node.NAMED["id"]], nodes))
+
+
+def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since: float) -> str:
+    """Return open incidents, the actions of a shift, and nodes that are stuck again."""
+    stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
+    back = {
+        result.id: (result, stuck[result.id], entry)
+        for entry in entries
+        for result in entry.results
+        if result.outcome is Outcome.CHANGED and result.id in stuck
+    }
+    parts = {
+        "Open": [*markdown_head(INCIDENTS), *map(_incident, incidents)] if incidents else ["Nothing."],
+        f"Done since {formatting.instant(since)}": markdown_table(MARKDOWN, entries) if entries else ["Nothing."],
+        "Stuck again": markdown_table(AGAIN, back.values()) if back else ["Nothing."],
+    }
+    return "\n".join(line for title, lines in parts.items() for line in (f"## {title}", "", *lines, ""))
+
+
+def _incident(of: Incident) -> str:
+    row = Bundle(id=of.key, records=tuple(incident.items([of])), group=of)
+    return markdown(spans.text(field.shown_in(row, NOTHING)) for field in INCIDENTS)
