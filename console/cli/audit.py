@@ -8,13 +8,15 @@ from itertools import chain, repeat
 
 from click import UsageError
 
+from console.cli import tables
 from console.cli.options import option_value
 from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.model import export
+from console.model.fields.audit_entry import FIELDS
 from console.target import Target
 from console.text import formatting
-from console.text.pages.audit_entry import entry_page, summary
+from console.text.pages.audit_entry import entry_page
 from console.text.pages.audit_entry import target as where
 from console.text.pages.lines import stacked
 from console.text.spans import UNLIMITED, Spans
@@ -186,7 +188,7 @@ def _show(target: Target, answer: Entries, node_id: str | None) -> None:
     ``node_id``: None for the list; else the node that the pages are about, "" for all nodes of an entry.
     """
     if node_id is None:
-        output_for(target).answer(answer, lambda: map(summary, answer.entries))
+        output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.entries))
     else:
         output_for(target).page(answer, lambda cells: _pages(answer.entries, node_id, cells))
 

@@ -166,7 +166,7 @@ def test_a_list_names_what_was_touched(eternaltwin: str, tmp_path: Path) -> None
         await db.connection.close()
 
     asyncio.run(write())
-    newest, oldest = unstick("audit", dsn=eternaltwin).out.splitlines()
+    _, newest, oldest = unstick("audit", dsn=eternaltwin).out.splitlines()
     assert f"SendEmail v0 {NODES[0]} +1 more" in oldest
     assert f"{NODES[1]} +1,201 more" in newest
     assert "SendEmail" not in newest
@@ -184,8 +184,9 @@ def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str
         await db.connection.close()
 
     asyncio.run(write())
-    listed = [line.split()[1] for line in unstick("audit", dsn=eternaltwin).out.splitlines()]
-    assert listed == ["3", "2", "1"], "the ids that undo takes"
+    heading, *lines = unstick("audit", dsn=eternaltwin).out.splitlines()
+    assert heading.split()[:3] == ["time", "entry", "action"]
+    assert [line.split()[1] for line in lines] == ["3", "2", "1"], "the ids that undo takes"
     page = unstick("audit", "1", dsn=eternaltwin).out
     assert "changed task 0" in page
     assert "status  Blocked → Available" in page
@@ -194,7 +195,7 @@ def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str
     assert [e["id"] for e in unstick("audit", "1", "--json", dsn=eternaltwin).json["entries"]] == ["1"]
     found = unstick("audit", "b0000000a", "--json", dsn=eternaltwin).json["entries"]
     assert [(e["id"], e["changes"]) for e in found] == [("3", []), ("2", [])]
-    assert len(unstick("audit", "b0000000a", dsn=eternaltwin).out.splitlines()) == 2
+    assert len(unstick("audit", "b0000000a", dsn=eternaltwin).out.splitlines()) == 1 + 2
     for wrong, code in (("9", 3), ("b0000000c", 3), ("no", 2), ("¹", 2)):
         refused = unstick("audit", wrong, dsn=eternaltwin)
         assert (refused.code, refused.out) == (code, "")

@@ -65,7 +65,6 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         width=9,
         style="bold $accent",
     ),
-    Field("arguments", lambda entry, _: _arguments(entry), Form.PART, "arguments of the action", printed="arguments"),
     Field(
         "outcome",
         lambda entry, _: [result.outcome for result in entry.results],
@@ -133,6 +132,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         "database that an entry of the local file is about",
         printed="database",
     ),
+    Field("arguments", lambda entry, _: _arguments(entry), Form.PART, "arguments of the action", printed="arguments"),
     Field("id", lambda entry, _: [result.id for result in entry.results], Form.BEGINNING, "id of one of its nodes"),
     Field("nodes", lambda entry, _: len(entry.results), Form.NUMBER, "number of its nodes"),
 )
