@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, fate
-from console.model.fields.dead_letter import number
+from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE
+from console.model.fields.dead_letter import NAMED, Item, number
+from console.model.fields.field import Context
 from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named
@@ -18,6 +20,9 @@ from queries.read import dead_letters
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, DeadLetterReport, Group
 from queries.records.record import Record
+
+COLUMNS = tuple(NAMED[name] for name in ("id", "status", "since"))
+INDENT = (" " * 7, "")  # of dead letters below their group
 
 
 class DeadLettersByEngine(Record):
@@ -36,9 +41,9 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     parts = [*found, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
     lines += [f"{part.engine}: {part.unreadable}" for part in parts if part.unreadable]
     say(*lines)
-    output_for(target).answer(
-        DeadLettersByEngine(dead=tuple(parts)), lambda: (line for part in parts for line in _text(part))
-    )
+    output = output_for(target)
+    answer = DeadLettersByEngine(dead=tuple(parts))
+    output.answer(answer, lambda: (line for part in parts for line in _text(part, output.ascii)))
     return int(bool(lines))
 
 
@@ -72,7 +77,7 @@ async def read(reader: Reader, limit: int) -> DeadLetterReport:
     )
 
 
-def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
+def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
     yield [(part.engine, "bold $primary"), (f"  {part.meaning}", "$faint")]
     if part.scan_required is not None:
         yield f"  Not read: {part.scan_required.note}."
@@ -80,6 +85,9 @@ def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
         yield "  No dead letters."
     at = part.at or 0.0
     rest = iter(part.dead_letters)
+    items = [Item(dead_letter=each, group=group) for group in part.groups for each in islice(rest, group.n)]
+    rows = ([INDENT, *row] for row in tables.listed(COLUMNS, items, Context(now=at, ascii=ascii)))
+    yield from islice(rows, 1)
     for group in part.groups:
         yield [
             (f"  {named(group.severity)}", band(group.severity).ink),
@@ -87,10 +95,7 @@ def _text(part: DeadLetterReport) -> Iterator[str | Spans]:
             (_span(group, at), ""),
             (f"  {group.key}", "$faint"),
         ]
-        for dead_letter in islice(rest, group.n):
-            since = "" if dead_letter.since is None else f"  since {formatting.age(at - dead_letter.since)} ago"
-            state = f"  {fate(dead_letter.was, dead_letter.is_now)}{since}"
-            yield [(f"       {dead_letter.node.id}", "$faint"), (state, "")]
+        yield from islice(rows, group.n)
     if part.scope:
         yield f"  There may be more: {formatting.scope_note(part.scope)}."
     elif part.capped:

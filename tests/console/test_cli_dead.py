@@ -50,7 +50,8 @@ def test_text_shows_groups_dead_letters_and_their_current_state(tasker: str) -> 
     assert answer.code == 0
     assert answer.err == ""
     assert answer.out.startswith("tasker  ")
-    assert re.search(r"waiting_for_dependencies, .*complete", answer.out)
+    assert re.search(r"waiting_for_dependencies → complete", answer.out)
+    assert re.search(r"\n {7}id +current state +since\n", answer.out), "one heading, above the groups"
     assert "<n> from http://<n>.<n>.<n>.<n>:<n>" in answer.out
     assert "blocked_by_failures" in answer.out
     assert "␛[<n>mred" in answer.out, "the demo's hostile error cannot steer a terminal"

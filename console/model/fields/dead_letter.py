@@ -143,6 +143,7 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
         Form.AGE,
         "time since its death",
         title="first",
+        printed="since",
         width=6,
         align="right",
         needs=50,
@@ -172,8 +173,10 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
             "current state", lambda item: (f"state {item.dead_letter.is_now}", item.dead_letter.is_now or "unknown")
         ),
         title="current state",
+        printed="current state",
         width=38,
         needs=104,
+        spans=lambda item, _: _transition(item.dead_letter.was, item.dead_letter.is_now),
         row=_state,
         row_order=lambda row, _: row.records[0].dead_letter.is_now,
     ),
@@ -186,4 +189,5 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("owner"),
     _of_node("attempts"),
 )
+NAMED: Final = {field.name: field for field in FIELDS}
 DEAD_LETTERS: Final = RecordType[Item]("dead letter", lambda item: item.key, FIELDS, grouped=True)
