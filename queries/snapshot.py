@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import FINDINGS, Reader
+from queries.read.reader import FINDING_NODES, Reader
 from queries.records.finding import Findings, SkippedFinding
 from queries.records.node import Count
 from queries.records.snapshot import Part, Snapshot
@@ -25,7 +25,7 @@ async def snapshot(
     workspace: Workspace,
     readers: Sequence[Reader],
     *,
-    page: int = FINDINGS,
+    page: int = FINDING_NODES,
     sampled: bool = True,
     counts: bool = False,
     whole: bool = True,

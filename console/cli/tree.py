@@ -23,13 +23,13 @@ from console.model.selection import (
     select,
     with_findings,
 )
-from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, in_order, unfinished
+from console.model.walk import Row, Walk, attention_first, in_order, unfinished
 from console.target import Target
 from console.text import formatting
 from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import Reader
+from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
@@ -218,7 +218,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
 
 async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[Row]]:
     left = limit
-    async for page in unfinished(reader, min(limit, NODES_AT_ONCE)):
+    async for page in unfinished(reader, min(limit, PAGE_NODES)):
         found.note(page)
         yield [Row(node, 0) for node in page.nodes[:left]]
         left -= len(page.nodes)

@@ -26,7 +26,8 @@ from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
 from queries.text.instant import unknown_last
 
-CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
+ROW_LOCKED, LATE_ROWS_LOCKED = "row_locked", "late_rows_locked"
+SESSION_WAITS, CLIENT_WAITS = "session_waits", "client_waits"
 SYMPTOMS = {"late", "locked", "dead_owner"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
@@ -110,7 +111,7 @@ async def _locks(database: Database, asked: Sequence[Asked], skipped: list[Skipp
         elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
             left.extend([each] for each in some)
         else:
-            skipped.append(SkippedFinding(engine=some[0][0].label, code=CODE, why=read.line, failed=True))
+            skipped.append(SkippedFinding(engine=some[0][0].label, code=ROW_LOCKED, why=read.line, failed=True))
     return found
 
 
@@ -122,7 +123,7 @@ async def _waits(database: Database, readers: Readers, skipped: list[SkippedFind
     async with database.reading() as transaction:
         read = await attempted(_sessions(transaction, (), (), readers.values(), WAITING))
     if isinstance(read, DatabaseError):
-        skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=read.line, failed=True))
+        skipped.append(SkippedFinding(engine=LABEL, code=SESSION_WAITS, why=read.line, failed=True))
         return []
     return [read]
 
@@ -282,7 +283,7 @@ def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
 
 def _findings(read: Blockers, role: str) -> Iterable[Finding]:
     """Yield one finding for each locked node."""
-    spec, least = server_spec().codes[CODE], server_spec().settings[CODE]
+    spec, least = server_spec().codes[ROW_LOCKED], server_spec().settings[ROW_LOCKED]
     for node_id, holders in _by_node(read).items():
         named = [s for h in holders if (s := read.session(h.session_id)) is not None]
         old = [s for s in named if s.since is None or read.at - s.since >= least]
@@ -322,7 +323,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFi
 
     Without a connected worker the lock is no reason for a standstill.
     """
-    spec = server_spec().codes[MOST]
+    spec = server_spec().codes[LATE_ROWS_LOCKED]
     groups: dict[tuple[str, Any, Any], list[Finding]] = {}
     for finding in locked:
         evidence = finding.evidence
@@ -345,8 +346,8 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
     A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
     """
     specs = server_spec().codes
-    least = server_spec().settings[WAITS]
-    suspected = min(least, server_spec().settings[CODE])
+    least = server_spec().settings[SESSION_WAITS]
+    suspected = min(least, server_spec().settings[ROW_LOCKED])
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
         roots = read.roots(session.id)
@@ -356,7 +357,7 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
             continue
         who = session.role, session.application
         may_work = server is None or any(server.may_work(label, *who) for label in session.engines)
-        spec = specs[WAITS if may_work else CLIENT_WAITS]
+        spec = specs[SESSION_WAITS if may_work else CLIENT_WAITS]
         evidence = {
             "waiter": session.name,
             "pid": session.pid,

@@ -54,7 +54,8 @@ from queries.records.node import (
 from queries.text.json_text import decoded
 
 PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
-FINDINGS = 200
+NODES_AT_ONCE = 500  # that a caller reads or compares at once by their ids
+FINDING_NODES = 200  # nodes with each finding
 FOUND = 50
 SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
@@ -294,7 +295,9 @@ class Reader:
 
     # Findings
 
-    async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS, *, offer: bool = True) -> Findings:
+    async def findings(
+        self, ids: Iterable[str] | None = None, page: int = FINDING_NODES, *, offer: bool = True
+    ) -> Findings:
         """Run the findings that need one read, for all nodes or for ``ids``.
 
         ``offer``: ask whether the suggested actions are refused, as `offered` does.
@@ -315,7 +318,7 @@ class Reader:
         The reason is "" if all are known.
         """
         skipped: list[SkippedFinding] = []
-        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
+        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
 
         def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
             nodes = tuple(dict.fromkeys(finding.node_id for finding in asked.read(answers)))
@@ -427,7 +430,7 @@ class Reader:
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
-            read = await self._findings(transaction, [local, *below], FINDINGS)
+            read = await self._findings(transaction, [local, *below], FINDING_NODES)
             there = (*await self._offered(transaction, read.found), *self.watched())
         codes: dict[str, list[str]] = {}
         for finding in there:

@@ -11,7 +11,7 @@ from queries.actions.plan import current_reader
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
-from queries.read.reader import Reader
+from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.action import Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
@@ -21,8 +21,6 @@ from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
-
-NODES_AT_ONCE = 500  # nodes that are read at a time
 
 
 def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:

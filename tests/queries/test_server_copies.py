@@ -392,7 +392,7 @@ async def test_names_of_columns_are_data(
 async def test_a_row_beyond_the_limit_is_compared_by_the_console(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_copies, "ROW_LIMIT", 20)
+    monkeypatch.setattr(server_copies, "CHUNK_ROW_BYTES", 20)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert set(ways) == {"ConsoleCopies"}
