@@ -43,7 +43,7 @@ async def dead_letters(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
             return
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """A node and its depth in the tree, 0 at the top."""
 
     node: Node
@@ -78,7 +78,7 @@ class Walk:
         self._with_children = reader.engine.spec.parents
         self._seen: set[str] = set()
 
-    async def steps(self) -> AsyncGenerator[list[Row]]:
+    async def steps(self) -> AsyncGenerator[list[TreeRow]]:
         """Yield nodes of the top with all below them, in tree order, each node once.
 
         A tree may be deeper than the stack or hold cycles. Raises DatabaseError.
@@ -153,21 +153,21 @@ class Walk:
         return nodes
 
 
-def in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]:
+def in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[TreeRow]:
     """Return nodes and all below them, in tree order.
 
     Takes the nodes from ``children``, so that a loop in the data ends.
     """
-    rows: list[Row] = []
-    waiting = [Row(node, 0) for node in reversed(top)]
+    rows: list[TreeRow] = []
+    waiting = [TreeRow(node, 0) for node in reversed(top)]
     while waiting:
         row = waiting.pop()
         rows.append(row)
-        waiting += [Row(node, row.depth + 1) for node in reversed(children.pop(row.node.id, ()))]
+        waiting += [TreeRow(node, row.depth + 1) for node in reversed(children.pop(row.node.id, ()))]
     return rows
 
 
-def attention_first(rows: Sequence[Row]) -> list[Row]:
+def attention_first(rows: Sequence[TreeRow]) -> list[TreeRow]:
     """Return the rows of a tree in the order of the screen: see ``attention.rank``."""
     worst: dict[str, int] = {}
     children: dict[str, list[Node]] = {}

@@ -42,7 +42,7 @@ State = Any  # the driver's record of a prepared statement
 Start = Callable[[], Coroutine[Any, Any, Any]]
 
 
-class Run(Record, kw_only=False):
+class Execute(Record, kw_only=False):
     """Commands without parameters and rows, separated by ``;``.
 
     The answer is the last tag.
@@ -134,13 +134,13 @@ class Pipeline:
 
     async def run(
         self,
-        steps: Sequence[Run | Fetch],
+        steps: Sequence[Execute | Fetch],
         limit: float,
         *,
         reads: bool,
         take: Callable[[int, Any], None] = lambda *_: None,
     ) -> list[Any]:
-        """Run the steps in order, and return their answers until the first error.
+        """Execute the steps in order, and return their answers until the first error.
 
         The error is the last answer.
 
@@ -195,7 +195,7 @@ class Pipeline:
         A connection that the server is ending is closed instead.
         """
         try:
-            command, _ = self._command(Run(text), reads=False)
+            command, _ = self._command(Execute(text), reads=False)
         except (asyncpg.InterfaceError, asyncpg.InternalClientError):
             self.connection.terminate()
         else:
@@ -204,12 +204,12 @@ class Pipeline:
 
     # Commands
 
-    def _command(self, step: Run | Fetch, reads: bool) -> tuple[_Command, bool]:
+    def _command(self, step: Execute | Fetch, reads: bool) -> tuple[_Command, bool]:
         """Return a command, and True if no other may follow it before its answer is known.
 
         Raises errors of the driver for values.
         """
-        if isinstance(step, Run):
+        if isinstance(step, Execute):
             start = self._query(step.text)
             return _Command(self._written(start, _ENDED), lambda answer: self._driven(start, answer)[1]), False
         state = self._states.get((step.settings, step.text))

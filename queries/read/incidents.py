@@ -37,7 +37,7 @@ Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
 
 
-class Group(Record, eq=False):
+class CauseGroup(Record, eq=False):
     """Findings of one code with one cause."""
 
     cause: Cause
@@ -170,7 +170,7 @@ def cause_of(spec: FindingSpec, finding: Finding) -> Cause:
     return finding.engine, finding.code, tuple(values)
 
 
-def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
+def _groups(findings: Iterable[Finding], specs: Specs) -> list[CauseGroup]:
     """Return findings grouped by cause.
 
     Findings about the server come first, because they may explain any other. Suspected ones come last.
@@ -178,14 +178,14 @@ def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
     groups: dict[Cause, list[Finding]] = {}
     for finding in sorted(findings, key=lambda f: (f.suspected, not f.affects, *rank(f))):
         groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
-    return [Group(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
+    return [CauseGroup(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
 
 
 Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 """The group and the findings that explain a finding, by its own group and node."""
 
 
-def _absorbed(groups: list[Group], at: float | None) -> Owners:
+def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
     """Return what explains each finding.
 
     The first group that explains a finding keeps it.
@@ -248,7 +248,7 @@ def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
     return found
 
 
-def _of_many_owners(groups: list[Group], places: Iterable[int]) -> Iterable[list[int]]:
+def _of_many_owners(groups: list[CauseGroup], places: Iterable[int]) -> Iterable[list[int]]:
     """Yield the groups of each incident: one, or those of many dead owners.
 
     What ended several owners may be one thing, such as a job that each of them took.
@@ -273,7 +273,7 @@ def _root(owners: Owners, place: int, finding: Finding) -> int:
 
 
 def _incident(
-    group: Group,
+    group: CauseGroup,
     findings: list[Finding],
     explained: list[Finding],
     capped: Collection[tuple[str, str]],

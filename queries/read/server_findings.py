@@ -104,7 +104,7 @@ class Counters(Record):
     rows: dict[str, RowCounters] = {}
 
 
-class Part(Record):
+class ServerPart(Record):
     """Content of one part. ``read_at`` is monotonic time."""
 
     read_at: float
@@ -128,7 +128,7 @@ class ServerFindings:
         self.settings = dict(self._spec.settings)
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, Any] = {}
-        self._kept: dict[str, Part] = {}
+        self._kept: dict[str, ServerPart] = {}
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
@@ -164,7 +164,7 @@ class ServerFindings:
             except DatabaseError as error:
                 codes = self._spec.parts[part]
                 skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)
-                self._kept[part] = Part(read_at=-inf, skipped=tuple(skipped))
+                self._kept[part] = ServerPart(read_at=-inf, skipped=tuple(skipped))
         self._read = at
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
@@ -240,7 +240,7 @@ class ServerFindings:
             for label, why in unread.items()
         )
 
-    def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
+    def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:
         """Return the findings, sessions and counters of a part's rows."""
         found, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
@@ -259,7 +259,7 @@ class ServerFindings:
                 spec, node_id, affects = self._codes[row["code"]], f"{LABEL}/{row['id']}", sorted(row["affects"])
                 suspected: bool = row["suspected"]
                 found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
-        return Part(
+        return ServerPart(
             read_at=time.monotonic(),
             found=tuple(found),
             skipped=tuple(skipped),

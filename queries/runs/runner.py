@@ -16,7 +16,7 @@ from typing import Protocol
 from queries.db.backoff import OUTAGE_SECONDS, Backoff
 from queries.db.errors import NO_CONNECTION
 from queries.records.action import Answer, Outcome, Outcomes, Result
-from queries.runs.steps import Ask, Change, Changed, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
+from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
 from queries.runs.total import Total
 
 LOOK_SECONDS = 0.5  # at most, between two looks at the watched nodes
@@ -41,7 +41,7 @@ class World(Protocol):
     async def history(self) -> Sequence[Event]:
         """Return the recorded events, once no transaction of this run is running."""
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         """Change nodes. None if it is not known whether that was committed."""
 
     def room(self, running: int) -> bool:
@@ -121,7 +121,7 @@ class Runner:
         self._before = before or Outcomes(results=())
         self._world, self._policy, self._decisions = world, policy, decisions
         self._known = known
-        self._running: dict[asyncio.Task[Changed | None], Change] = {}
+        self._running: dict[asyncio.Task[Changed | None], ChangePart] = {}
         self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
         self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
         self.state: Policy = policy()
@@ -200,7 +200,7 @@ class Runner:
             step = self.state.step(self.now)
             if self._decisions.stopped and not isinstance(step, Ended):
                 step = self.state.end(self.now, Reason.STOPPED)
-            if not self._running or (isinstance(step, Change) and self._world.room(len(self._running))):
+            if not self._running or (isinstance(step, ChangePart) and self._world.room(len(self._running))):
                 break
             await self._finished()
         if isinstance(step, Ended) and self.state.ended is None:
@@ -210,7 +210,7 @@ class Runner:
     async def _do(self, step: Step) -> None:
         if self._decisions.stopped or self._decisions.left:
             return
-        if isinstance(step, Change):
+        if isinstance(step, ChangePart):
             self.state.begun(step)
             self._running[asyncio.create_task(self._world.change(step))] = step
             await asyncio.sleep(0)  # it begins, and takes its connection

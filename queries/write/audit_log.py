@@ -35,7 +35,7 @@ from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write import audit_chain
-from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot, Verification
+from queries.write.audit_chain import INTENT, ChainLink, PgSnapshot, Sequence, Verification
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
 
@@ -327,7 +327,7 @@ class Table:
             (row,) = await transaction.rows(statement("audit_log_sequence"), {})
         return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
 
-    async def _links(self) -> AsyncIterator[Link]:
+    async def _links(self) -> AsyncIterator[ChainLink]:
         """Yield the hash chain, oldest first.
 
         The images of the entries are compared with their hashes, too. Raises DatabaseError.
@@ -347,9 +347,9 @@ class Table:
                 own = fields.pop("images_digest")
                 if kept.get(row["id"], own) != own:
                     fields["digest"] = ""  # equal to no hash
-                seen = None if row["seen"] is None else Snapshot.parse(row["seen"])
+                seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
                 previous = tuple(row["previous"] or ())
-                yield Link(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
+                yield ChainLink(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
             more = len(rows) == VERIFIED
             cursor = rows[-1]["id"] if rows else None
 
@@ -521,7 +521,7 @@ class File:
             if wanted.matches(entry):
                 yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
 
-    async def links(self) -> AsyncIterator[Link | None]:
+    async def links(self) -> AsyncIterator[ChainLink | None]:
         """Yield the hash chain of the lines of all databases, oldest first.
 
         None is a line that is no entry. Raises DatabaseError.
@@ -650,14 +650,14 @@ def _alone(descriptor: int) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _link(line: bytes) -> Link | None:
+def _link(line: bytes) -> ChainLink | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
     try:
         fields = msgspec.convert(decoded(line), _Chained)
     except (msgspec.MsgspecError, ValueError):
         return None
     name = fields.id + INTENT if fields.intended else fields.id
-    return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
+    return ChainLink(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
 
 
 def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from console.model import run_work
 from console.model.node_list import ListKind, NodeList
 from console.model.run_work import RunWork
-from console.model.session import Link, Session
+from console.model.session import ConnectionState, Session
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.errors import DatabaseError, SlowError, connection_error
@@ -61,7 +61,7 @@ async def test_a_session_knows_counts_and_findings(
 ) -> None:
     task = await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
-        assert session.link is Link.LIVE
+        assert session.link is ConnectionState.LIVE
         assert [f.code for f in session.findings_of(eternaltwin_db.id(task))] == ["overdue_timer"]
         assert session.codes() == {eternaltwin_db.id(task): ("overdue_timer",)}
         assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
@@ -279,15 +279,15 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
     dsn = server.dsn(name, user=role, password="x")
     end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{role}'"
     async with running(dsn, tmp_path) as session:
-        assert session.link is Link.LIVE
+        assert session.link is ConnectionState.LIVE
         server.sql(f"ALTER ROLE {role} NOLOGIN")
         server.sql(end)
         await wait_for(lambda: "not permitted" in session.error_text)
-        assert session.link is Link.LOST
+        assert session.link is ConnectionState.LOST
         assert session.retry_in > 10
         server.sql(f"ALTER ROLE {role} LOGIN")
         session.refresh()
-        await wait_for(lambda: session.link is Link.LIVE and not session.error_text)
+        await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
         assert not session.page_trouble
 
 
