@@ -414,7 +414,7 @@ class Workspace:
     async def audit_entries(
         self,
         cursor: str | None = None,
-        page: int = 100,
+        limit: int = 100,
         node_id: str | None = None,
         wanted: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
@@ -423,7 +423,7 @@ class Workspace:
         Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
         form of its label are included; those about a node with the same key in another schema are not.
         """
-        return await audit_log.page(self.readable_log, cursor, page, self._subject(node_id), wanted)
+        return await audit_log.page(self.readable_log, cursor, limit, self._subject(node_id), wanted)
 
     async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -465,7 +465,7 @@ class Workspace:
         self,
         since: float | None = None,
         cursor: str | None = None,
-        page: int = 200,
+        limit: int = 200,
         *,
         routine: bool = True,
         allow_scan: bool = False,
@@ -484,7 +484,7 @@ class Workspace:
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
             places = before.places.get(label, {})
-            reading = reader.changed(before.since, places, page + 1, routine=routine, allow_scan=allow_scan)
+            reading = reader.changed(before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
             answer = await attempted(reading)
             if isinstance(answer, DatabaseError):
                 return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
@@ -494,12 +494,12 @@ class Workspace:
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
             wanted = audit_log.Filter(since=before.since, changes=False)
-            entries, why = await self.done(None, page + 1, after, wanted)
+            entries, why = await self.done(None, limit + 1, after, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
         sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
-        shown, end = changes.page(found, before, page)
+        shown, end = changes.page(found, before, limit)
         return Changes(
             changes=shown,
             at=at,

@@ -161,7 +161,7 @@ async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> li
     dead_letters: list[DeadLetter] = []
     for start in range(0, len(found.nodes), NODES_AT_ONCE):
         ids = [node.id for node in found.nodes[start : start + NODES_AT_ONCE]]
-        dead_letters += (await reader.dead(page=len(ids), ids=ids)).dead_letters
+        dead_letters += (await reader.dead(limit=len(ids), ids=ids)).dead_letters
     return dead_letters
 
 

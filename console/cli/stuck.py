@@ -66,7 +66,7 @@ async def read(
     one that is declined was not checked. ``counts``: also the numbers of nodes.
     """
     notes = [] if sample is None else await _take_samples(workspace, readers, sample)
-    now = await snapshot(workspace, readers, page=limit, sampled=sample is not None, counts=counts, whole=whole)
+    now = await snapshot(workspace, readers, limit=limit, sampled=sample is not None, counts=counts, whole=whole)
     here = {reader.label: reader for reader in readers}
     for part in now.parts:
         notes += _not_read(part, here.get(part.label))

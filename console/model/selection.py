@@ -132,7 +132,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     codes: dict[str, list[str]] = {}
     starts = range(0, len(nodes), NODES_AT_ONCE)
     parts = [[node.id for node in nodes[start : start + NODES_AT_ONCE]] for start in starts]
-    reads = (reader.findings(ids, page=len(ids), offer=False) for ids in parts)
+    reads = (reader.findings(ids, limit=len(ids), offer=False) for ids in parts)
     for read in await reader.database.together(*reads):
         why = why or next(_failures(read), "")
         _note(codes, read.found)
@@ -162,7 +162,7 @@ async def stored_documents(
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(wanted)[0].values
-    read = await reader.findings(page=SELECTED_FINDING_NODES)
+    read = await reader.findings(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
     _note(codes, (*read.found, *reader.watched()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]

@@ -327,7 +327,7 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
     at = _of(reader, "dead")
     if at is None or reader.variant.select("dead") is None:
         return
-    dead = (await reader.dead(page=NODES_LOOKED_AT)).dead_letters
+    dead = (await reader.dead(limit=NODES_LOOKED_AT)).dead_letters
     ids = [each.node.id for each in dead]
     notes.number += len(ids)
 
@@ -341,11 +341,13 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
             notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")
         elif one.severity == two.severity and _later(one.since, two.since):
             notes.note(f"{reader.local(two.node.id)} is older than the dead letter before it: oldest come first")
-    again = {each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, page=NODES_LOOKED_AT)).dead_letters}
+    again = {
+        each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, limit=NODES_LOOKED_AT)).dead_letters
+    }
     if again != {each.node.id: each.fingerprint for each in dead}:
         notes.fault(at, "the dead letters are not the same if they are read by their ids ($ids)")
     alive = [node.id for node in (await reader.live()).nodes if node.id not in ids]
-    if (await reader.dead(ids=alive, page=NODES_LOOKED_AT)).dead_letters:
+    if (await reader.dead(ids=alive, limit=NODES_LOOKED_AT)).dead_letters:
         notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
 
 

@@ -34,7 +34,7 @@ NO_TABLE = {
 class Relation(Record):
     """One relation as the catalog describes it.
 
-    ``tuples`` is the server's estimate, negative if it has none. ``pages`` is as of the last VACUUM or ANALYZE.
+    ``tuples`` is the server's estimate, negative if it has none. ``blocks`` is as of the last VACUUM or ANALYZE.
     ``policies``: row-level security may hide rows from this role. ``locked``: another session locks the relation
     exclusively, so the predicates of its indexes were not read. ``usable``: the role has USAGE on the schema.
     ``lockable``: it may lock the whole table for changes, which privileges on columns do not allow.
@@ -47,7 +47,7 @@ class Relation(Record):
     usable: bool
     lockable: bool
     policies: bool
-    pages: int
+    blocks: int
     tuples: float
     columns: dict[str, str]
     indexes: tuple[dict[str, Any], ...]
@@ -504,7 +504,7 @@ def _met(
         )
         if firm:
             indexed.add(name)
-        if firm or (table and need.whole and not need.column and table.pages <= SMALL_TABLE_BLOCKS):
+        if firm or (table and need.whole and not need.column and table.blocks <= SMALL_TABLE_BLOCKS):
             met_needs.add(name)
     return frozenset(met_needs), frozenset(indexed), whys
 

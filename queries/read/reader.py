@@ -115,35 +115,37 @@ class Reader:
 
     # Pages of nodes
 
-    async def roots(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
+    async def roots(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
 
         Raises DatabaseError, like all reads here.
         """
-        return await self._page("roots", cursor, page)
+        return await self._page("roots", cursor, limit)
 
     async def children(
-        self, parent_id: str, cursor: str | None = None, page: int = PAGE_NODES, *, allow_scan: bool = False
+        self, parent_id: str, cursor: str | None = None, limit: int = PAGE_NODES, *, allow_scan: bool = False
     ) -> Page:
         """Read the children of a node.
 
         ``Page.scan_required`` is set if that needs a scan which is not allowed.
         """
-        return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
+        return await self._page("children", cursor, limit, parent=self.local(parent_id), allow_scan=allow_scan)
 
-    async def below(self, parent_ids: Sequence[str], page: int = PAGE_NODES, *, allow_scan: bool = False) -> list[Page]:
+    async def below(
+        self, parent_ids: Sequence[str], limit: int = PAGE_NODES, *, allow_scan: bool = False
+    ) -> list[Page]:
         """Read the first children of several nodes in one transaction.
 
         Return a page for each parent.
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(allow_scan=allow_scan) as source:
-            asked = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
-            return await self._pages_of(source, await together(*asked).answer(source), page)
+            asked = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
+            return await self._pages_of(source, await together(*asked).answer(source), limit)
 
-    async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
+    async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
-        return await self._page("live", cursor, page)
+        return await self._page("live", cursor, limit)
 
     @property
     def matches_conditions(self) -> bool:
@@ -151,7 +153,7 @@ class Reader:
         return all(self.variant.select("matching", kind=kind.name) for kind in self.engine.spec.kinds)
 
     async def matching(
-        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, page: int = PAGE_NODES
+        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, limit: int = PAGE_NODES
     ) -> Page:
         """Read nodes of a kind that match conditions, by key.
 
@@ -164,20 +166,20 @@ class Reader:
             raise DatabaseError(f"{self.label}: nodes of the kind {kind} cannot be read by conditions.")
         query = msgspec.json.encode(conditions).decode()
         async with self._reading() as transaction:
-            values = self.variant.parameters(query=query, cursor=cursor, page=page)
+            values = self.variant.parameters(query=query, cursor=cursor, page=limit)
             rows = await _rows(transaction, chosen, "matching", values)
-            read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], page)
+            read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], limit)
         following = next((row["cursor"] for row in rows if row["id"] is None), None)
         return msgspec.structs.replace(read, cursor=following)
 
-    async def find(self, text: str, page: int = FOUND) -> Hits:
+    async def find(self, text: str, limit: int = FOUND) -> Hits:
         """Find nodes by id, by its beginning, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
         # A tag's index can only be read as a bitmap.
-        return await self._hits("find", key if named else text, page, in_order=False)
+        return await self._hits("find", key if named else text, limit, in_order=False)
 
-    async def search(self, text: str, page: int = FOUND, *, large: bool = False) -> Hits:
+    async def search(self, text: str, limit: int = FOUND, *, large: bool = False) -> Hits:
         """Find nodes by a part of their title, error or payload.
 
         ``large``: also in values of more than 64 kB, within the time limit of a read. ``Hits.searched`` says how far
@@ -185,20 +187,20 @@ class Reader:
         """
         if "search" not in self.engine.statements:
             return Hits(engine=self.label, unsearched="this engine has no search.sql")
-        return await self._hits("search", text, page, in_order=True, bytes=ANY_SIZE if large else SEARCHED)
+        return await self._hits("search", text, limit, in_order=True, bytes=ANY_SIZE if large else SEARCHED)
 
-    async def _hits(self, which: str, text: str, page: int, *, in_order: bool, bytes: int = 0) -> Hits:
+    async def _hits(self, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
             chosen = self._need(which)
-            values = self.variant.parameters(query=text, page=page + 1, bytes=bytes)
+            values = self.variant.parameters(query=text, page=limit + 1, bytes=bytes)
             rows = await _rows(transaction, chosen, which, values)
-            read = await self._page_of(transaction, rows, page)
+            read = await self._page_of(transaction, rows, limit)
         with readable(f"{which}.sql"):
             matched = {self._full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}
         hits = [Hit(node=node, matched=matched.get(node.id, Match.ID)) for node in read.nodes]
         hits.sort(key=lambda hit: RANKS[hit.matched])
         return Hits(
-            engine=self.label, hits=tuple(hits[:page]), at=read.at, capped=len(hits) > page, searched=read.scope
+            engine=self.label, hits=tuple(hits[:limit]), at=read.at, capped=len(hits) > limit, searched=read.scope
         )
 
     def owns(self, node_id: str) -> bool:
@@ -207,7 +209,7 @@ class Reader:
         return label in self._labels and self.engine.kind(local.partition(":")[0]) is not None
 
     async def dead(
-        self, cursor: str | None = None, page: int = PAGE_NODES, ids: Iterable[str] | None = None
+        self, cursor: str | None = None, limit: int = PAGE_NODES, ids: Iterable[str] | None = None
     ) -> DeadLetters:
         """Read dead letters, worst and oldest first; with ``ids``, only these."""
         local = None if ids is None else [self.local(i) for i in ids]
@@ -217,19 +219,19 @@ class Reader:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan_required)
             rows = await _rows(
-                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=page, ids=local)
+                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=limit, ids=local)
             )
-            read = await self._page_of(transaction, rows, page)
+            read = await self._page_of(transaction, rows, limit)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def changed(
-        self, since: float, places: Mapping[str, str], page: int, *, routine: bool = True, allow_scan: bool = False
+        self, since: float, places: Mapping[str, str], limit: int, *, routine: bool = True, allow_scan: bool = False
     ) -> tuple[list[Placed], ChangeSource]:
         """Read changes of nodes since a time, newest first in each part.
 
         A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
-        previous page. Each part has at most ``page`` changes. ``routine``: with those that say only that work goes on.
+        previous page. Each part has at most ``limit`` changes. ``routine``: with those that say only that work goes on.
         ``allow_scan`` reads them even if this needs a scan.
         """
         await self.variant.recognise()
@@ -243,7 +245,7 @@ class Reader:
             return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
         cursor = msgspec.json.encode(dict(places)).decode() if places else None
         async with self._reading(allow_scan=scans) as transaction:
-            values = self.variant.parameters(since=since, cursor=cursor, page=page)
+            values = self.variant.parameters(since=since, cursor=cursor, page=limit)
             rows = await _rows(transaction, chosen, "changed", values)
             every = [row for row in rows if row["id"] is not None]
             named = [row for row in every if routine or row["part"] not in self.engine.spec.routine]
@@ -296,7 +298,7 @@ class Reader:
     # Findings
 
     async def findings(
-        self, ids: Iterable[str] | None = None, page: int = FINDING_NODES, *, offer: bool = True
+        self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool = True
     ) -> Findings:
         """Run the findings that need one read, for all nodes or for ``ids``.
 
@@ -304,7 +306,7 @@ class Reader:
         """
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            read = await self._findings(transaction, local, page)
+            read = await self._findings(transaction, local, limit)
             found = await self._offered(transaction, read.found) if offer else read.found
         skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
         if self.found.policies:
@@ -484,7 +486,7 @@ class Reader:
         """
         if node.kind not in self.engine.spec.parents:
             return None
-        children = await attempted(self.children(node.id, page=CHILDREN))
+        children = await attempted(self.children(node.id, limit=CHILDREN))
         if isinstance(children, DatabaseError):
             return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, pages=0, ddl=""))
         return children
@@ -561,8 +563,8 @@ class Reader:
     @contextlib.asynccontextmanager
     async def _reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
         await self.variant.recognise()
-        limit = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
-        async with self.database.reading(limit, in_order=in_order and not allow_scan) as transaction:
+        seconds = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
+        async with self.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
             yield transaction
 
     def _need(self, name: str) -> Statement:
@@ -577,35 +579,35 @@ class Reader:
         unmet = next((n for s in variants for n in sorted(s.needs - self.found.met_needs)), "")
         need = self.engine.spec.needs[unmet]
         relation = self.found.relations.get(need.table)
-        return ScanRequired(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
+        return ScanRequired(need=unmet, why=need.why, pages=relation.blocks if relation else 0, ddl=need.ddl)
 
     async def _page(
-        self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
+        self, which: str, cursor: str | None, limit: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         async with self._reading(allow_scan=allow_scan) as source:
-            read = await self._which(which, cursor, page, allow_scan, **values).answer(source)
-            return (await self._pages_of(source, [read], page))[0]
+            read = await self._which(which, cursor, limit, allow_scan, **values).answer(source)
+            return (await self._pages_of(source, [read], limit))[0]
 
     def _which(
-        self, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
+        self, which: str, cursor: str | None, limit: int, allow_scan: bool, **values: Any
     ) -> Asked[Rows | ScanRequired]:
         """Ask for the rows of a *which* statement, or for the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
             return Asked([], lambda _: self._scan_required(which, kind))
-        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
+        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=limit, **values))
         return Asked(asked.queries, asked.read)
 
-    async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
+    async def _page_of(self, source: Reads, rows: Rows, limit: int) -> Page:
         """Return the nodes of a *which* statement's rows.
 
         A row without id has, as its cursor, what was searched. A row may have ``node``, a row of ``nodes.sql`` as
         jsonb. It is not read again.
         """
-        return (await self._pages_of(source, [rows], page))[0]
+        return (await self._pages_of(source, [rows], limit))[0]
 
-    async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], page: int) -> list[Page]:
+    async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], limit: int) -> list[Page]:
         """Return pages as `_page_of` does. The nodes of all are read together."""
         parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]
         named = [[row for row in rows if row["id"] is not None] for rows in parts]
@@ -619,7 +621,7 @@ class Reader:
             Page(
                 nodes=tuple(by_id[id_] for id_ in dict.fromkeys(row["id"] for row in here) if id_ in by_id),
                 at=nodes.at,
-                cursor=here[-1].get("cursor") if len(here) == page else None,
+                cursor=here[-1].get("cursor") if len(here) == limit else None,
                 scope="" if isinstance(ids, ScanRequired) else _searched(rows) or visible,
                 scan_required=ids if isinstance(ids, ScanRequired) else None,
             )
@@ -692,14 +694,14 @@ class Reader:
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
-    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, page: int) -> Findings:
+    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, limit: int) -> Findings:
         """Return the findings, with all suggested actions."""
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
         specs = [spec for spec in self.engine.spec.findings if not spec.sample]
         now, *answers = await answered(
-            transaction, [NOW, *(self.question(s, ids, page, skipped, capped) for s in specs)]
+            transaction, [NOW, *(self.question(s, ids, limit, skipped, capped) for s in specs)]
         )
         at = known(now)
         for spec, answer in zip(specs, answers, strict=True):
@@ -818,7 +820,7 @@ class Reader:
         self,
         spec: FindingSpec,
         ids: Sequence[str] | None,
-        page: int,
+        limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
     ) -> Asked[list[Finding]]:
@@ -842,15 +844,15 @@ class Reader:
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return nothing
-        query = Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
-        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], page, skipped, capped))
+        query = Query(chosen, self.variant.parameters(ids=ids, page=limit + 1), custom=ids is not None)
+        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], limit, skipped, capped))
 
     def _found(
         self,
         spec: FindingSpec,
         chosen: Statement,
         every: Rows,
-        page: int,
+        limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
     ) -> list[Finding]:
@@ -865,14 +867,14 @@ class Reader:
             if row["evidence"] is not None:
                 why = json_part(row["evidence"]).unread
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
-        if len(rows) > page or partial:
+        if len(rows) > limit or partial:
             capped.append(spec.code)
         with readable(f"findings/{spec.code}.sql"):
             return [
                 self._finding(
                     spec, self._full(row["id"]), row["since"], json_object(row, "evidence", chosen.source), row
                 )
-                for row in rows[:page]
+                for row in rows[:limit]
             ]
 
     def _finding(

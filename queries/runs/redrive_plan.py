@@ -126,7 +126,7 @@ async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
     for start in range(0, len(targets), NODES_AT_ONCE):
         part = list(dict.fromkeys(targets[start : start + NODES_AT_ONCE]))
         nodes = (await reader.nodes(part)).nodes
-        dead = {d.node.id: d for d in (await reader.dead(page=len(part), ids=part)).dead_letters}
+        dead = {d.node.id: d for d in (await reader.dead(limit=len(part), ids=part)).dead_letters}
         moved = await reader.moved(part)
         for node in nodes:
             death = dead.get(node.id)

@@ -128,7 +128,7 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     asked = []
     real = audit_log.statement
     monkeypatch.setattr(audit_log, "statement", lambda name: asked.append(name) or real(name))
-    ((found,), cursor) = await workspace.audit_entries(page=2, wanted=wanted)
+    ((found,), cursor) = await workspace.audit_entries(limit=2, wanted=wanted)
     assert (found.reason, cursor, len(asked)) == ("the first", None, 3)
     streamed = [each.reason async for each in workspace.audit_stream(None, wanted)]
     assert streamed == ["the first"]

@@ -162,7 +162,7 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
         asked.append([*ids])
         return await nodes(asked[-1])
 
-    async def broken_off(cursor: str | None = None, page: int = 100) -> Page:
+    async def broken_off(cursor: str | None = None, limit: int = 100) -> Page:
         raise SlowError("too slow")
 
     monkeypatch.setattr(reader, "nodes", counted)

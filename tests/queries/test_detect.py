@@ -371,7 +371,7 @@ async def test_a_partitioned_table_is_as_large_as_its_partitions(open_with: Open
     eternaltwin_db = await EternaltwinDb.open(database)
     await eternaltwin_db.tasks([await eternaltwin_db.job()] * 300)
     await eternaltwin_db.connection.close()
-    assert reader(await open_with()).found.relations["task"].pages > 3
+    assert reader(await open_with()).found.relations["task"].blocks > 3
 
 
 async def test_actions_say_which_index_they_miss(open_with: Open, monkeypatch: pytest.MonkeyPatch) -> None:
