@@ -1,4 +1,4 @@
-"""Walk over the tree of an engine, for the list and for filters. UI-free."""
+"""Walk over the tree of an engine, for commands and filters. UI-free."""
 
 from __future__ import annotations
 

@@ -631,8 +631,8 @@ def _heads(descriptor: int, end: int) -> list[str]:
 def _alone(descriptor: int) -> Iterator[None]:
     """Keep other processes from appending between reading and writing.
 
-    Without a lock after PATIENCE, as on some network file systems, the line is written all the same: an entry that is
-    not followed by the next is better than none.
+    Without a lock after FILE_LOCK_SECONDS, as on some network file systems, the line is written all the same: an entry
+    that is not followed by the next is better than none.
     """
     until = time.monotonic() + FILE_LOCK_SECONDS
     while True:
