@@ -79,7 +79,7 @@ def _not_read(part: Part, reader: Reader | None) -> Iterator[str]:
         yield f"{part.label}: {part.uncounted}"
     if part.error:
         yield f"{part.label}: {part.error}"
-    elif reader is None or reader.found.readable:  # otherwise one line about the missing privileges is enough
+    elif reader is None or reader.detected.readable:  # otherwise one line about the missing privileges is enough
         for label, text in by_reason(each for each in part.findings.skipped_findings if each.failed):
             yield f"{label}: not checked: {text}"
 

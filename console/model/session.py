@@ -62,7 +62,7 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
     That is the context's, else that of the worst of these incidents, else the first one.
     """
     wanted = context.engine if context else ""
-    forms = {label: (label, reader.found.full, reader.engine.name) for label, reader in engines.items()}
+    forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
     worst = (incident.engine for incident in incidents if incident.engine in engines)
     chosen = (label for label in engines if wanted in forms[label])
     return next(chosen, next(worst, next(iter(engines), None)))
@@ -224,7 +224,7 @@ class Session:
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
         capped = {label for label, codes in self.capped.items() if codes}
-        hidden = {label for label, reader in self.engines.items() if reader.found.policies}
+        hidden = {label for label, reader in self.engines.items() if reader.detected.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
 
     @property

@@ -110,7 +110,7 @@ async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
             notes.fault(at, f"{local}: there is no node kind {node.kind!r}")
         elif local.partition(":")[0] != node.kind:
             notes.fault(at, f"{local}: its id must begin with {node.kind}:")
-        elif why := why_malformed(reader.found, node.kind, local.partition(":")[2]):
+        elif why := why_malformed(reader.detected, node.kind, local.partition(":")[2]):
             notes.fault(at, f"{local}: {why}; commands refuse this id (`form` of the kind)")
         if node.id not in again:
             notes.fault(at, f"{local}: no row is returned for this id")
@@ -155,7 +155,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
     local = [reader.local(i) for i in nodes]
     for at in reader.engine.statements.get("nodes", ()):
         of_kind = [i for i in local if at.is_for(i.partition(":")[0])]
-        if not of_kind or not at.needs <= reader.found.met_needs:
+        if not of_kind or not at.needs <= reader.detected.met_needs:
             continue
         values = reader.variant.parameters(ids=of_kind, places=[])
         read = []
@@ -177,8 +177,8 @@ async def _check_declared(reader: Reader, notes: Notebook) -> None:
     """Check that each status that the tables allow is declared."""
     declared = {status.native for status in reader.engine.spec.statuses}
     async with reader.database.reading() as transaction:
-        names = sorted(reader.found.relations)
-        rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.found.schema})
+        names = sorted(reader.detected.relations)
+        rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.detected.schema})
     for row in rows:
         words = row["labels"] or allowed_words(row["checks"], number=row["number"])
         known = declared.intersection(words)
@@ -300,7 +300,7 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
 
     A fixture seldom has rows of all kinds.
     """
-    names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
+    names = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema}
     async with reader.database.reading() as transaction:
         edges = await transaction.rows(query("edges"), names)
     asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]

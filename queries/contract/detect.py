@@ -152,7 +152,7 @@ class Declined(Record):
 class Detection(Record):
     """Result of :func:`detect`."""
 
-    found: tuple[DetectedEngine, ...]
+    engines: tuple[DetectedEngine, ...]
     declined: tuple[Declined, ...]
     locked: frozenset[str] = frozenset()  # relations that were read only in part, because another session locks them
 
@@ -234,7 +234,7 @@ def detect(
         if row["sort"] == "function":
             key = (row["schema"], row["name"].partition("(")[0])
             usable[key] = usable.get(key, True) and row["usable"]
-    found, declined = [], []
+    detected, declined = [], []
     for engine in engines:
         here: list[DetectedEngine] = []
         for schema, relations in schemas.items():
@@ -253,8 +253,8 @@ def detect(
             why = f"the schema {chosen} was chosen"
             declined += [Declined(engine=o.engine.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
             here = [one for one in here if one.schema == chosen]
-        found += here
-    schemas_ = {(one.engine.name, one.schema) for one in found} | {(one.engine, one.schema) for one in declined}
+        detected += here
+    schemas_ = {(one.engine.name, one.schema) for one in detected} | {(one.engine, one.schema) for one in declined}
     locked = {
         name
         for engine in engines
@@ -262,7 +262,7 @@ def detect(
         for schema, relations in schemas.items()
         if (engine.name, schema) in schemas_ and name in relations and relations[name].locked
     }
-    return Detection(found=tuple(found), declined=tuple(declined), locked=frozenset(locked))
+    return Detection(engines=tuple(detected), declined=tuple(declined), locked=frozenset(locked))
 
 
 def _found(

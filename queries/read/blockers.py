@@ -207,7 +207,7 @@ async def _sessions(
 ) -> Blockers:
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
-    tables = [[r.found.schema, name, r.label] for r in readers for name in r.found.relations]
+    tables = [[r.detected.schema, name, r.label] for r in readers for name in r.detected.relations]
     values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": tables}
     now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
     with readable("lock_sessions.sql"):

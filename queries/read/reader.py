@@ -80,15 +80,15 @@ class Reader:
     def __init__(
         self,
         database: Database,
-        found: DetectedEngine,
+        detected: DetectedEngine,
         settings: Mapping[str, object] | None = None,
         *,
         read_only: bool = False,
     ) -> None:
         self.database = database
-        self.variant = EngineVariant(database, found, settings or {})
+        self.variant = EngineVariant(database, detected, settings or {})
         self.read_only = read_only
-        self._labels = frozenset((found.label, found.full, found.engine.name))
+        self._labels = frozenset((detected.label, detected.full, detected.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
         self._phases = phases_of(spec.statuses)
@@ -104,9 +104,9 @@ class Reader:
         return self.variant.label
 
     @property
-    def found(self) -> DetectedEngine:
+    def detected(self) -> DetectedEngine:
         """Detected tables, privileges and needs."""
-        return self.variant.found
+        return self.variant.detected
 
     @property
     def engine(self) -> Engine:
@@ -237,9 +237,10 @@ class Reader:
         await self.variant.recognise()
         source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)
         chosen = self.variant.select("changed", allow_scan=allow_scan)
-        scans = chosen is not None and not chosen.needs <= self.found.met_needs
+        met = self.detected.met_needs
+        scans = chosen is not None and not chosen.needs <= met
         variants = self.engine.statements.get("changed", ())
-        if not scans and any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - self.found.met_needs):
+        if not scans and any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - met):
             source = msgspec.structs.replace(source, scan_required=self._scan_required("changed"))
         if chosen is None:
             return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
@@ -252,7 +253,7 @@ class Reader:
             nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
         known = {node.id: node for node in nodes}
         scope = [row["what"] for row in rows if row["id"] is None]
-        scope += ["only rows that policies show are searched"] if self.found.policies else []
+        scope += ["only rows that policies show are searched"] if self.detected.policies else []
         with readable("changed.sql"):
             found = [changes.placed(self.label, self._full(row["id"]), row, known) for row in named]
         left = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
@@ -288,7 +289,7 @@ class Reader:
             rows = await _rows(transaction, self._need("counts"), "counts", self.variant.parameters())
         with readable("counts.sql"):
             counts = counts_of(rows, self._phases)
-        if self.found.policies:  # policies may hide more
+        if self.detected.policies:  # policies may hide more
             least = Precision.CAPPED
             return tuple(
                 msgspec.structs.replace(c, precision=least) if c.precision is Precision.EXACT else c for c in counts
@@ -309,7 +310,7 @@ class Reader:
             read = await self._findings(transaction, local, limit)
             found = await self._offered(transaction, read.found) if offer else read.found
         skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
-        if self.found.policies:
+        if self.detected.policies:
             skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
         found = tuple(sorted(found, key=rank))
         return msgspec.structs.replace(read, found=found, skipped_findings=skipped, unread=unread)
@@ -365,7 +366,7 @@ class Reader:
         failed = {each.code: each.why for each in skipped if each.failed}
         tried = {spec.code for spec in self.engine.spec.findings if not spec.sample}
         tried -= {each.code for each in skipped if not each.failed}
-        if not failed or len(failed) * 2 < len(tried) or not self.found.readable:
+        if not failed or len(failed) * 2 < len(tried) or not self.detected.readable:
             return ""
         return f"{len(failed)} of {len(tried)} checks failed. {next(iter(failed.values()))}"
 
@@ -514,14 +515,14 @@ class Reader:
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.why_read_only():
             return Availability(ok=False, why=why)
-        lacking = self.found.lacks(action.privileges)
+        lacking = self.detected.lacks(action.privileges)
         if lacking:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
-        if unsafe := self.found.why_unsafe(action.privileges):
+        if unsafe := self.detected.why_unsafe(action.privileges):
             return Availability(ok=False, why=unsafe)
         needs = self.engine.spec.needs
         for name in action.needs:
-            if name not in (self.found.indexed if bulk and action.bulk_needs_index else self.found.met_needs):
+            if name not in (self.detected.indexed if bulk and action.bulk_needs_index else self.detected.met_needs):
                 return Availability(
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
@@ -553,7 +554,7 @@ class Reader:
 
     def is_of(self, label: str, schema: str) -> bool:
         """Return True for the label and the schema that a record of this engine has."""
-        return (label.partition("@")[0], schema) == (self.engine.name, self.found.schema)
+        return (label.partition("@")[0], schema) == (self.engine.name, self.detected.schema)
 
     # Statements and rows
 
@@ -576,9 +577,9 @@ class Reader:
     def _scan_required(self, name: str, kind: str = "") -> ScanRequired:
         """Return the first unmet need of a statement, and the cost of a scan."""
         variants = (s for s in self.engine.statements[name] if s.is_for(kind))
-        unmet = next((n for s in variants for n in sorted(s.needs - self.found.met_needs)), "")
+        unmet = next((n for s in variants for n in sorted(s.needs - self.detected.met_needs)), "")
         need = self.engine.spec.needs[unmet]
-        relation = self.found.relations.get(need.table)
+        relation = self.detected.relations.get(need.table)
         return ScanRequired(need=unmet, why=need.why, pages=relation.blocks if relation else 0, ddl=need.ddl)
 
     async def _page(
@@ -615,7 +616,7 @@ class Reader:
         with readable("its rows"):
             given = [_decoded(row["node"]) for row in every if row.get("node") is not None]
         nodes = await self._nodes(source, list(dict.fromkeys(row["id"] for row in every)), given)
-        visible = "rows that policies show" if self.found.policies else ""
+        visible = "rows that policies show" if self.detected.policies else ""
         by_id = {self.local(node.id): node for node in nodes.nodes}
         return [
             Page(
@@ -777,7 +778,7 @@ class Reader:
         queries: list[tuple[tuple[str, str], Query]] = []
         for (script, args), ids in questions.items():
             values = self.variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
-            parts = (part for part in self._refusals(script) if part.needs <= self.found.met_needs)
+            parts = (part for part in self._refusals(script) if part.needs <= self.detected.met_needs)
             queries += [((script, args), Query(part, values)) for part in parts]
         whys: dict[tuple[str, str], dict[str, str]] = {}
         failed = set()
@@ -835,12 +836,12 @@ class Reader:
             return nothing
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
-            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
+            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.detected.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None))
             return nothing
-        if tables := absence.hidden(chosen, self.found.policies):
+        if tables := absence.hidden(chosen, self.detected.policies):
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return nothing

@@ -55,7 +55,7 @@ async def start(
     if dry_run.engine != LABEL and len(versions) > parts.CHUNK_NODES:
         plan = RunPlan(
             label=dry_run.engine,
-            schema=workspace.engines[dry_run.engine].found.schema,
+            schema=workspace.engines[dry_run.engine].detected.schema,
             reason=dry_run.reason,
             members=tuple(Member(id=i, version=v, title=dry_run.titles.get(i, "")) for i, v in versions.items()),
             beginning=Beginning(kind=BULK, action=dry_run.action, nodes=len(versions), arguments=dry_run.arguments),

@@ -107,7 +107,7 @@ async def plan_redrive(
     )
     return RunPlan(
         label=reader.label,
-        schema=reader.found.schema,
+        schema=reader.detected.schema,
         reason=reason,
         members=tuple(members),
         beginning=beginning,

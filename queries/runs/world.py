@@ -277,7 +277,7 @@ class RedriveWorld(_World):
         at = await self._workspace.now()
         signs = await read_signs(self._reader, [member.target for member in members])
         flow = self._reader.engine.spec.flow
-        hidden = self._reader.found.policies  # a policy may hide a row that exists
+        hidden = self._reader.detected.policies  # a policy may hide a row that exists
         gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
         answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
         self._cost = time.monotonic() - started

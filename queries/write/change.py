@@ -86,7 +86,7 @@ async def change(
     ``written``: what the session has written before. ``measurement``: of the blast radius. Raises DatabaseError.
     """
     began = time.monotonic()
-    nodes, found = script.nodes, script.nodes.reader.found
+    nodes, detected = script.nodes, script.nodes.reader.detected
     nodes.policies = written.policies
 
     def related() -> list[Asked[Any]]:
@@ -100,7 +100,8 @@ async def change(
     if not nodes.live:
         return Effect(counted=written.counted)
     changed, answers = await script.change(
-        transaction, lambda: [_FIRED, copies.asked_after(), gate.written(found.schema, found.relations), *related()]
+        transaction,
+        lambda: [_FIRED, copies.asked_after(), gate.written(detected.schema, detected.relations), *related()],
     )
     missed = [i for i in nodes.live if i not in changed]
     if missed:

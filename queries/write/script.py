@@ -170,4 +170,4 @@ def image_reader(request: Request) -> ImageReader:
     """Return the reader of the images of the rows that an action changes."""
     reader = request.reader
     columns = {*request.action.overwrites, *reader.engine.spec.undo.counters}  # an undo increases all counters
-    return ImageReader(reader.database, reader.found.schema, sorted(columns))
+    return ImageReader(reader.database, reader.detected.schema, sorted(columns))

@@ -50,7 +50,7 @@ def is_possible(reader: Reader, action: Action) -> bool:
         action.independent
         and bool(action.overwrites)
         and len(sections["rows"]) == 1
-        and sections["rows"][0].needs <= reader.found.met_needs
+        and sections["rows"][0].needs <= reader.detected.met_needs
         and not any("copied" in part.parameters for parts in sections.values() for part in parts)
     )
 
@@ -113,7 +113,7 @@ class ServerCopies:
 
     def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
         """Count the rows that differ, by the tables that the server names for each."""
-        numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.found.schema
+        numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.detected.schema
         names = {*numbers[0], *numbers[1]}
         return {gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name]) for name in names}
 

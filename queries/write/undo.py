@@ -139,7 +139,7 @@ class UndoScript:
         names = [t.table for t in found.tables]
         words = [f"{word} {name}" for name in names for word in _words(found, name, self._append_only)]
         self.action = msgspec.structs.replace(self.action, privileges=tuple(words))
-        detected = self.reader.found
+        detected = self.reader.detected
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
@@ -397,7 +397,7 @@ class UndoScript:
             raise GuardMissedError(list(missed), missed)
         for row in self._added.values():
             self._note(row.ids, f"{row.table} has a new row")
-        hidden = sorted({*self._hidden_from_author, *self.reader.found.policies})
+        hidden = sorted({*self._hidden_from_author, *self.reader.detected.policies})
         if hidden:
             self._note(self.nodes.live, HIDDEN.format(", ".join(hidden)))
 

@@ -199,7 +199,9 @@ async def test_children_that_cost_a_scan_are_asked_for(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Hidden v1")
         reader = tui.app.session.engines["eternaltwin"]
-        reader.variant.found = msgspec.structs.replace(reader.found, met_needs=reader.found.met_needs - {"task_by_job"})
+        reader.variant.detected = msgspec.structs.replace(
+            reader.detected, met_needs=reader.detected.met_needs - {"task_by_job"}
+        )
         await tui.press("right")
         await tui.wait_for("costly: not read (")
         await tui.press("down", "enter")

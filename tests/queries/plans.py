@@ -141,7 +141,7 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
 async def automatic(reader: Reader, far: int) -> Costs:
     """Return the cost of each automatic read. ``far`` is the middle of a list."""
     costs: Costs = {}
-    large = {name for name, relation in reader.found.relations.items() if relation.blocks > LARGE}
+    large = {name for name, relation in reader.detected.relations.items() if relation.blocks > LARGE}
 
     async def note(name: str, calling: Any) -> Any:
         with recorded(large) as seen:

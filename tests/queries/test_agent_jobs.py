@@ -129,7 +129,7 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     await agent_jobs_db.sql("ALTER TABLE IF EXISTS agents SET SCHEMA app")
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
-    assert look.found.schema == "app"
+    assert look.detected.schema == "app"
     (agent,) = (await look.roots()).nodes
     assert local(await look.children(agent.id)) == [f"job:{job}"]
     codes = [f.code for f in (await look.findings()).found]

@@ -378,7 +378,7 @@ async def test_a_role_without_select_is_denied_in_words(
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
-    assert reader(workspace).found.denied == ("job", "task", "task_timer")
+    assert reader(workspace).detected.denied == ("job", "task", "task_timer")
     with pytest.raises(DeniedError, match="Permission denied for table"):
         await reader(workspace).live()
     await workspace.close()

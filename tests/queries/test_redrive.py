@@ -164,7 +164,7 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
     run.log.begun = msgspec.structs.replace(run.begun, role=role)
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
         await runs.check_author(jobs, run, action)
-    schema = jobs.engines["agent_jobs"].found.schema
+    schema = jobs.engines["agent_jobs"].detected.schema
     words = " ".join(f"GRANT {p.replace(' ', f' ON {schema}.')} TO {role};" for p in action.privileges)
     await agent_jobs_db.connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}; {words}")
     await runs.check_author(jobs, run, action)

@@ -76,8 +76,8 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
                 await other.copies.images.learning().answer(transaction)
             both.append((await change(transaction, other.script, other.copies, written), own))
             await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
-            found = own.request.reader.found  # what was rolled back stays in the server's numbers
-            written = await gate.written(found.schema, found.relations).answer(transaction)
+            detected = own.request.reader.detected  # what was rolled back stays in the server's numbers
+            written = await gate.written(detected.schema, detected.relations).answer(transaction)
         return await change(transaction, script, copies, written, *more)
 
     monkeypatch.setattr(narrow, "transact", noted)

@@ -69,7 +69,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     workspace = await opened(dsn, tmp_path)
     assert list(workspace.engines) == ["tasker"]
     reader = workspace.engines["tasker"]
-    assert reader.found.schema == schema
+    assert reader.detected.schema == schema
     assert reader.engine.settings["queue"] == "elsewhere"
     assert (await reader.roots()).nodes == ()
     await workspace.close()

@@ -129,7 +129,7 @@ def _phase(phase: Phase, ascii: bool) -> Spans:
 def _engine(reader: Reader, width: int, keys: Keys, skipped_findings: list[SkippedFinding]) -> list[Spans]:
     spec = reader.engine.spec
     lines = [
-        heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
+        heading(reader.label, f"{spec.title}, in schema {reader.detected.schema}"),
         *wrapped(spec.about, width),
         *(line for note in reader.variant.notes for line in wrapped(note, width, "bold")),
         *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),

@@ -370,7 +370,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
                 trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
                 rates=self.session.rates(label),
                 stale=label in stale_engines,
-                policies=bool(reader.found.policies),
+                policies=bool(reader.detected.policies),
             )
             for label, reader in self.session.engines.items()
         )
