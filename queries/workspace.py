@@ -418,14 +418,14 @@ class Workspace:
         cursor: str | None = None,
         limit: int = 100,
         node_id: str | None = None,
-        wanted: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
         """Return entries, newest first, and the cursor of the next page.
 
         Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
         form of its label are included; those about a node with the same key in another schema are not.
         """
-        return await audit_log.page(self.readable_log, cursor, limit, self._subject(node_id), wanted)
+        return await audit_log.page(self.readable_log, cursor, limit, self._subject(node_id), conditions)
 
     async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -446,22 +446,22 @@ class Workspace:
         return entries
 
     def audit_stream(
-        self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
+        self, node_id: str | None = None, conditions: audit_log.Filter = audit_log.ALL
     ) -> AsyncIterator[AuditLogEntry]:
         """Yield the entries of all pages of `audit_entries`, in bounded memory.
 
         Raises DatabaseError, UnknownIdError.
         """
-        return self.readable_log.entries(None, self._subject(node_id), wanted)
+        return self.readable_log.entries(None, self._subject(node_id), conditions)
 
-    async def verify_audit_log(self, known: Iterable[str] = ()) -> audit_chain.Verification:
+    async def verify_audit_log(self, heads: Iterable[str] = ()) -> audit_chain.Verification:
         """Verify the hash chain of the table, or else of the local file.
 
-        Raises DatabaseError. ``known``: heads that were exported earlier.
+        Raises DatabaseError. ``heads``: those that were exported earlier.
         """
         if self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
-        return await self.readable_log.verify(known)
+        return await self.readable_log.verify(heads)
 
     async def changed(
         self,
@@ -521,13 +521,13 @@ class Workspace:
         node_id: str | None,
         most: int,
         cursor: str | None = None,
-        wanted: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
-        answer = await attempted(self.audit_entries(cursor, most, node_id, wanted))
+        answer = await attempted(self.audit_entries(cursor, most, node_id, conditions))
         return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
 
     def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:

@@ -112,10 +112,10 @@ def _elements(value: Any, steps: list[str], path: Path, around: Elements) -> Ite
             yield from _elements(each, steps[1:], (*path, step), (*around, step, each) if table else (*around, each))
 
 
-def unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the names that are not known, each with what could be meant."""
-    wrong = {name for name in names if name and name not in known}
-    return [f"{name!r}{did_you_mean(name, known)}" for name in sorted(wrong)]
+def unknown(words: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return the words that are no names, each with what could be meant."""
+    wrong = {word for word in words if word and word not in names}
+    return [f"{word!r}{did_you_mean(word, names)}" for word in sorted(wrong)]
 
 
 def threshold(value: Any) -> Any:

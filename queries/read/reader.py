@@ -26,7 +26,7 @@ from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import NOW, Asked, answered, known, together
+from queries.read.asked import NOW, Asked, answered, together, value_of
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
@@ -268,17 +268,17 @@ class Reader:
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
 
-    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
+    async def above(self, node: Node, tops: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
         """Read the ancestors of a node, parent first.
 
-        At most ``most`` ancestors, and none above an id in ``known``.
+        At most ``most`` ancestors, and none above an id in ``tops``.
         """
         found: list[Node] = []
         async with self._reading() as transaction:
             while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
                 nodes = (await self._nodes(transaction, [self.local(parent)])).nodes
                 found += nodes
-                if not nodes or parent in known:
+                if not nodes or parent in tops:
                     break
         return tuple(found)
 
@@ -704,7 +704,7 @@ class Reader:
         now, *answers = await answered(
             transaction, [NOW, *(self.question(s, ids, limit, skipped, capped) for s in specs)]
         )
-        at = known(now)
+        at = value_of(now)
         for spec, answer in zip(specs, answers, strict=True):
             if isinstance(answer, DatabaseError):
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=answer.line, failed=True))

@@ -122,10 +122,10 @@ def sizes(total: int, first: Sequence[int]) -> list[int]:
     return found
 
 
-def judge(member: WatchedMember, sign: Sign | None, known: Collection[str], *, gone: Answer) -> Answer:
+def judge(member: WatchedMember, sign: Sign | None, marks: Collection[str], *, gone: Answer) -> Answer:
     """Return the answer of a revived node.
 
-    ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``known``: the marks of all members.
+    ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``marks``: those of all members.
     A death with the attempt of the first one is no new death.
     """
     if sign is None:
@@ -133,7 +133,7 @@ def judge(member: WatchedMember, sign: Sign | None, known: Collection[str], *, g
     if sign.dead:
         if sign.attempt == member.attempt:
             return Answer.NO_ANSWER
-        return Answer.SAME_DEATH if any(mark in known for mark in sign.marks) else Answer.OTHER_DEATH
+        return Answer.SAME_DEATH if any(mark in marks for mark in sign.marks) else Answer.OTHER_DEATH
     if sign.phase is Phase.DONE:
         return Answer.FINISHED
     if sign.phase is Phase.CANCELLED:

@@ -78,7 +78,7 @@ def redrive(workspace: Workspace, run: Run, decisions: Decisions) -> Runner:
     """Return the runner of a redrive in this database."""
     plan = run.plan
     world = RedriveWorld(workspace, run, decisions)
-    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, known=run.fresh)
+    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, fresh=run.fresh)
 
 
 async def stop(workspace: Workspace, run: Run) -> Runner:
@@ -182,6 +182,6 @@ def _runner(
         world,
         lambda: AllAtOnce(chunks, held, dry_run.wait),
         decisions,
-        known=run is None or run.fresh,
+        fresh=run is None or run.fresh,
         before=msgspec.structs.replace(before, results=(*before.results, *skipped)),
     )

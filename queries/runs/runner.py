@@ -111,16 +111,16 @@ class Runner:
         policy: Callable[[], Policy],
         decisions: Decisions,
         *,
-        known: bool = False,
+        fresh: bool = False,
         before: Outcomes | None = None,
     ) -> None:
-        """``known``: nothing was recorded so far, so ``history`` need not be read.
+        """``fresh``: nothing was recorded so far, so ``history`` need not be read.
 
         ``before``: outcomes of nodes that are not a part of the run.
         """
         self._before = before or Outcomes(results=())
         self._world, self._policy, self._decisions = world, policy, decisions
-        self._known = known
+        self._current = fresh
         self._running: dict[asyncio.Task[Changed | None], ChangePart] = {}
         self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
         self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
@@ -150,7 +150,7 @@ class Runner:
                         return
                     await self._do(step)
                 except NO_CONNECTION as error:
-                    self._known = False
+                    self._current = False
                     await self._settled()
                     if self._decisions.left:
                         return
@@ -187,12 +187,12 @@ class Runner:
     async def _next(self) -> Step | None:
         """Return the next step, or None if the operator has left."""
         while True:
-            if not self._known:
+            if not self._current:
                 await self._settled()
                 await self._read()
             if self._decisions.left:
                 await self._settled()
-                if self._known:
+                if self._current:
                     return None
                 continue
             self.now, answers = await self._world.look(self.state.watched() if self.state.ended is None else ())
@@ -231,7 +231,7 @@ class Runner:
         """Wait for a change, and apply it. Raises its error."""
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
         errors = [error for task in done if (error := self._end(task)) is not None]
-        self._known = self._known and not self._world.replaced()
+        self._current = self._current and not self._world.replaced()
         if errors:
             raise errors[0]
 
@@ -251,7 +251,7 @@ class Runner:
         if changed is not None:
             self._apply(changed)
         else:
-            self._known = False
+            self._current = False
             self._doubtful |= set(step.ids)
         return error
 
@@ -265,7 +265,7 @@ class Runner:
             self._apply(event)
         changed = {r.id for r in self.total.results if r.outcome is Outcome.CHANGED}
         self.lost |= before - changed
-        self._known, self._doubtful = True, set()
+        self._current, self._doubtful = True, set()
 
     async def _add(self, event: Event) -> None:
         """Record an event; only then it counts."""

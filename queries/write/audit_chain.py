@@ -112,14 +112,14 @@ def heads_in(text: str) -> tuple[str, ...]:
 
 
 async def verify(
-    place: str, links: AsyncIterable[ChainLink | None], known: Iterable[str] = (), sequence: Sequence | None = None
+    place: str, links: AsyncIterable[ChainLink | None], heads: Iterable[str] = (), sequence: Sequence | None = None
 ) -> Verification:
     """Verify all entries, oldest first.
 
-    ``links``: None is a line that is no entry. ``known``: heads that were exported earlier. ``sequence``: of the ids,
+    ``links``: None is a line that is no entry. ``heads``: those that were exported earlier. ``sequence``: of the ids,
     None if there is none or if this role may not read it.
     """
-    chain = _Chain(known)
+    chain = _Chain(heads)
     async for link in links:
         if link is None:
             chain.add_unreadable()
@@ -144,9 +144,9 @@ class _Open(msgspec.Struct):
 class _Chain:
     """The newest entries, those that no other follows, and the problems so far."""
 
-    def __init__(self, known: Iterable[str]) -> None:
-        self._known = dict.fromkeys(known, False)
-        self._named = {head.partition(":")[0]: False for head in self._known}  # ids; True: the entry exists
+    def __init__(self, heads: Iterable[str]) -> None:
+        self._heads = dict.fromkeys(heads, False)
+        self._named = {head.partition(":")[0]: False for head in self._heads}  # ids; True: the entry exists
         self._newest: OrderedDict[str, ChainLink] = OrderedDict()  # by head
         self._ids: dict[str, str] = {}  # heads of the same entries by id
         self._open: dict[str, _Open] = {}  # by head: entries that no entry follows, and that the next ones must follow
@@ -182,8 +182,8 @@ class _Chain:
         self._last = link.id
         if link.id in self._named:
             self._named[link.id] = True
-        if link.head in self._known:
-            self._known[link.head] = True
+        if link.head in self._heads:
+            self._heads[link.head] = True
         self._newest[link.head], self._ids[link.id] = link, link.head
         if ("removed", link.id) in self._problems:
             del self._problems["removed", link.id]
@@ -211,7 +211,7 @@ class _Chain:
 
     def result(self, place: str) -> Verification:
         """Check the heads that were exported earlier; return all that was found."""
-        for head in [head for head, found in self._known.items() if not found]:
+        for head in [head for head, found in self._heads.items() if not found]:
             entry = head.partition(":")[0]
             if self._named[entry]:
                 self._report("changed", entry, "an exported head has another hash of it")
@@ -230,7 +230,7 @@ class _Chain:
             hashed=self._hashed,
             older=self._older,
             heads=(*self._late, *self._open),
-            known=sum(self._known.values()),
+            known=sum(self._heads.values()),
             problems=tuple(self._problems.values()),
             unreadable=self._unreadable,
         )

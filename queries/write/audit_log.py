@@ -240,7 +240,7 @@ class Table:
         self._database, self._state, self._readable = database, state, readable
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield entries, newest first, in bounded memory.
 
@@ -251,7 +251,7 @@ class Table:
         if after is not None and not re.fullmatch("[0-9]{1,18}", after):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
         ids, schema = (None, None) if node is None else (node.ids, node.schema)
-        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(wanted).decode()}
+        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(conditions).decode()}
         more = self._readable
         while more:
             async with self._database.reading() as transaction:
@@ -286,12 +286,12 @@ class Table:
             more = len(rows) == OF_RUN
         return tuple(found)
 
-    async def verify(self, known: Iterable[str]) -> Verification:
+    async def verify(self, heads: Iterable[str]) -> Verification:
         """Verify the hash chain. Raises DatabaseError."""
         if not self._state.hashed:
             raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
         sequence = await self._sequence()  # before the entries: later ones only add to them
-        return await audit_chain.verify(self.place, self._links(), known, sequence)
+        return await audit_chain.verify(self.place, self._links(), heads, sequence)
 
     async def write(
         self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
@@ -456,13 +456,13 @@ class File:
         return str(self.path)
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield this database's entries, newest first, one at a time.
 
         Raises DatabaseError, UnknownIdError.
         """
-        found = self._entries(node, wanted)
+        found = self._entries(node, conditions)
         if after is not None and not any(entry.id == after for entry in found):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
         for entry in found:
@@ -480,9 +480,9 @@ class File:
         entries = self._entries(None, Filter(changes=False))
         return tuple(entry for entry in entries if entry.run == run != entry.id)
 
-    async def verify(self, known: Iterable[str]) -> Verification:
+    async def verify(self, heads: Iterable[str]) -> Verification:
         """Verify the hash chain. Raises DatabaseError."""
-        return await audit_chain.verify(self.place, self.links(), known)
+        return await audit_chain.verify(self.place, self.links(), heads)
 
     async def write(
         self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
@@ -500,7 +500,7 @@ class File:
         """Return the rows as proof."""
         return rows
 
-    def _entries(self, node: Subject | None, wanted: Filter) -> Iterator[AuditLogEntry]:
+    def _entries(self, node: Subject | None, conditions: Filter) -> Iterator[AuditLogEntry]:
         """Yield entries.
 
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
@@ -518,8 +518,8 @@ class File:
                 if entry.schema != node.schema or not any(r.id in node.ids for r in entry.results):
                     continue
                 entry = node.named(entry)
-            if wanted.matches(entry):
-                yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
+            if conditions.matches(entry):
+                yield entry if conditions.changes else msgspec.structs.replace(entry, changes=())
 
     async def links(self) -> AsyncIterator[ChainLink | None]:
         """Yield the hash chain of the lines of all databases, oldest first.
@@ -569,14 +569,14 @@ Log = Table | File
 
 
 async def page(
-    log: Log, cursor: str | None, size: int, node: Subject | None = None, wanted: Filter = ALL
+    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Filter = ALL
 ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
     """Read entries, newest first, and the cursor of the next page.
 
     Raises DatabaseError, UnknownIdError.
     """
     found: list[AuditLogEntry] = []
-    async with contextlib.aclosing(log.entries(cursor, node, wanted, size)) as entries:
+    async with contextlib.aclosing(log.entries(cursor, node, conditions, size)) as entries:
         async for entry in entries:
             found.append(entry)
             if len(found) == size:
