@@ -272,15 +272,15 @@ class Workspace:
         return roles.bound(self._known, {row["relation"] for row in found[0]}), found
 
     async def server_problems(
-        self, found: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
+        self, of_engines: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
     ) -> Findings:
         """Read the findings about the server, for all engines at once.
 
-        ``found``: findings of the engines; the locks on the rows of their nodes are read, too. ``unread``: engines of
-        which most could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
+        ``of_engines``: findings; the locks on the rows of their nodes are read, too. ``unread``: engines of which most
+        could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
         """
         server = outside or await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, found, self.server_findings)
+        locks = await row_locked(self.database, self.engines, of_engines, self.server_findings)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
             found=(*server.found, *locks.found, *silent),

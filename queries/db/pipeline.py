@@ -104,7 +104,7 @@ class Pipeline:
         self._protocol: DriverProtocol = connection._protocol
         self._states: dict[tuple[Hashable, str], State] = {}
         self._made = 0  # names are used once
-        self._left: Expected | None = None  # answers that no run waits for any more
+        self._leftover: Expected | None = None  # answers that no run waits for any more
         self._cancelled: asyncio.Future[None] | None = None  # ends when the server has the request to cancel
 
     def meet(self, facts: Mapping[str, Any], name: str) -> None:
@@ -121,7 +121,7 @@ class Pipeline:
     @property
     def may_be_in_transaction(self) -> bool:
         """True also if the answer to what was sent last was given up."""
-        return self._left is not None or bool(self.connection.is_in_transaction())
+        return self._leftover is not None or bool(self.connection.is_in_transaction())
 
     def new_name(self) -> str:
         """Return a name for a statement that no other session uses."""
@@ -339,14 +339,14 @@ class Pipeline:
                 async with asyncio.timeout(limit):
                     answer = await expected.next()
             except (asyncio.CancelledError, TimeoutError):
-                self._left, self._cancelled = expected, asyncio.get_running_loop().create_future()
+                self._leftover, self._cancelled = expected, asyncio.get_running_loop().create_future()
                 self.connection._cancel_current_command(self._cancelled)
                 raise
             yield command, answer
 
     async def _settle(self, limit: float) -> None:
         """Wait until nothing is left of a pipeline that was given up."""
-        left, cancelled, self._left, self._cancelled = self._left, self._cancelled, None, None
+        left, cancelled, self._leftover, self._cancelled = self._leftover, self._cancelled, None, None
         if left is not None and cancelled is not None:
             try:
                 async with asyncio.timeout(limit):
@@ -355,7 +355,7 @@ class Pipeline:
             except TimeoutError:
                 self.connection.terminate()
             except asyncio.CancelledError:
-                self._left, self._cancelled = left, cancelled
+                self._leftover, self._cancelled = left, cancelled
                 raise
 
 

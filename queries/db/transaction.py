@@ -131,7 +131,7 @@ class Transaction(Reads):
         self._connected = connected
         self._pipeline: Pipeline | None = None
         self._begin = begin
-        self._own = self._wanted = settings  # of the transaction, and of statements that ask for nothing else
+        self._own = self._defaults = settings  # of the transaction, and of statements that ask for nothing else
         self._now: Settings | None = settings  # None: not known
         self._load = load
         self._reads = reads
@@ -173,7 +173,7 @@ class Transaction(Reads):
         The caller must have checked that only trusted roles can create objects in them.
         """
         if more:
-            self._wanted = msgspec.structs.replace(self._wanted, schemas=tuple(dict.fromkeys((schema, *more))))
+            self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
 
     async def each(self, queries: Sequence[Query], take: Callable[[Answer], None] | None = None) -> list[Answer]:
         """Run several statements together.
@@ -206,7 +206,7 @@ class Transaction(Reads):
         steps = self._first()
         settings: Settings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
-            self._wanted = msgspec.structs.replace(self._wanted, limit=self._own.limit)
+            self._defaults = msgspec.structs.replace(self._defaults, limit=self._own.limit)
         else:
             settings = self._settings()  # not afterwards: a COMMIT that was answered is no matter of time any more
             if changed := settings.commands(self._now):
@@ -356,7 +356,7 @@ class Transaction(Reads):
 
         Raises SlowError if no time is left.
         """
-        wanted = self._wanted
+        wanted = self._defaults
         limit = wanted.limit if query is None or query.limit is None else query.limit
         if self._until is not None:
             left = self._until - time.monotonic()

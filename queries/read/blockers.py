@@ -64,22 +64,22 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
 
 
 async def row_locked(
-    database: Database, readers: Readers, found: Iterable[Finding], server: ServerFindings | None = None
+    database: Database, readers: Readers, of_engines: Iterable[Finding], server: ServerFindings | None = None
 ) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: findings of the engines. ``server`` knows if sessions wait for rows. Without either, nothing is read. The
-    rows of nodes that are late or locked take one statement, the sessions another one. ``server`` also knows which
-    sessions may be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
+    ``of_engines``: findings. ``server`` knows if sessions wait for rows. Without either, nothing is read. The rows of
+    nodes that are late or locked take one statement, the sessions another one. ``server`` also knows which sessions may
+    be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
     """
     if _standby(database):
         return Findings(found=(), at=0.0)
-    found = tuple(found)
-    ids = _symptomatic(readers, found)
+    of_engines = tuple(of_engines)
+    ids = _symptomatic(readers, of_engines)
     asked = _asked(readers, ids)
     skipped: list[SkippedFinding] = []
     reads = [_locks(database, asked, skipped)] if asked else []
-    reads += [_waits(database, readers, skipped)] if found or (server is not None and server.row_waits) else []
+    reads += [_waits(database, readers, skipped)] if of_engines or (server is not None and server.row_waits) else []
     read: list[list[Blockers]] = await database.together(*reads)
     parts = read.pop(0) if asked else []
     sessions = [each for some in read for each in some]
@@ -161,10 +161,10 @@ def grant(role: str) -> str:
     return f"to see what it does: GRANT pg_monitor TO {role}"
 
 
-def _symptomatic(readers: Readers, found: Iterable[Finding]) -> list[str]:
+def _symptomatic(readers: Readers, findings: Iterable[Finding]) -> list[str]:
     """Return the oldest nodes that are late or locked."""
     words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
-    late = [f for f in found if words.get((f.engine, f.code)) in SYMPTOMS]
+    late = [f for f in findings if words.get((f.engine, f.code)) in SYMPTOMS]
     late.sort(key=lambda f: (unknown_last(f.since), f.node_id))
     return list(dict.fromkeys(f.node_id for f in late))[:NODES]
 

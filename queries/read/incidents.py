@@ -88,7 +88,7 @@ def incidents(
 
 
 def ordered(
-    found: Iterable[Incident], at: float | None = None, growing: Collection[str] = frozenset()
+    incidents: Iterable[Incident], at: float | None = None, growing: Collection[str] = frozenset()
 ) -> tuple[Incident, ...]:
     """Return incidents in the order of every list.
 
@@ -100,7 +100,7 @@ def ordered(
         news = incident.key in growing or is_new(incident, at)
         return -incident.severity, not news, -incident.n, unknown_last(incident.since), incident.key
 
-    return tuple(sorted(found, key=place))
+    return tuple(sorted(incidents, key=place))
 
 
 def is_new(incident: Incident, at: float | None) -> bool:
@@ -117,13 +117,13 @@ def _graver(severity: int, n: int, capped: bool) -> int:
     return severity if severity < MAJOR else max(severity, min(severity + more, GRAVEST))
 
 
-def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
+def by_schemas(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
     """Join the incidents that have one cause in many schemas.
 
     An action is for one schema, so it stays with the incidents that are joined.
     """
     alike: dict[tuple[str, str], list[Incident]] = {}
-    for incident in found:
+    for incident in incidents:
         label, _, cause = incident.key.partition("/")
         alike.setdefault((label.partition("@")[0], cause), []).append(incident)
     joined = (
@@ -132,10 +132,10 @@ def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
     return tuple(incident for each in joined for incident in each)
 
 
-def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
-    first, explained = found[0], [finding for each in found for finding in each.explained]
-    capped = {(s.engine, s.code) for each in found for s in each.symptoms if s.capped}
-    shared = {(each.action, tuple(sorted(each.arguments.items()))) for each in found}
+def _joined(engine: str, cause: str, incidents: list[Incident]) -> ManySchemas:
+    first, explained = incidents[0], [finding for each in incidents for finding in each.explained]
+    capped = {(s.engine, s.code) for each in incidents for s in each.symptoms if s.capped}
+    shared = {(each.action, tuple(sorted(each.arguments.items()))) for each in incidents}
     numbers = Counter((finding.code, finding.title) for finding in explained)
     label = f"{engine}@*"
     return ManySchemas(
@@ -143,12 +143,12 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
         engine=label,
         code=first.code,
         title=first.title,
-        sentence=f"In {len(found)} schemas; {first.engine}: {first.sentence}",
-        severity=max(each.severity for each in found),
+        sentence=f"In {len(incidents)} schemas; {first.engine}: {first.sentence}",
+        severity=max(each.severity for each in incidents),
         proof=first.proof,
-        n=sum(each.n for each in found),
-        capped=any(each.capped for each in found),
-        since=min((each.since for each in found if each.since is not None), default=None),
+        n=sum(each.n for each in incidents),
+        capped=any(each.capped for each in incidents),
+        since=min((each.since for each in incidents if each.since is not None), default=None),
         action=first.action if len(shared) == 1 else None,
         arguments=first.arguments if len(shared) == 1 else {},
         remedy=first.remedy,
@@ -157,9 +157,9 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
             Symptom(engine=label, code=code, title=title, n=n, capped=any(c == code for _, c in capped))
             for (code, title), n in numbers.most_common()
         ),
-        findings=tuple(finding for each in found for finding in each.findings),
+        findings=tuple(finding for each in incidents for finding in each.findings),
         explained=tuple(explained),
-        labels=tuple(each.engine for each in found),
+        labels=tuple(each.engine for each in incidents),
     )
 
 

@@ -56,8 +56,8 @@ from queries.text.json_text import decoded
 PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
 NODES_AT_ONCE = 500  # that a caller reads or compares at once by their ids
 FINDING_NODES = 200  # nodes with each finding
-FOUND = 50
-SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to
+HITS_READ = 50  # of a search
+SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
 CHILDREN = 20  # children on a node's page
@@ -172,14 +172,14 @@ class Reader:
         following = next((row["cursor"] for row in rows if row["id"] is None), None)
         return msgspec.structs.replace(read, cursor=following)
 
-    async def find(self, text: str, limit: int = FOUND) -> Hits:
+    async def find(self, text: str, limit: int = HITS_READ) -> Hits:
         """Find nodes by id, by its beginning, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
         # A tag's index can only be read as a bitmap.
         return await self._hits("find", key if named else text, limit, in_order=False)
 
-    async def search(self, text: str, limit: int = FOUND, *, large: bool = False) -> Hits:
+    async def search(self, text: str, limit: int = HITS_READ, *, large: bool = False) -> Hits:
         """Find nodes by a part of their title, error or payload.
 
         ``large``: also in values of more than 64 kB, within the time limit of a read. ``Hits.searched`` says how far
@@ -187,7 +187,7 @@ class Reader:
         """
         if "search" not in self.engine.statements:
             return Hits(engine=self.label, unsearched="this engine has no search.sql")
-        return await self._hits("search", text, limit, in_order=True, bytes=ANY_SIZE if large else SEARCHED)
+        return await self._hits("search", text, limit, in_order=True, bytes=ANY_BYTES if large else SEARCHED_BYTES)
 
     async def _hits(self, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
@@ -716,14 +716,14 @@ class Reader:
         return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
-        self, transaction: Reads, found: Iterable[Finding], capped: Collection[str]
+        self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
     ) -> list[Finding]:
         """Return more of the capped findings: of the nodes whose symptoms were read.
 
         Otherwise a cause of which a part was read would explain a part of them.
         """
         nodes: dict[str, dict[str, None]] = {}
-        for finding in found:
+        for finding in findings:
             nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
         asked: list[Asked[list[Finding]]] = []
         for spec in (self.finding_specs[code] for code in capped):
@@ -740,16 +740,16 @@ class Reader:
             found = await self._offered(transaction, findings.found)
         return msgspec.structs.replace(findings, found=found)
 
-    async def _offered(self, transaction: Reads, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    async def _offered(self, transaction: Reads, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
         ``instead`` is suggested, if that does not refuse them.
         """
-        refused = await self._refused(transaction, found)
+        refused = await self._refused(transaction, findings)
         if not refused:
-            return found
-        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
+            return findings
+        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in findings]
         again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
         return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 

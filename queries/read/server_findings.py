@@ -108,7 +108,7 @@ class ServerPart(Record):
     """Content of one part. ``read_at`` is monotonic time."""
 
     read_at: float
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     skipped: tuple[SkippedFinding, ...] = ()
     sessions: tuple[WorkerSessions, ...] = ()
     row_waits: int = 0
@@ -169,7 +169,7 @@ class ServerFindings:
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
         parts = self._kept.values()
-        found = [finding for part in parts for finding in part.found]
+        found = [finding for part in parts for finding in part.findings]
         found += self._rolled_back()
         found = list(_confirmed(found))
         if not any(finding.code == "promoted" for finding in found):
@@ -261,7 +261,7 @@ class ServerFindings:
                 found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
         return ServerPart(
             read_at=time.monotonic(),
-            found=tuple(found),
+            findings=tuple(found),
             skipped=tuple(skipped),
             sessions=tuple(sessions),
             row_waits=row_waits,
@@ -294,7 +294,7 @@ class ServerFindings:
         It confirms a suspicion, or shows that transactions fail of the sessions of ``standing``, the labels of engines
         that do no work.
         """
-        found = (finding for part in self._kept.values() for finding in part.found)
+        found = (finding for part in self._kept.values() for finding in part.findings)
         suspected = any(f.suspected and f.code in CONFIRMED for f in found)
         return len(self._history) == 1 and (suspected or any(map(self.sessions, standing)))
 
@@ -338,10 +338,10 @@ class ServerFindings:
         return msgspec.convert(counters, Counters)
 
 
-def _confirmed(found: Sequence[Finding]) -> Iterable[Finding]:
+def _confirmed(findings: Sequence[Finding]) -> Iterable[Finding]:
     """Yield the findings; failing transactions confirm a suspected cause."""
-    failing = {label for finding in found if finding.code == "transactions_fail" for label in finding.affects}
-    for finding in found:
+    failing = {label for finding in findings if finding.code == "transactions_fail" for label in finding.affects}
+    for finding in findings:
         sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
         yield msgspec.structs.replace(finding, suspected=False) if sure else finding
 
