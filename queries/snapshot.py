@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import FINDINGS, Reader
+from queries.read.reader import FINDING_NODES, Reader
 from queries.records.finding import Findings, SkippedFinding
 from queries.records.node import Count
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
@@ -24,7 +24,7 @@ async def snapshot(
     workspace: Workspace,
     readers: Sequence[Reader],
     *,
-    page: int = FINDINGS,
+    limit: int = FINDING_NODES,
     sampled: bool = True,
     counts: bool = False,
     whole: bool = True,
@@ -34,7 +34,7 @@ async def snapshot(
 ) -> Snapshot:
     """Read the findings of engines and server, and group them into incidents.
 
-    A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. ``page``: of
+    A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. ``limit``: of
     each finding. ``sampled``: samples were taken before. ``counts``: read the counts by phase, too. ``whole``: of all
     engines, so that one that is declined was not checked. ``once``: nothing was read before that counters could be
     compared with, so what they could confirm or show is worth a second read. Raises an error of NO_CONNECTION only.
@@ -42,7 +42,7 @@ async def snapshot(
     kept = kept or {}
     together = workspace.database.together
     *found, outside = await together(
-        *(_of_engine(reader, page, sampled, counts, kept) for reader in readers), _outside(workspace)
+        *(_of_engine(reader, limit, sampled, counts, kept) for reader in readers), _outside(workspace)
     )
 
     async def offered(reader: Reader, part: Part) -> Part:
@@ -79,18 +79,18 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
     return (None, counts.line) if isinstance(counts, DatabaseError) else (counts, "")
 
 
-async def _of_engine(reader: Reader, page: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
+async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
     if not counts:
-        return await _found(reader, page, sampled, kept)
-    reads = counted(reader), _found(reader, page, sampled, kept)
+        return await _found(reader, limit, sampled, kept)
+    reads = counted(reader), _found(reader, limit, sampled, kept)
     (numbers, uncounted), part = await reader.database.together(*reads)
     found: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
     return found
 
 
-async def _found(reader: Reader, page: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
+async def _found(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
-    findings = await attempted(reader.findings(page=page, offer=False))
+    findings = await attempted(reader.findings(limit=limit, offer=False))
     if isinstance(findings, DatabaseError):
         return _failed(reader.label, findings, kept, *unsampled)
     skipped = (*findings.skipped_findings, *unsampled)

@@ -174,26 +174,27 @@ class Workspace:
             known, (catalog, types, doubts, (there,)) = await self._catalog()
         except LockedError:  # a session locked a table after the statement had read the locks
             known, (catalog, types, doubts, (there,)) = await self._catalog()
-        labels = {reader.found.full: label for label, reader in self.engines.items()} if renew else {}
+        labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(known, catalog, types, doubts, self._schema, labels)
         state = audit_log.State(**there)
         self.declined, self.locked = detection.declined, detection.locked
-        before = {reader.found.full: reader for reader in self.engines.values()}
+        before = {reader.detected.full: reader for reader in self.engines.values()}
         self.engines = {}
-        for found in detection.found:
-            kept = before.get(found.full)
-            if renew and kept is not None and kept.label == found.label:
-                kept.variant.found = found
-                self.engines[found.label] = kept
+        for detected in detection.engines:
+            kept = before.get(detected.full)
+            if renew and kept is not None and kept.label == detected.label:
+                kept.variant.detected = detected
+                self.engines[detected.label] = kept
                 continue
             settings = merged(
-                self._overrides.get(found.engine.unbound or found.engine.name, {}), self._overrides.get(found.full, {})
+                self._overrides.get(detected.engine.unbound or detected.engine.name, {}),
+                self._overrides.get(detected.full, {}),
             )
-            reader = Reader(self.database, found, settings, read_only=self.read_only)
+            reader = Reader(self.database, detected, settings, read_only=self.read_only)
             for option, value in kept.variant.session_options.items() if kept is not None else ():
                 reader.variant.set_option(option, value)
-            self.engines[found.label] = reader
-        self.server_findings.engines = tuple(reader.found for reader in self.engines.values())
+            self.engines[detected.label] = reader
+        self.server_findings.engines = tuple(reader.detected for reader in self.engines.values())
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         self._use_log(state, _doubtful_audit_log(Trust(doubts)) if state.exists else "")
@@ -271,15 +272,15 @@ class Workspace:
         return roles.bound(self._known, {row["relation"] for row in found[0]}), found
 
     async def server_problems(
-        self, found: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
+        self, of_engines: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
     ) -> Findings:
         """Read the findings about the server, for all engines at once.
 
-        ``found``: findings of the engines; the locks on the rows of their nodes are read, too. ``unread``: engines of
-        which most could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
+        ``of_engines``: findings; the locks on the rows of their nodes are read, too. ``unread``: engines of which most
+        could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
         """
         server = outside or await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, found, self.server_findings)
+        locks = await row_locked(self.database, self.engines, of_engines, self.server_findings)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
             found=(*server.found, *locks.found, *silent),
@@ -329,12 +330,12 @@ class Workspace:
         if self._in_table and (why := _doubtful_audit_log(trust)):
             return why, ()
         found = msgspec.structs.replace(
-            reader.found, unsafe=unsafe(reader.engine, reader.found.schema, reader.found.relations, trust)
+            reader.detected, unsafe=unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
         )
         why = found.why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
-        kept = not why and not trust.trigger_makers(reader.found.schema, tables)
-        path = trust.trigger_path(reader.found.schema)
+        kept = not why and not trust.trigger_makers(reader.detected.schema, tables)
+        path = trust.trigger_path(reader.detected.schema)
         self._safe = {asked_for: (time.monotonic(), path)} if kept else {}
         return why, path
 
@@ -360,17 +361,18 @@ class Workspace:
         Raises UnknownIdError, also for an ambiguous label. ``uni2work@archive`` is always unique; ``uni2work`` is if
         only one schema holds the engine. ``local`` is the rest of the id, used in the message.
         """
-        known = self.engines.values()
-        found = [r for r in known if r.label == label] or [r for r in known if label in (r.found.full, r.engine.name)]
-        if not found:
+        every = self.engines.values()
+        readers = [r for r in every if r.label == label]
+        readers = readers or [r for r in every if label in (r.detected.full, r.engine.name)]
+        if not readers:
             raise UnknownIdError(
                 f"There is no engine {label!r} here{did_you_mean(label, self.engines)};"
                 f" there is {', '.join(self.engines) or 'none'}."
             )
-        if len(found) > 1:
-            forms = " or ".join(f"{reader.label}/{local}" if local else reader.label for reader in found)
-            raise UnknownIdError(f"{label!r} is ambiguous: {len(found)} schemas hold this engine. Write {forms}.")
-        return found[0]
+        if len(readers) > 1:
+            forms = " or ".join(f"{reader.label}/{local}" if local else reader.label for reader in readers)
+            raise UnknownIdError(f"{label!r} is ambiguous: {len(readers)} schemas hold this engine. Write {forms}.")
+        return readers[0]
 
     def recorded(self, label: str, schema: str) -> Reader | None:
         """Return the reader of the engine that a record of the audit log is about.
@@ -393,7 +395,7 @@ class Workspace:
         if reader.engine.kind(kind) is None:
             kinds = ", ".join(k.name for k in reader.engine.spec.kinds)
             raise UnknownIdError(f"{label} has no nodes of kind {kind!r}; its kinds are {kinds}.")
-        if form := id_forms.why_malformed(reader.found, kind, key):
+        if form := id_forms.why_malformed(reader.detected, kind, key):
             raise UnknownIdError(f"{node_id} is no id: {form}")
         return reader
 
@@ -414,16 +416,16 @@ class Workspace:
     async def audit_entries(
         self,
         cursor: str | None = None,
-        page: int = 100,
+        limit: int = 100,
         node_id: str | None = None,
-        wanted: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
         """Return entries, newest first, and the cursor of the next page.
 
         Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
         form of its label are included; those about a node with the same key in another schema are not.
         """
-        return await audit_log.page(self.readable_log, cursor, page, self._subject(node_id), wanted)
+        return await audit_log.page(self.readable_log, cursor, limit, self._subject(node_id), conditions)
 
     async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -444,28 +446,28 @@ class Workspace:
         return entries
 
     def audit_stream(
-        self, node_id: str | None = None, wanted: audit_log.Filter = audit_log.ALL
+        self, node_id: str | None = None, conditions: audit_log.Filter = audit_log.ALL
     ) -> AsyncIterator[AuditLogEntry]:
         """Yield the entries of all pages of `audit_entries`, in bounded memory.
 
         Raises DatabaseError, UnknownIdError.
         """
-        return self.readable_log.entries(None, self._subject(node_id), wanted)
+        return self.readable_log.entries(None, self._subject(node_id), conditions)
 
-    async def verify_audit_log(self, known: Iterable[str] = ()) -> audit_chain.Verification:
+    async def verify_audit_log(self, heads: Iterable[str] = ()) -> audit_chain.Verification:
         """Verify the hash chain of the table, or else of the local file.
 
-        Raises DatabaseError. ``known``: heads that were exported earlier.
+        Raises DatabaseError. ``heads``: those that were exported earlier.
         """
         if self.audit_log_closed:
             raise DatabaseError(self.audit_log_closed)
-        return await self.readable_log.verify(known)
+        return await self.readable_log.verify(heads)
 
     async def changed(
         self,
         since: float | None = None,
         cursor: str | None = None,
-        page: int = 200,
+        limit: int = 200,
         *,
         routine: bool = True,
         allow_scan: bool = False,
@@ -484,7 +486,7 @@ class Workspace:
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
             places = before.places.get(label, {})
-            reading = reader.changed(before.since, places, page + 1, routine=routine, allow_scan=allow_scan)
+            reading = reader.changed(before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
             answer = await attempted(reading)
             if isinstance(answer, DatabaseError):
                 return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
@@ -494,12 +496,12 @@ class Workspace:
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
             wanted = audit_log.Filter(since=before.since, changes=False)
-            entries, why = await self.done(None, page + 1, after, wanted)
+            entries, why = await self.done(None, limit + 1, after, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
         sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
-        shown, end = changes.page(found, before, page)
+        shown, end = changes.page(found, before, limit)
         return Changes(
             changes=shown,
             at=at,
@@ -519,13 +521,13 @@ class Workspace:
         node_id: str | None,
         most: int,
         cursor: str | None = None,
-        wanted: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Filter = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
-        answer = await attempted(self.audit_entries(cursor, most, node_id, wanted))
+        answer = await attempted(self.audit_entries(cursor, most, node_id, conditions))
         return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
 
     def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
@@ -556,9 +558,9 @@ class Workspace:
         if node_id is None:
             return None
         reader = self.reader(node_id)
-        found, local = reader.found, reader.local(node_id)
-        labels = dict.fromkeys((found.label, found.full, found.engine.name))
-        return Subject(schema=found.schema, ids=tuple(f"{label}/{local}" for label in labels))
+        detected, local = reader.detected, reader.local(node_id)
+        labels = dict.fromkeys((detected.label, detected.full, detected.engine.name))
+        return Subject(schema=detected.schema, ids=tuple(f"{label}/{local}" for label in labels))
 
     async def close(self) -> None:
         """Close all connections."""

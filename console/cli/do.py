@@ -107,7 +107,7 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
 
 def _gone(reader: Reader, node_id: str) -> Result:
     """Return the outcome of a missing node: gone, or denied if a policy may hide it."""
-    if reader.found.policies:
+    if reader.detected.policies:
         why = "row-level policy: this role sees no row with this id; it may be hidden or deleted"
         return Result(id=node_id, outcome=Outcome.DENIED, why=why)
     return Result(

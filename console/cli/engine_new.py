@@ -67,7 +67,7 @@ async def new(target: Target, table: str, to: Path | None) -> int:
         table=described.name,
         files=tuple(made),
         findings=proposal.findings,
-        actions=tuple(change.name for change in proposal.changes),
+        actions=tuple(action.name for action in proposal.actions),
         not_proposed=proposal.missing,
         questions=tuple(Asked(number=n, code=q.code, text=q.text) for n, q in enumerate(proposal.questions, 1)),
         next=("unstick", "engine", "check", str(folder), *target.words),

@@ -85,17 +85,17 @@ async def _summary(reader: Reader) -> EngineSummary:
         actions.append(ActionSummary(action=action, available=available.ok, why=available.why))
     return EngineSummary(
         label=reader.label,
-        schema=reader.found.schema,
+        schema=reader.detected.schema,
         title=spec.title,
         notes=reader.variant.notes,
         about=spec.about,
         counts=counts or (),
         actions=tuple(actions),
-        missing=tuple(need.ddl for need in reader.found.missing()),
+        missing=tuple(need.ddl for need in reader.detected.missing()),
         unreadable=why,
         origin=reader.engine.origin,
         unproven=reader.engine.unproven,
-        policies=reader.found.policies,
+        policies=reader.detected.policies,
     )
 
 

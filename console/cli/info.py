@@ -60,7 +60,7 @@ async def info(target: Target) -> int:
             answer = msgspec.structs.replace(
                 answer,
                 server=workspace.server,
-                engines={label: reader.found.schema for label, reader in workspace.engines.items()},
+                engines={label: reader.detected.schema for label, reader in workspace.engines.items()},
                 declined={f"{each.engine} in schema {each.schema}": each.why for each in workspace.declined},
                 audit_log=workspace.audit_log_place,
                 load=round(workspace.database.load.share(), 4),

@@ -30,7 +30,7 @@ from queries.runs import run as runs
 from queries.runs.cohorts import Redrive, parse_settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, Change, Ended, Reason, Step
+from queries.runs.steps import Ask, ChangePart, Ended, Reason, Step
 from queries.text.counted import counted
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
@@ -146,7 +146,7 @@ async def _run(target: Target, workspace: Workspace, run: Run, consent: Consent,
         return redrive_plan.report(run, redrive_of(runner), step, runner.total.durability)
 
     def line(step: Step) -> str:
-        return "" if isinstance(step, Change) else pages.line(report(step))
+        return "" if isinstance(step, ChangePart) else pages.line(report(step))
 
     def answer(ask: Ask) -> bool:
         nonlocal given

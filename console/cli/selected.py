@@ -16,17 +16,16 @@ from console.cli.target import select_readers
 from console.cli.tree import parsed
 from console.model import incident_nodes
 from console.model.filter import Filter
-from console.model.selection import NODES_AT_ONCE, may_match, select
+from console.model.selection import SELECTED_FINDING_NODES, may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError
-from queries.read.reader import Reader
+from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.finding import OPEN, Incident
 from queries.records.record import Record
 from queries.workspace import Workspace
 
-FINDING_NODES = 2000  # nodes of each finding that are read for --incident
 GROUP = 10_000  # dead letters that are read for --group
 STDIN = "-"  # id that means: ids are on stdin, one per line
 SAMPLE = 6.0  # seconds of samples before an incident that needs them is looked for
@@ -115,7 +114,7 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
 
 async def _incident(workspace: Workspace, key: str, sample: float | None) -> Incident | None:
     """Return an incident as it is now, after samples for ``sample`` seconds."""
-    now, notes = await stuck.read(workspace, list(workspace.engines.values()), FINDING_NODES, sample)
+    now, notes = await stuck.read(workspace, list(workspace.engines.values()), SELECTED_FINDING_NODES, sample)
     say(*notes)
     return next((incident for incident in now.incidents if incident.key == key), None)
 
@@ -162,7 +161,7 @@ async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> li
     dead_letters: list[DeadLetter] = []
     for start in range(0, len(found.nodes), NODES_AT_ONCE):
         ids = [node.id for node in found.nodes[start : start + NODES_AT_ONCE]]
-        dead_letters += (await reader.dead(page=len(ids), ids=ids)).dead_letters
+        dead_letters += (await reader.dead(limit=len(ids), ids=ids)).dead_letters
     return dead_letters
 
 

@@ -67,7 +67,7 @@ async def read(
     one that is declined was not checked. ``counts``: also the numbers of nodes.
     """
     notes = [] if sample is None else await _take_samples(workspace, readers, sample)
-    now = await snapshot(workspace, readers, page=limit, sampled=sample is not None, counts=counts, whole=whole)
+    now = await snapshot(workspace, readers, limit=limit, sampled=sample is not None, counts=counts, whole=whole)
     here = {reader.label: reader for reader in readers}
     for part in now.parts:
         notes += _not_read(part, here.get(part.label))
@@ -80,7 +80,7 @@ def _not_read(part: Part, reader: Reader | None) -> Iterator[str]:
         yield f"{part.label}: {part.uncounted}"
     if part.error:
         yield f"{part.label}: {part.error}"
-    elif reader is None or reader.found.readable:  # otherwise one line about the missing privileges is enough
+    elif reader is None or reader.detected.readable:  # otherwise one line about the missing privileges is enough
         for label, text in by_reason(each for each in part.findings.skipped_findings if each.failed):
             yield f"{label}: not checked: {text}"
 

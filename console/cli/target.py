@@ -164,7 +164,7 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
 
 def missing(reader: Reader, node_id: str) -> str:
     """Return that a node was not found, and what may be the reason."""
-    hidden = ", or a row-level policy hides it" if reader.found.policies else ""
+    hidden = ", or a row-level policy hides it" if reader.detected.policies else ""
     return f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip()
 
 
@@ -175,11 +175,11 @@ def access_warnings(workspace: Workspace, readers: Iterable[Reader]) -> list[str
     """
     lines, role = [], workspace.server.role
     for reader in readers:
-        label, found = reader.label, reader.found
-        if not found.usable:
-            lines.append(f"{label}: permission denied: the role {role} has no USAGE on schema {found.schema}")
-        elif found.denied:
-            denied = ", ".join(found.denied)
+        label, detected = reader.label, reader.detected
+        if not detected.usable:
+            lines.append(f"{label}: permission denied: the role {role} has no USAGE on schema {detected.schema}")
+        elif detected.denied:
+            denied = ", ".join(detected.denied)
             lines.append(f"{label}: permission denied: the role {role} has no SELECT on {denied}")
         if why := reader.variant.unrecognised:
             lines.append(f"{label}: the variant of the engine could not be determined: {why}")

@@ -23,13 +23,13 @@ from console.model.selection import (
     select,
     with_findings,
 )
-from console.model.walk import NODES_AT_ONCE, Row, Walk, attention_first, in_order, unfinished
+from console.model.walk import TreeRow, Walk, attention_first, in_order, unfinished
 from console.target import Target
 from console.text import formatting
 from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import Reader
+from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
@@ -41,7 +41,7 @@ class Rows:
 
     def __init__(self, label: str) -> None:
         self.label = label
-        self.rows: list[Row] = []
+        self.rows: list[TreeRow] = []
         self.at = 0.0
         self.scan_required: dict[str, ScanRequired] = {}  # by kind of parent ("" for the top)
         self.scope = ""  # note on a truncated read
@@ -161,7 +161,7 @@ def parsed(text: str, target: Target, fields: Fields[Any] = NODES) -> Filter:
 
 async def _rows(
     reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, found: Rows
-) -> tuple[list[Row], str]:
+) -> tuple[list[TreeRow], str]:
     """Return the rows of one engine, and why findings could not be checked.
 
     With a filter, at most ``limit`` rows match, and others are only above them.
@@ -175,17 +175,17 @@ async def _rows(
     else:
         rows = [row async for some in reading for row in some]
     nodes, why = await with_findings(reader, [row.node for row in rows])
-    return [Row(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
+    return [TreeRow(node, row.depth) for node, row in zip(nodes, rows, strict=True)], why
 
 
 async def _matching(
-    reader: Reader, reading: AsyncGenerator[list[Row]], narrowed: Filter, limit: int, found: Rows, *, live: bool
-) -> list[Row]:
+    reader: Reader, reading: AsyncGenerator[list[TreeRow]], narrowed: Filter, limit: int, found: Rows, *, live: bool
+) -> list[TreeRow]:
     """Return the rows that match, with their ancestors.
 
     Reads until more than ``limit`` rows match.
     """
-    walked: list[Row] = []
+    walked: list[TreeRow] = []
 
     async def pages() -> AsyncGenerator[Page]:
         async with contextlib.aclosing(reading):
@@ -200,7 +200,7 @@ async def _matching(
     return _with_those_above(walked, {node.id for node in selection.nodes})
 
 
-async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: Rows) -> list[Row]:
+async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: Rows) -> list[TreeRow]:
     """Return the nodes that have the findings of the filter, below their ancestors."""
     selection = await select(reader, narrowed, limit)
     found.at = max(found.at, selection.at)
@@ -216,18 +216,20 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
     return in_order(children.pop("", []), children)
 
 
-async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[Row]]:
+async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[TreeRow]]:
     left = limit
-    async for page in unfinished(reader, min(limit, NODES_AT_ONCE)):
+    async for page in unfinished(reader, min(limit, PAGE_NODES)):
         found.note(page)
-        yield [Row(node, 0) for node in page.nodes[:left]]
+        yield [TreeRow(node, 0) for node in page.nodes[:left]]
         left -= len(page.nodes)
         if left < 0 or (left == 0 and page.cursor is not None):
             found.more.append(f"unfinished in {reader.label}")
             return
 
 
-async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows) -> AsyncGenerator[list[Row]]:
+async def _deep(
+    reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows
+) -> AsyncGenerator[list[TreeRow]]:
     """Yield the nodes of the tree, in tree order."""
 
     def note(page: Page, parent: Node | None) -> None:
@@ -244,9 +246,9 @@ async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, found
     found.deeper = bool(walk.deeper)
 
 
-def _with_those_above(rows: list[Row], ids: Container[str]) -> list[Row]:
+def _with_those_above(rows: list[TreeRow], ids: Container[str]) -> list[TreeRow]:
     """Return the rows of these nodes and of their ancestors."""
-    kept: list[Row] = []
+    kept: list[TreeRow] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
         if row.depth < above or row.node.id in ids:
@@ -258,6 +260,6 @@ def _with_those_above(rows: list[Row], ids: Container[str]) -> list[Row]:
     return kept
 
 
-def _lines(rows: Sequence[Row], at: float, ascii: bool) -> Iterator[Spans]:
+def _lines(rows: Sequence[TreeRow], at: float, ascii: bool) -> Iterator[Spans]:
     indents = ["  " * row.depth for row in rows]
     return tables.listed(FIELDS, [row.node for row in rows], Context(now=at, ascii=ascii), indents)

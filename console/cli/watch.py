@@ -22,6 +22,7 @@ from console.cli.suggested import incident_lines
 from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.spans import Make
+from queries.read.reader import FINDING_NODES
 from queries.records.finding import Incident
 from queries.records.record import Record
 
@@ -29,7 +30,6 @@ HOOK_TRIES = 3  # of the command for one incident
 HOOK_SECONDS = 60.0  # seconds until a command is ended
 HOOKS = 8  # commands that run at the same time
 NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it has ended
-FINDING_NODES = 200  # nodes that are read for each finding
 
 
 class NewIncident(Record):

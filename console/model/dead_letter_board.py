@@ -71,7 +71,7 @@ class EngineDeadLetters:
         wanted = [key for key in ids if key in self.dead_letters]
         if not wanted:
             return
-        page = await reader.dead(page=len(wanted), ids=wanted)
+        page = await reader.dead(limit=len(wanted), ids=wanted)
         self.at, self._groups = page.at, None
         for key in wanted:
             del self.dead_letters[key]

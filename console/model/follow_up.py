@@ -9,7 +9,7 @@ from queries.records.node import Node, Phase
 from queries.records.record import Record
 
 WATCH_SECONDS = 120.0  # seconds after which the console stops watching
-WATCHED_NODES = 200  # nodes that are read again
+WATCHED_NODES = 200  # nodes that are read again: after a commit, and while a dry run is shown
 EXPECTED = (Phase.READY, Phase.SCHEDULED)  # phases in which a worker is expected to take the node
 
 

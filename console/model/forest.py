@@ -33,10 +33,10 @@ from console.model.tree_entry import (
 from console.model.visible_rows import VisibleRows
 from queries.records.record import Record
 
-__all__ = ["Change", "EdgeRow", "Forest", "Row", "tail_id"]
+__all__ = ["EdgeRow", "Forest", "ForestChange", "Row", "tail_id"]
 
 
-class Change(Record, Generic[T]):
+class ForestChange(Record, Generic[T]):
     """Result of one operation on a forest."""
 
     cells: dict[str, frozenset[str]] = {}  # changed fields, by id
@@ -299,7 +299,7 @@ class Forest(Generic[T]):
         finally:
             self._evicting = False
 
-    def set_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
+    def set_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> ForestChange[T]:
         """Replace the children (the roots, for None).
 
         If not ``complete``, add a "more" row for the next page.
@@ -307,11 +307,11 @@ class Forest(Generic[T]):
         self.set_head(parent_id, None)
         return self._children(parent_id, records, lambda old, read, new: read, complete)
 
-    def append_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
+    def append_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> ForestChange[T]:
         """Add the next page of children. Known children keep their position."""
         return self._children(parent_id, records, append, complete)
 
-    def prepend_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> Change[T]:
+    def prepend_children(self, parent_id: str | None, records: Iterable[T], complete: bool) -> ForestChange[T]:
         """Add the page before the loaded children.
 
         If not ``complete``, show an edge row for the pages before it.
@@ -320,20 +320,20 @@ class Forest(Generic[T]):
         self.set_head(parent_id, None if complete else EdgeRow.BEFORE)
         return change
 
-    def merge_children(self, parent_id: str | None, records: Iterable[T]) -> Change[T]:
+    def merge_children(self, parent_id: str | None, records: Iterable[T]) -> ForestChange[T]:
         """Insert the new records of a page at their positions (see ``tree_entry.merge``).
 
         Remove and move nothing.
         """
         return self._children(parent_id, records, merge, None)
 
-    def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
+    def set_tail(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> ForestChange[T]:
         """Set the edge row after a parent's loaded children; None removes it."""
         self._visible.begin()
         self._set_edge(self._find(parent_id or ""), edge, note)
         return self._finish()
 
-    def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> Change[T]:
+    def set_head(self, parent_id: str | None, edge: EdgeRow | None, note: str = "") -> ForestChange[T]:
         """Set the edge row before a parent's loaded children; None removes it."""
         self._visible.begin()
         self._set_edge(self._find(parent_id or ""), edge, note, first=True)
@@ -348,7 +348,7 @@ class Forest(Generic[T]):
             entry.children = entry.unsorted = entry.tail = entry.head = None
             self._finish()
 
-    def update(self, records: Iterable[T]) -> Change[T]:
+    def update(self, records: Iterable[T]) -> ForestChange[T]:
         """Replace loaded records by newer versions.
 
         No row moves unless the siblings are sorted; with a filter, rows appear and disappear.
@@ -366,7 +366,7 @@ class Forest(Generic[T]):
                     self._replace(parent, parent.as_read())
         return self._finish(cells)
 
-    def remove(self, ids: Collection[str]) -> Change[T]:
+    def remove(self, ids: Collection[str]) -> ForestChange[T]:
         """Remove records and their loaded descendants.
 
         A cursor among them moves to the next row, else the previous.
@@ -375,7 +375,7 @@ class Forest(Generic[T]):
         self._drop(self._entries[id_] for id_ in ids if id_ in self._entries)
         return self._finish()
 
-    def set_filter(self, predicate: Callable[[T], bool] | None) -> Change[T]:
+    def set_filter(self, predicate: Callable[[T], bool] | None) -> ForestChange[T]:
         """Show only matching records and their ancestors; None shows all.
 
         Every record is tested again.
@@ -404,7 +404,7 @@ class Forest(Generic[T]):
             self._replace(parent, sorted(parent.as_read(), key=lambda entry: key(_record_of(entry))))
         self._finish()
 
-    def set_order(self, order: Order[T] | None) -> Change[T]:
+    def set_order(self, order: Order[T] | None) -> ForestChange[T]:
         """Sort the loaded siblings of each level; None restores the order of their pages."""
         with self._rebuilding():
             self.order = order
@@ -429,7 +429,7 @@ class Forest(Generic[T]):
         records: Iterable[T],
         arrange: Callable[[list[TreeEntry[T]], list[TreeEntry[T]], set[TreeEntry[T]]], list[TreeEntry[T]]],
         complete: bool | None,
-    ) -> Change[T]:
+    ) -> ForestChange[T]:
         """Change the children of a parent.
 
         ``arrange`` takes the old children, those read and the new ones among them, and returns the new order.
@@ -574,8 +574,8 @@ class Forest(Generic[T]):
             if not self._evicting:
                 self.marks.discard(below.id)
 
-    def _finish(self, cells: dict[str, frozenset[str]] | None = None) -> Change[T]:
-        return Change(cells=cells or {}, vanished=self._visible.settle(self._entries))
+    def _finish(self, cells: dict[str, frozenset[str]] | None = None) -> ForestChange[T]:
+        return ForestChange(cells=cells or {}, vanished=self._visible.settle(self._entries))
 
 
 def _record_of(entry: TreeEntry[T]) -> T:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from console.model.walk import dead_letters, unfinished
-from queries.read.reader import Reader
+from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
 from queries.workspace import Workspace
 
-NODES_AT_ONCE = 500  # nodes read at a time
-COMPARED_NODES = 100_000  # nodes that are compared with the finding
+SEARCHED_NODES = 100_000  # nodes that are compared with the finding
 
 
 class Whole(Record):
@@ -49,12 +48,12 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
             matching, unread = await reader.finding_of(spec, others).answer(transaction) if others else ((), "")
         why += [unread] if unread else []
         if matching:
-            findings += (await reader.findings(matching, page=len(matching))).found
+            findings += (await reader.findings(matching, limit=len(matching))).found
             now = workspace.incidents(findings)
             wanted = next((each for each in now if each.key == incident.key), wanted)
         if limit is not None and len(wanted.node_ids) >= limit:
             return Whole(incident=wanted)
-        if len(seen) >= COMPARED_NODES:
+        if len(seen) >= SEARCHED_NODES:
             why.append(f"only {len(seen)} nodes were compared with it")
             break
     if not_met:

@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 from operator import attrgetter
 
 from console.model.attention import Rank, line, rank, with_ancestors
-from console.model.forest import Change, EdgeRow, Forest
+from console.model.forest import EdgeRow, Forest, ForestChange
 from console.model.list_model import ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -65,7 +65,7 @@ class NodeList(ListModel[Node, Node]):
         """Return the window of loaded pages below a parent (of the roots, for None)."""
         return self._windows.get(parent_id)
 
-    async def first(self) -> Change[Node] | None:
+    async def first(self) -> ForestChange[Node] | None:
         """Read the first page again. Nodes that are not in it are unloaded."""
         page = await self._roots(None)
         if page is None:
@@ -73,7 +73,7 @@ class NodeList(ListModel[Node, Node]):
         self.read = True
         return self._start_window(None, page)
 
-    async def more(self, parent_id: str | None) -> Change[Node] | None:
+    async def more(self, parent_id: str | None) -> ForestChange[Node] | None:
         """Read the next page below a parent (of the roots, for None)."""
         window = self._windows.get(parent_id)
         if parent_id is not None and (window is None or self.forest.children(parent_id) is None):
@@ -95,7 +95,7 @@ class NodeList(ListModel[Node, Node]):
         self._shrink()
         return change
 
-    async def before(self, parent_id: str | None) -> Change[Node] | None:
+    async def before(self, parent_id: str | None) -> ForestChange[Node] | None:
         """Read the page before the loaded ones again."""
         window = self._windows.get(parent_id)
         if window is None or not window.low:
@@ -137,7 +137,7 @@ class NodeList(ListModel[Node, Node]):
         """
         return MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
 
-    async def below(self, parent_id: str, *, allow_scan: bool = False) -> Change[Node] | None:
+    async def below(self, parent_id: str, *, allow_scan: bool = False) -> ForestChange[Node] | None:
         """Read the first page of a node's children. Those that were read without it stay.
 
         ``allow_scan`` reads them even if this needs a scan.
@@ -231,17 +231,17 @@ class NodeList(ListModel[Node, Node]):
             numbers[id_] = 0 if id_ in self._pinned or window is None or at == window.low else at
         self.forest.arrange(parent_id, lambda node: (numbers[node.id], self._rank(node)))
 
-    async def refresh(self, ids: Sequence[str]) -> Change[Node]:
+    async def refresh(self, ids: Sequence[str]) -> ForestChange[Node]:
         """Read the nodes on the screen again, and look for new nodes.
 
         New nodes come from one page of the roots and one page of one parent.
         """
         reader = self._reader()
         if reader is None:
-            return Change[Node]()
+            return ForestChange[Node]()
         if not self.read:
-            return await self.first() or Change[Node]()
-        changes: list[Change[Node]] = []
+            return await self.first() or ForestChange[Node]()
+        changes: list[ForestChange[Node]] = []
         fresh: set[str] = set()
         try:
             await self._read_new(ids, changes, fresh)
@@ -253,7 +253,7 @@ class NodeList(ListModel[Node, Node]):
         await self._read_again(reader, [node_id for node_id in ids if node_id not in fresh], changes)
         return _summed(changes)
 
-    async def _read_again(self, reader: Reader, ids: Sequence[str], changes: list[Change[Node]]) -> None:
+    async def _read_again(self, reader: Reader, ids: Sequence[str], changes: list[ForestChange[Node]]) -> None:
         """Read these nodes by id. Remove the nodes that no longer exist."""
         if not ids:
             return
@@ -343,7 +343,7 @@ class NodeList(ListModel[Node, Node]):
     def _needs_scan(self, parent_id: str) -> bool:
         return parent_id in self.scan_required or parent_id in self._scan_allowed
 
-    async def _read_new(self, ids: Sequence[str], changes: list[Change[Node]], fresh: set[str]) -> None:
+    async def _read_new(self, ids: Sequence[str], changes: list[ForestChange[Node]], fresh: set[str]) -> None:
         """Read the pages on the screen that may have new nodes.
 
         These are pages of the roots, and of the parents in turn. Add the ids of loaded nodes that these pages contain
@@ -362,12 +362,14 @@ class NodeList(ListModel[Node, Node]):
             if page is not None and page.scan_required is None:
                 self._merge_page(parent, page, changes, fresh)
 
-    def _merge_page(self, parent_id: str | None, page: Page, changes: list[Change[Node]], fresh: set[str]) -> None:
+    def _merge_page(
+        self, parent_id: str | None, page: Page, changes: list[ForestChange[Node]], fresh: set[str]
+    ) -> None:
         fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
         changes.append(self._merge_loaded(parent_id, page.nodes))
         self.at = page.at
 
-    def _merge_loaded(self, parent_id: str | None, nodes: Sequence[Node]) -> Change[Node]:
+    def _merge_loaded(self, parent_id: str | None, nodes: Sequence[Node]) -> ForestChange[Node]:
         """Merge nodes into the loaded pages.
 
         If there is a next page, nodes after the last loaded one belong to it.
@@ -402,7 +404,7 @@ class NodeList(ListModel[Node, Node]):
         reader = self._reader()
         return None if reader is None else await reader.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
 
-    def _start_window(self, parent_id: str | None, page: Page) -> Change[Node]:
+    def _start_window(self, parent_id: str | None, page: Page) -> ForestChange[Node]:
         """Take a first page. It replaces the pages that were loaded."""
         if costly := self._costly(parent_id, page):
             return costly
@@ -417,7 +419,7 @@ class NodeList(ListModel[Node, Node]):
         self._shrink()
         return change
 
-    def _costly(self, parent_id: str | None, page: Page) -> Change[Node] | None:
+    def _costly(self, parent_id: str | None, page: Page) -> ForestChange[Node] | None:
         """Say so after the children if the page was not read because this needs a scan.
 
         Return None if it was read.
@@ -446,8 +448,8 @@ class NodeList(ListModel[Node, Node]):
         return reader is None or node.kind not in reader.engine.spec.parents
 
 
-def _summed(changes: Sequence[Change[Node]]) -> Change[Node]:
-    return Change(
+def _summed(changes: Sequence[ForestChange[Node]]) -> ForestChange[Node]:
+    return ForestChange(
         cells={id_: names for change in changes for id_, names in change.cells.items()},
         vanished=next((change.vanished for change in changes if change.vanished is not None), None),
     )

@@ -19,16 +19,15 @@ from console.model.fields.payload import documents_of, is_whole
 from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
 from console.model.walk import Walk, dead_letters, unfinished
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import Reader
+from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page, marked
 from queries.records.record import Record
 
-NODES_AT_ONCE = 500  # nodes read at a time
 COMPARED_NODES = 10_000  # nodes of an engine that are compared with a filter
 SELECTED_NODES = 100_000  # nodes of an engine that a selection has
 SELECTION_PAGES = 500  # of a selection by conditions: each of 20,000 rows, or of `NODES_AT_ONCE` nodes
-FINDING_NODES = 2000  # nodes read for each finding
+SELECTED_FINDING_NODES = 2000  # nodes with each finding that are read to select nodes
 TEXTS_AT_ONCE = 100  # nodes whose stored texts are read at a time
 TEXT_BYTES = 8192  # of a stored text; a longer one is not compared
 
@@ -133,7 +132,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     codes: dict[str, list[str]] = {}
     starts = range(0, len(nodes), NODES_AT_ONCE)
     parts = [[node.id for node in nodes[start : start + NODES_AT_ONCE]] for start in starts]
-    reads = (reader.findings(ids, page=len(ids), offer=False) for ids in parts)
+    reads = (reader.findings(ids, limit=len(ids), offer=False) for ids in parts)
     for read in await reader.database.together(*reads):
         why = why or next(_failures(read), "")
         _note(codes, read.found)
@@ -163,7 +162,7 @@ async def stored_documents(
 async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(wanted)[0].values
-    read = await reader.findings(page=FINDING_NODES)
+    read = await reader.findings(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
     _note(codes, (*read.found, *reader.watched()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
@@ -171,7 +170,7 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
     def concerns(code: str) -> bool:
         return len(named) < len(values) or any(code.startswith(name) for name in named)
 
-    missing += [f"only {FINDING_NODES} nodes with {code} were read" for code in read.capped if concerns(code)]
+    missing += [f"only {SELECTED_FINDING_NODES} nodes with {code} were read" for code in read.capped if concerns(code)]
     missing += [f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if concerns(each.code)]
     for spec in reader.engine.spec.findings:
         if spec.sample and any(spec.code.startswith(name) for name in named):

@@ -45,7 +45,7 @@ SETTLED = 20.0  # seconds after which the start is no longer most of the load
 LONG = 3600.0
 
 
-class Link(StrEnum):
+class ConnectionState(StrEnum):
     """State of the connection to the server."""
 
     CONNECTING = "connecting"
@@ -62,7 +62,7 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
     That is the context's, else that of the worst of these incidents, else the first one.
     """
     wanted = context.engine if context else ""
-    forms = {label: (label, reader.found.full, reader.engine.name) for label, reader in engines.items()}
+    forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
     worst = (incident.engine for incident in incidents if incident.engine in engines)
     chosen = (label for label in engines if wanted in forms[label])
     return next(chosen, next(worst, next(iter(engines), None)))
@@ -101,7 +101,7 @@ class Session:
     """
 
     def __init__(self, open_: Opener, interval: float = 2.0, now: Callable[[], float] = monotonic) -> None:
-        self.link = Link.CONNECTING
+        self.link = ConnectionState.CONNECTING
         self.error_text = ""  # why there is no connection, or the last read error
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
@@ -224,7 +224,7 @@ class Session:
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
         capped = {label for label, codes in self.capped.items() if codes}
-        hidden = {label for label, reader in self.engines.items() if reader.found.policies}
+        hidden = {label for label, reader in self.engines.items() if reader.detected.policies}
         return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
 
     @property
@@ -382,8 +382,8 @@ class Session:
     async def _poll(self) -> bool:
         """Read what is due. Return False if nothing that was read has changed."""
         before = self.shown, self.link, self.error_text
-        read = self.link is not Link.LIVE
-        if self.link is not Link.LIVE:
+        read = self.link is not ConnectionState.LIVE
+        if self.link is not ConnectionState.LIVE:
             await self._connect()
         forced, self._forced = self._forced, False
         once, self._once = self._once, False
@@ -435,7 +435,7 @@ class Session:
             self._since = self._now()
         else:
             await self.workspace.detect()  # another server may answer now: a standby, or one with other privileges
-        self.link, self.error_text = Link.LIVE, ""
+        self.link, self.error_text = ConnectionState.LIVE, ""
         self.notice = self.notice or "  ".join(await unfinished.messages(self.workspace))
         self._backoff.reset()
         self._run_all()
@@ -566,8 +566,8 @@ class Session:
         If the connection is lost or not made, make the loop connect again later.
         """
         self.error_text = str(error)
-        if self.link is not Link.LIVE or isinstance(error, NO_CONNECTION):
-            self.link = Link.LOST if self.workspace else Link.CONNECTING
+        if self.link is not ConnectionState.LIVE or isinstance(error, NO_CONNECTION):
+            self.link = ConnectionState.LOST if self.workspace else ConnectionState.CONNECTING
             rests = self.workspace.database.rests if self.workspace else 0.0
             self.retry_at = self._now() + (rests or self._backoff.next(error))
             self._wake.set()
@@ -586,7 +586,7 @@ class Session:
     @property
     def next_poll(self) -> float:
         """Seconds until the loop polls or connects again."""
-        if self.link is not Link.LIVE:
+        if self.link is not ConnectionState.LIVE:
             return self.retry_at - self._now()
         if self.paused and not (self._forced or self._once):
             return LONG

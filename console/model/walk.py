@@ -1,4 +1,4 @@
-"""Walk over the tree of an engine, for the list and for filters. UI-free."""
+"""Walk over the tree of an engine, for commands and filters. UI-free."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from math import inf
 from typing import NamedTuple
 
 from console.model.attention import line, rank, with_ancestors
-from queries.read.reader import Reader
+from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page
 
 STEP_NODES = 10_000  # nodes that are read at once; of others the children are not read
-NODES_AT_ONCE = 100  # nodes at the top, and parents whose children are read in one transaction
+PARENTS_AT_ONCE = 100  # whose children are read in one transaction
 
 
 async def unfinished(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
@@ -43,7 +43,7 @@ async def dead_letters(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
             return
 
 
-class Row(NamedTuple):
+class TreeRow(NamedTuple):
     """A node and its depth in the tree, 0 at the top."""
 
     node: Node
@@ -78,16 +78,16 @@ class Walk:
         self._with_children = reader.engine.spec.parents
         self._seen: set[str] = set()
 
-    async def steps(self) -> AsyncGenerator[list[Row]]:
+    async def steps(self) -> AsyncGenerator[list[TreeRow]]:
         """Yield nodes of the top with all below them, in tree order, each node once.
 
         A tree may be deeper than the stack or hold cycles. Raises DatabaseError.
         """
         cursor, left = None, self._limit
         while left > 0:
-            reads = [self._reader.roots(cursor, min(left, NODES_AT_ONCE))]
+            reads = [self._reader.roots(cursor, min(left, PAGE_NODES))]
             if self._unfinished_first and cursor is None:  # to go with it, whether or not there is more at the top
-                reads.append(self._reader.live(None, NODES_AT_ONCE))
+                reads.append(self._reader.live(None, PAGE_NODES))
             page, *live = await self._reader.database.together(*reads)
             self._note(page, None)
             urgent = await self._urgent(page, live[0]) if live else []
@@ -120,8 +120,8 @@ class Walk:
         while level and depth < self._levels:
             parents = [node for node in level if node.kind in self._with_children]
             level = []
-            for start in range(0, len(parents), NODES_AT_ONCE):
-                some = parents[start : start + NODES_AT_ONCE]
+            for start in range(0, len(parents), PARENTS_AT_ONCE):
+                some = parents[start : start + PARENTS_AT_ONCE]
                 if left <= 0:
                     self.below += [node.id for node in some]
                     continue
@@ -136,7 +136,7 @@ class Walk:
         return children
 
     async def _pages(self, parents: Sequence[Node]) -> list[Page]:
-        at_once = min(self._limit, NODES_AT_ONCE)
+        at_once = min(self._limit, PAGE_NODES)
         return await self._reader.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
 
     async def _all(self, parent: Node, page: Page, most: int) -> list[Node]:
@@ -144,7 +144,7 @@ class Walk:
         self._note(page, parent)
         nodes, most = [*page.nodes], min(most, self._limit)
         while page.cursor is not None and len(nodes) < most:
-            at_once = min(self._limit - len(nodes), NODES_AT_ONCE)
+            at_once = min(self._limit - len(nodes), PAGE_NODES)
             page = await self._reader.children(parent.id, page.cursor, at_once, allow_scan=self._allow_scan)
             self._note(page, parent)
             nodes += page.nodes
@@ -153,21 +153,21 @@ class Walk:
         return nodes
 
 
-def in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[Row]:
+def in_order(top: Sequence[Node], children: dict[str, list[Node]]) -> list[TreeRow]:
     """Return nodes and all below them, in tree order.
 
     Takes the nodes from ``children``, so that a loop in the data ends.
     """
-    rows: list[Row] = []
-    waiting = [Row(node, 0) for node in reversed(top)]
+    rows: list[TreeRow] = []
+    waiting = [TreeRow(node, 0) for node in reversed(top)]
     while waiting:
         row = waiting.pop()
         rows.append(row)
-        waiting += [Row(node, row.depth + 1) for node in reversed(children.pop(row.node.id, ()))]
+        waiting += [TreeRow(node, row.depth + 1) for node in reversed(children.pop(row.node.id, ()))]
     return rows
 
 
-def attention_first(rows: Sequence[Row]) -> list[Row]:
+def attention_first(rows: Sequence[TreeRow]) -> list[TreeRow]:
     """Return the rows of a tree in the order of the screen: see ``attention.rank``."""
     worst: dict[str, int] = {}
     children: dict[str, list[Node]] = {}

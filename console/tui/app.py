@@ -21,7 +21,7 @@ from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
 from console.model.history import History, Place
-from console.model.session import Link, Session
+from console.model.session import ConnectionState, Session
 from console.target import Target
 from console.text import formatting
 from console.text.ascii import takes_unicode
@@ -275,7 +275,7 @@ class UnstickApp(App[None]):
             self.say(self.session.notice, "warn")
             self.session.notice = ""
             return
-        if now[0] is Link.LIVE and before[0] is Link.LOST:
+        if now[0] is ConnectionState.LIVE and before[0] is ConnectionState.LOST:
             self.say("Connected again.", "good")
         elif now[1] and now != before:
             self.say(now[1], "bad")

@@ -101,9 +101,9 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
     Raises DatabaseError if nothing was changed.
     """
     request = attempt.request
-    found = request.reader.found
-    tables = found.changed(request.action.privileges)
-    async with workspace.database.writing(found.action_schema, request.over, limit, tables) as transaction:
+    detected = request.reader.detected
+    tables = detected.changed(request.action.privileges)
+    async with workspace.database.writing(detected.action_schema, request.over, limit, tables) as transaction:
         if not await _change(workspace, transaction, attempt):
             return
         mark = await transaction_mark.read_mark(transaction)
@@ -151,19 +151,19 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
 async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
     """Change the nodes. Return True if there is something to commit."""
     request, script = attempt.request, attempt.script
-    run, found = request.run, request.reader.found
+    run, detected = request.run, request.reader.detected
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, workspace.audit_log)
     admission = workspace.admission(request.reader, script.action, again=run is not None)
-    written = gate.written(found.schema, found.relations)
+    written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
     asked = together(admission, written, NOW, *([] if images is None else [images.learning()]))
     (why, path), before, attempt.at, *_ = await asked.answer(transaction)
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False
-    transaction.search(found.action_schema, path)
+    transaction.search(detected.action_schema, path)
     measurement = Measurement(request.reader) if request.measures else None
     attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
     return request.seen is not None and bool(attempt.nodes.live)
@@ -224,7 +224,7 @@ def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEnt
         os_user=request.operator.os_user,
         host=request.operator.host,
         engine=request.reader.label,
-        schema=request.reader.found.schema,
+        schema=request.reader.detected.schema,
         action=request.action.name,
         reason=request.reason,
         arguments={**recorded(request.action, request.arguments), **named, **({OTHERS: others} if others else {})},

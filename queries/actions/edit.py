@@ -155,7 +155,7 @@ def _diff(before: str, after: str) -> Iterator[str]:
         yield line
 
 
-class Part(NamedTuple):
+class DocumentPart(NamedTuple):
     """A part of a value.
 
     ``place``: its path without positions in arrays. ``owner``: place of the object that it is in.
@@ -204,7 +204,7 @@ class Learned:
         found = [mark for part in _parts(value) for mark in self._marks(part, was)]
         return sorted(found, key=lambda mark: not mark.new)
 
-    def _marks(self, part: Part, was: Mapping[str, Any]) -> Iterator[Mark]:
+    def _marks(self, part: DocumentPart, was: Mapping[str, Any]) -> Iterator[Mark]:
         path, place, owner, value = part
         known, kind = self._types.get(place), _type(value)
         if known is None:
@@ -226,17 +226,17 @@ class Learned:
                     yield Mark(path=below(path, key), code="missing_key", what=f"a key in {self._who}", new=new)
 
 
-def _parts(value: Any) -> Iterator[Part]:
+def _parts(value: Any) -> Iterator[DocumentPart]:
     """Yield a value and everything in it."""
-    left = [Part("$", "$", "", value)]
+    left = [DocumentPart("$", "$", "", value)]
     while left:
         part = left.pop()
         yield part
         path, place, _, found = part
         if isinstance(found, dict):
-            left += [Part(below(path, k), below(place, k), place, v) for k, v in reversed(found.items())]
+            left += [DocumentPart(below(path, k), below(place, k), place, v) for k, v in reversed(found.items())]
         elif isinstance(found, list):
-            left += [Part(f"{path}[{n}]", f"{place}[]", "", v) for n, v in reversed([*enumerate(found)])]
+            left += [DocumentPart(f"{path}[{n}]", f"{place}[]", "", v) for n, v in reversed([*enumerate(found)])]
 
 
 def _type(value: Any) -> str:

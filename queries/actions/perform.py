@@ -93,7 +93,7 @@ def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
     return tuple(found[table] for table in sorted(found))
 
 
-class Part(Record):
+class PartOutcomes(Record):
     """Outcomes of a part of a change.
 
     ``unrecorded``: skipped nodes that no audit log entry names. ``lost``: why the server was lost before nodes changed,
@@ -114,7 +114,7 @@ async def commit_part(
     over: str = "write",
     run: OpenRun | None = None,
     cohort: int | None = None,
-) -> Part:
+) -> PartOutcomes:
     """Commit what was dry-run, in one transaction for each SQL script.
 
     ``plan``: of these nodes and others. ``over``: the connection. ``run``: that it is a part of, and its ``cohort``.
@@ -162,7 +162,7 @@ def _requests(
         )
 
 
-def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attempt]) -> Part:
+def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attempt]) -> PartOutcomes:
     """Return the outcomes of attempts and of nodes that were skipped before."""
     commits = [attempt.commit for attempt in done if attempt.commit is not None]
     unrecorded = (*skipped, *(r for attempt in done if attempt.commit is None for r in attempt.results()))
@@ -179,4 +179,4 @@ def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attemp
         logged=sum(len(attempt.nodes.live) for attempt in done if attempt.commit is not None and attempt.on_server),
     )
     lost = next((attempt.lost for attempt in done if attempt.lost), "")
-    return Part(outcomes=outcomes, unrecorded=unrecorded, lost=lost)
+    return PartOutcomes(outcomes=outcomes, unrecorded=unrecorded, lost=lost)

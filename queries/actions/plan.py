@@ -140,7 +140,7 @@ def plan_versions(
         actions[kind] = action
         available = reader.availability(action, bulk=len(versions) > 1)
         if not available.ok:
-            denied = action.writes and reader.found.lacks(action.privileges)
+            denied = action.writes and reader.detected.lacks(action.privileges)
             outcome = Outcome.DENIED if denied else Outcome.REFUSED
             refused |= {i: _refused(i, available.why, action.commands(i), outcome) for i in ids}
     known = dict(titles or {})

@@ -90,8 +90,8 @@ class Trial:
 
     async def run(self, transaction: Transaction) -> Effect:
         """Run all steps before the rollback."""
-        found = self.nodes.reader.found
-        written = await gate.written(found.schema, found.relations).answer(transaction)
+        detected = self.nodes.reader.detected
+        written = await gate.written(detected.schema, detected.relations).answer(transaction)
         return await change(transaction, self.script, ConsoleCopies(self._request, self.script), written)
 
 
@@ -302,7 +302,7 @@ class ActionCheck:
     async def _open(self, tried: Tried) -> AsyncIterator[tuple[Transaction, Trial]]:
         """Begin a transaction of the action, which is rolled back."""
         request = tried.request(self.reader)
-        async with self.workspace.database.writing(self.reader.found.action_schema) as transaction:
+        async with self.workspace.database.writing(self.reader.detected.action_schema) as transaction:
             yield transaction, Trial(request)
 
     async def _rows(self, tried: Tried, about: str = "", excess: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -318,7 +318,7 @@ class ActionCheck:
             after = await self.reader.existing(transaction, running.nodes.live)
             self._check_status(tried.action, after)
             self._check_left(tried.action, after, (copy.read() for copy in effect.copies))
-        copies = gate.copied(effect.copies, self.reader.found.schema)
+        copies = gate.copied(effect.copies, self.reader.detected.schema)
         at, name = self._at(tried.action, "rows"), tried.action.name
         for other in effect.others:
             where, _, table = other.table.rpartition(".")
@@ -391,7 +391,7 @@ class ActionCheck:
             places = await running.places(transaction)
             for (table, _), place in places.items():
                 values = {
-                    "schema": reader.found.schema,
+                    "schema": reader.detected.schema,
                     "table": table,
                     "place": place,
                     "columns": array(reader.engine.spec.recognise.relations.get(table, ())),

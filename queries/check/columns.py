@@ -57,11 +57,11 @@ def _statements(reader: Reader) -> Iterator[Described]:
 
 def _missing(reader: Reader, statement: Statement) -> str:
     """Return an object that the statement needs and the schema does not have, or ""."""
-    for name in sorted(statement.needs - reader.found.met_needs):
+    for name in sorted(statement.needs - reader.detected.met_needs):
         need = reader.engine.spec.needs[name]
         if need.functions or need.relation or need.column:
             return need.relation or need.column or ", ".join(need.functions)
-        if need.table in reader.engine.spec.recognise.optional and need.table not in reader.found.relations:
+        if need.table in reader.engine.spec.recognise.optional and need.table not in reader.detected.relations:
             return need.table
     return ""
 

@@ -110,7 +110,7 @@ async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
             notes.fault(at, f"{local}: there is no node kind {node.kind!r}")
         elif local.partition(":")[0] != node.kind:
             notes.fault(at, f"{local}: its id must begin with {node.kind}:")
-        elif why := why_malformed(reader.found, node.kind, local.partition(":")[2]):
+        elif why := why_malformed(reader.detected, node.kind, local.partition(":")[2]):
             notes.fault(at, f"{local}: {why}; commands refuse this id (`form` of the kind)")
         if node.id not in again:
             notes.fault(at, f"{local}: no row is returned for this id")
@@ -155,7 +155,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
     local = [reader.local(i) for i in nodes]
     for at in reader.engine.statements.get("nodes", ()):
         of_kind = [i for i in local if at.is_for(i.partition(":")[0])]
-        if not of_kind or not at.needs <= reader.found.met_needs:
+        if not of_kind or not at.needs <= reader.detected.met_needs:
             continue
         values = reader.variant.parameters(ids=of_kind, places=[])
         read = []
@@ -177,8 +177,8 @@ async def _check_declared(reader: Reader, notes: Notebook) -> None:
     """Check that each status that the tables allow is declared."""
     declared = {status.native for status in reader.engine.spec.statuses}
     async with reader.database.reading() as transaction:
-        names = sorted(reader.found.relations)
-        rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.found.schema})
+        names = sorted(reader.detected.relations)
+        rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.detected.schema})
     for row in rows:
         words = row["labels"] or allowed_words(row["checks"], number=row["number"])
         known = declared.intersection(words)
@@ -300,7 +300,7 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
 
     A fixture seldom has rows of all kinds.
     """
-    names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
+    names = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema}
     async with reader.database.reading() as transaction:
         edges = await transaction.rows(query("edges"), names)
     asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]
@@ -327,7 +327,7 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
     at = _of(reader, "dead")
     if at is None or reader.variant.select("dead") is None:
         return
-    dead = (await reader.dead(page=NODES_LOOKED_AT)).dead_letters
+    dead = (await reader.dead(limit=NODES_LOOKED_AT)).dead_letters
     ids = [each.node.id for each in dead]
     notes.number += len(ids)
 
@@ -341,11 +341,13 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
             notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")
         elif one.severity == two.severity and _later(one.since, two.since):
             notes.note(f"{reader.local(two.node.id)} is older than the dead letter before it: oldest come first")
-    again = {each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, page=NODES_LOOKED_AT)).dead_letters}
+    again = {
+        each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, limit=NODES_LOOKED_AT)).dead_letters
+    }
     if again != {each.node.id: each.fingerprint for each in dead}:
         notes.fault(at, "the dead letters are not the same if they are read by their ids ($ids)")
     alive = [node.id for node in (await reader.live()).nodes if node.id not in ids]
-    if (await reader.dead(ids=alive, page=NODES_LOOKED_AT)).dead_letters:
+    if (await reader.dead(ids=alive, limit=NODES_LOOKED_AT)).dead_letters:
         notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
 
 

@@ -61,12 +61,12 @@ async def check_plans(subject: Subject, notes: Notebook) -> None:
     database, small = await lab.filled(), await lab.filled()
     with notes.skipped("the rows could not be multiplied"):
         async with subject.opened(database) as (_, reader):
-            found = reader.found
-        await _create_indexes(subject, small, found)
+            detected = reader.detected
+        await _create_indexes(subject, small, detected)
         async with subject.opened(small) as (_, reader):
             few, sizes = await _counts(reader)
-        await lab.run(database, multiply(found.engine, found.schema, found.relations, rows))
-        await _create_indexes(subject, database, found)
+        await lab.run(database, multiply(detected.engine, detected.schema, detected.relations, rows))
+        await _create_indexes(subject, database, detected)
         await lab.run(database, script("vacuum"))
         async with subject.opened(database) as (_, reader):
             await _check(reader, rows, notes)
@@ -92,11 +92,11 @@ def references(engine: Engine) -> str:
     return msgspec.json.encode(found).decode()
 
 
-async def _create_indexes(subject: Subject, database: str, found: DetectedEngine) -> None:
+async def _create_indexes(subject: Subject, database: str, detected: DetectedEngine) -> None:
     """Create the indexes that the needs propose, unless there is one of the name."""
     for need in subject.engine.spec.needs.values():
         try:
-            await subject.lab.create_index(database, found.schema, need.ddl)
+            await subject.lab.create_index(database, detected.schema, need.ddl)
         except DatabaseError as error:
             if error.code != DUPLICATE:
                 raise
@@ -136,7 +136,7 @@ async def _counts(reader: Reader) -> tuple[Mapping[str, int], Mapping[str, int]]
     chosen = reader.variant.select("counts")
     async with reader.database.reading() as transaction:
         rows = await transaction.rows(chosen, reader.variant.parameters()) if chosen else ()
-        names = {"ids": sorted(reader.found.relations), "schema": reader.found.schema}
+        names = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema}
         sizes = {row["name"]: row["n"] for row in await transaction.rows(query("sizes"), names)}
     exact = [row for row in rows if row["n"] and row.get("precision", EXACT) == EXACT]
     return {str(row.get("phase") or row.get("status")): row["n"] for row in exact}, sizes
@@ -158,7 +158,7 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
     for node in nodes:
         one = tried.of(node.id, node.version)
         request = one.request(reader)
-        async with reader.database.writing(reader.found.action_schema) as transaction:
+        async with reader.database.writing(reader.detected.action_schema) as transaction:
             # Copies may all be of one parent, and the server then reads the table whole although an index is there.
             await transaction.control("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
             count = ReadCount()
@@ -172,7 +172,7 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
 
 def _unmet(reader: Reader, name: str) -> str:
     """Return why no variant of a statement can run with the proposed indexes."""
-    needs = {need for each in reader.engine.statements[name] for need in each.needs - reader.found.met_needs}
+    needs = {need for each in reader.engine.statements[name] for need in each.needs - reader.detected.met_needs}
     whys = [reader.engine.spec.needs[need].why for need in sorted(needs)]
     own = f"; {name}.sql with an index of its own in needs can" if any(n.endswith(OF_EXPRESSION) for n in needs) else ""
     return " and ".join(whys) + own

@@ -64,8 +64,8 @@ async def _check_reads(
     reader: Reader, all_nodes: Mapping[str, Node], role: str, settings: Mapping[str, object], notes: Notebook
 ) -> None:
     """Compare what a role sees with what the superuser sees."""
-    if reader.found.denied:
-        notes.fault(None, f"the {role} may not read {', '.join(reader.found.denied)}")
+    if reader.detected.denied:
+        notes.fault(None, f"the {role} may not read {', '.join(reader.detected.denied)}")
         return
     with notes.errors(what=f"as {role}: "):
         seen = await known_nodes(reader, SEEN)

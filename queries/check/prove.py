@@ -128,7 +128,7 @@ async def prove(
         async for check in _read(subject, reader, toml, names):
             yield check
         if {ACTIONS, UNDO, PRIVILEGES, PLANS} & set(names):
-            notes = Notebook(ACTIONS, toml, reader.found.schema)
+            notes = Notebook(ACTIONS, toml, reader.detected.schema)
             running = ActionCheck(workspace, other, reader, await _nodes(reader), notes)
             check = await _noted(notes, running.run())
             subject = msgspec.structs.replace(subject, tried=tuple(running.tried))
@@ -146,7 +146,7 @@ async def prove_on(workspace: Workspace, engine: Engine, toml: TomlFile) -> Asyn
         yield _not_found(workspace, engine, toml, "this database")
     for reader in readers:
         for name, check in READING.items():
-            notes = Notebook(name, toml, reader.found.schema)
+            notes = Notebook(name, toml, reader.detected.schema)
             yield msgspec.structs.replace(await _noted(notes, check(reader, notes)), engine=reader.label)
 
 
@@ -166,7 +166,7 @@ async def _read(subject: Subject, reader: Reader, toml: TomlFile, names: Collect
     """Yield the checks that only read, repeated with more rows if there is no fault."""
     many = ""
     for name in (name for name in READING if name in names):
-        notes = Notebook(name, toml, reader.found.schema)
+        notes = Notebook(name, toml, reader.detected.schema)
         check = await _noted(notes, READING[name](reader, notes))
         if name in MANY and not check.faults:
             many = many or await _multiplied(subject.lab, reader)
@@ -179,7 +179,7 @@ async def _read(subject: Subject, reader: Reader, toml: TomlFile, names: Collect
 async def _crowded(subject: Subject, first: ActionCheck) -> None:
     """Try the actions again with many rows below each node. Raises DatabaseError."""
     reader, database = first.reader, await subject.lab.filled()
-    names = {"schema": reader.found.schema, "references": plans.references(reader.engine)}
+    names = {"schema": reader.detected.schema, "references": plans.references(reader.engine)}
 
     async def crowd(table: str, place: str) -> None:
         await subject.lab.run(database, script("crowd", table=table, place=place, **names))
@@ -193,8 +193,8 @@ async def _crowded(subject: Subject, first: ActionCheck) -> None:
 async def _multiplied(lab: Lab, reader: Reader) -> str:
     """Return the name of a new database with more rows. Raises DatabaseError."""
     database = await lab.filled()
-    found = reader.found
-    await lab.run(database, plans.multiply(found.engine, found.schema, found.relations, MANY_ROWS))
+    detected = reader.detected
+    await lab.run(database, plans.multiply(detected.engine, detected.schema, detected.relations, MANY_ROWS))
     return database
 
 

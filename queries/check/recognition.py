@@ -30,7 +30,7 @@ async def check_recognition(subject: Subject, notes: Notebook) -> None:
             await lab.run(database, (builtin_folder(other) / SCHEMA).read_text("utf-8"), f"{other}{HERE}")
     async with lab.opened(database, subject.outside) as workspace:
         for reader in workspace.engines.values():
-            name, schema = reader.engine.name, reader.found.schema
+            name, schema = reader.engine.name, reader.detected.schema
             notes.number += 1
             if name == engine.name and schema not in (ODD, *(f"{other}{HERE}" for other in others)):
                 notes.fault(None, f"schema.sql makes its tables in {schema}: it must leave the schema to search_path")
@@ -52,24 +52,24 @@ async def check_indexes(subject: Subject, notes: Notebook) -> None:
     database = await lab.filled()
     async with subject.opened(database) as (workspace, _):
         for name, need in engine.spec.needs.items():
-            found = workspace.engines[engine.name].found
-            if not need.ddl or name in found.indexed:
+            detected = workspace.engines[engine.name].detected
+            if not need.ddl or name in detected.indexed:
                 continue
             try:
-                await lab.create_index(database, found.schema, need.ddl)
+                await lab.create_index(database, detected.schema, need.ddl)
             except DatabaseError as error:
                 notes.setting(("needs", name, "ddl"), f"needs.{name}: {error.line}")
                 continue
             await workspace.detect()
             notes.number += 1
-            found = workspace.engines[engine.name].found
-            if name not in found.indexed:
-                made = _predicates(found, need.table)
+            detected = workspace.engines[engine.name].detected
+            if name not in detected.indexed:
+                made = _predicates(detected, need.table)
                 notes.setting(("needs", name), f"needs.{name}: its own index is not recognised once it is made{made}")
 
 
-def _predicates(found: DetectedEngine, table: str) -> str:
+def _predicates(detected: DetectedEngine, table: str) -> str:
     """Return the predicates of a table's partial indexes as the server spells them."""
-    relation = found.relations.get(table)
-    spelled = [detect.bare(i["partial"], found.schema) for i in relation.indexes if i["partial"]] if relation else []
+    relation = detected.relations.get(table)
+    spelled = [detect.bare(i["partial"], detected.schema) for i in relation.indexes if i["partial"]] if relation else []
     return f"; partial = {spelled}" if spelled else ""

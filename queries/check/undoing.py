@@ -113,8 +113,8 @@ async def _rows(reader: Reader) -> Rows:
     """Return the rows of all tables of the engine, by table and key."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     async with reader.database.reading(60.0) as transaction:
-        for name, relation in reader.found.relations.items():
-            rows = await transaction.rows(filled("table_rows", schema=reader.found.schema, table=name), {})
+        for name, relation in reader.detected.relations.items():
+            rows = await transaction.rows(filled("table_rows", schema=reader.detected.schema, table=name), {})
             decoded = [msgspec.json.decode(row["row"]) for row in rows]
             key = next((i["columns"] for i in relation.indexes if i["unique"] and i["partial"] is None), None)
             found[name] = {_key(row, key): row for row in decoded}

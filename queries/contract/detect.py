@@ -34,7 +34,7 @@ NO_TABLE = {
 class Relation(Record):
     """One relation as the catalog describes it.
 
-    ``tuples`` is the server's estimate, negative if it has none. ``pages`` is as of the last VACUUM or ANALYZE.
+    ``tuples`` is the server's estimate, negative if it has none. ``blocks`` is as of the last VACUUM or ANALYZE.
     ``policies``: row-level security may hide rows from this role. ``locked``: another session locks the relation
     exclusively, so the predicates of its indexes were not read. ``usable``: the role has USAGE on the schema.
     ``lockable``: it may lock the whole table for changes, which privileges on columns do not allow.
@@ -47,7 +47,7 @@ class Relation(Record):
     usable: bool
     lockable: bool
     policies: bool
-    pages: int
+    blocks: int
     tuples: float
     columns: dict[str, str]
     indexes: tuple[dict[str, Any], ...]
@@ -152,7 +152,7 @@ class Declined(Record):
 class Detection(Record):
     """Result of :func:`detect`."""
 
-    found: tuple[DetectedEngine, ...]
+    engines: tuple[DetectedEngine, ...]
     declined: tuple[Declined, ...]
     locked: frozenset[str] = frozenset()  # relations that were read only in part, because another session locks them
 
@@ -234,7 +234,7 @@ def detect(
         if row["sort"] == "function":
             key = (row["schema"], row["name"].partition("(")[0])
             usable[key] = usable.get(key, True) and row["usable"]
-    found, declined = [], []
+    detected, declined = [], []
     for engine in engines:
         here: list[DetectedEngine] = []
         for schema, relations in schemas.items():
@@ -253,8 +253,8 @@ def detect(
             why = f"the schema {chosen} was chosen"
             declined += [Declined(engine=o.engine.name, schema=o.schema, why=why) for o in here if o.schema != chosen]
             here = [one for one in here if one.schema == chosen]
-        found += here
-    schemas_ = {(one.engine.name, one.schema) for one in found} | {(one.engine, one.schema) for one in declined}
+        detected += here
+    schemas_ = {(one.engine.name, one.schema) for one in detected} | {(one.engine, one.schema) for one in declined}
     locked = {
         name
         for engine in engines
@@ -262,7 +262,7 @@ def detect(
         for schema, relations in schemas.items()
         if (engine.name, schema) in schemas_ and name in relations and relations[name].locked
     }
-    return Detection(found=tuple(found), declined=tuple(declined), locked=frozenset(locked))
+    return Detection(engines=tuple(detected), declined=tuple(declined), locked=frozenset(locked))
 
 
 def _found(
@@ -368,88 +368,88 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
 
     The reason is "" if the schema is unrelated.
     """
-    wanted = engine.spec.recognise
+    recognise = engine.spec.recognise
     for decline in engine.spec.declines:
         if decline.relations and all(name in relations for name in decline.relations):
             return decline.why
-    missing = [n for n in wanted.relations if n not in relations and n not in wanted.optional]
-    if missing and not _resembles(wanted, relations):
+    missing = [n for n in recognise.relations if n not in relations and n not in recognise.optional]
+    if missing and not _resembles(recognise, relations):
         return ""
     for decline in engine.spec.declines:
         for name, columns in decline.columns.items():
             if name in relations and any(c in relations[name].columns for c in columns):
                 return decline.why
     if missing:
-        present = ", ".join(n for n in wanted.relations if n in relations)
+        present = ", ".join(n for n in recognise.relations if n in relations)
         return f"it has {present}, but no {' and no '.join(missing)}"
-    wrong = _wrong_columns(wanted, relations, engine.spec.type_schemas)
+    wrong = _wrong_columns(recognise, relations, engine.spec.type_schemas)
     if wrong == "":
         return ""
-    return _not_a_table(wanted, relations) or wrong or _wrong_types(wanted, schema, parts)
+    return _not_a_table(recognise, relations) or wrong or _wrong_types(recognise, schema, parts)
 
 
-def _not_a_table(wanted: Recognise, relations: Mapping[str, Relation]) -> str | None:
+def _not_a_table(recognise: Recognise, relations: Mapping[str, Relation]) -> str | None:
     """Return the reason if a relation is not a table."""
-    for name in wanted.relations:
+    for name in recognise.relations:
         word = NO_TABLE.get(relations[name].kind) if name in relations else None
         if word is not None:
             return f"{name} is {word}, not a table: its rows cannot be locked and have no version"
     return None
 
 
-def _resembles(wanted: Recognise, relations: Mapping[str, Relation]) -> bool:
+def _resembles(recognise: Recognise, relations: Mapping[str, Relation]) -> bool:
     """Return True if any relation has more than half of the expected columns."""
-    for name, columns in wanted.relations.items():
-        there = relations[name].columns if name in relations and name not in wanted.optional else {}
+    for name, columns in recognise.relations.items():
+        there = relations[name].columns if name in relations and name not in recognise.optional else {}
         if len(columns) > 1 and sum(c in there for c in columns) * 2 > len(columns):
             return True
     return False
 
 
-def _wrong_columns(wanted: Recognise, relations: Mapping[str, Relation], schemas: Collection[str]) -> str | None:
+def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], schemas: Collection[str]) -> str | None:
     """Return the reason if a column is missing or of another type.
 
     An enum type of another schema, unless it is one of ``schemas``, is another type: the table is a copy.
     """
-    for name, columns in wanted.relations.items():
+    for name, columns in recognise.relations.items():
         if name not in relations:
             continue
         there = relations[name]
         known = sum(c in there.columns for c in columns)
         for column, kind in columns.items():
-            if f"{name}.{column}" in wanted.optional and column not in there.columns:
+            if f"{name}.{column}" in recognise.optional and column not in there.columns:
                 continue
             is_ = there.columns.get(column)
             of, _, local = (is_ or "").rpartition(".")
             if (local if of in schemas else is_) not in (kind.split("|") if kind != "*" else there.columns.values()):
-                if known * 2 <= len(columns) and not _resembles(wanted, relations):
+                if known * 2 <= len(columns) and not _resembles(recognise, relations):
                     return ""
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
-        for column in wanted.absent.get(name, ()):
+        for column in recognise.absent.get(name, ()):
             if column in there.columns:
                 return f"{name} has a column {column}, which this engine does not have"
-        if why := _wrong_checks(wanted, name, there):
+        if why := _wrong_checks(recognise, name, there):
             return why
-        unique = wanted.unique.get(name)
+        unique = recognise.unique.get(name)
         if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
             return f"{name} has no unique index on ({', '.join(unique)})"
     return None
 
 
-def _wrong_checks(wanted: Recognise, name: str, there: Relation) -> str:
-    unnamed = [word for word in wanted.literals.get(name, ()) if f"'{word}'" not in there.checks]
+def _wrong_checks(recognise: Recognise, name: str, there: Relation) -> str:
+    unnamed = [word for word in recognise.literals.get(name, ()) if f"'{word}'" not in there.checks]
     return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
 
 
-def _wrong_types(wanted: Recognise, schema: str, parts: Parts) -> str | None:
-    for sort, shapes in (("enum", wanted.enums), ("composite", wanted.composites)):
+def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:
+    for sort, shapes in (("enum", recognise.enums), ("composite", recognise.composites)):
         for name, labels in shapes.items():
             is_ = parts.get((schema, name, sort))
             if is_ is None or sorted(is_) != sorted(labels):
                 says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
                 return f"the {sort} type {name} {says}"
     functions = {name for _, name, sort in parts if sort == "function"}
-    for function in wanted.functions:
+    for function in recognise.functions:
         if function not in functions:
             return f"the function {function} is missing"
     return None
@@ -504,7 +504,7 @@ def _met(
         )
         if firm:
             indexed.add(name)
-        if firm or (table and need.whole and not need.column and table.pages <= SMALL_TABLE_BLOCKS):
+        if firm or (table and need.whole and not need.column and table.blocks <= SMALL_TABLE_BLOCKS):
             met_needs.add(name)
     return frozenset(met_needs), frozenset(indexed), whys
 

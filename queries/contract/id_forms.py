@@ -16,15 +16,15 @@ _FORMS = {
 }
 
 
-def why_malformed(found: DetectedEngine, kind: str, key: str) -> str:
+def why_malformed(detected: DetectedEngine, kind: str, key: str) -> str:
     """Return why a key cannot be that of a node of this kind, or "".
 
     Any text is the key of a node whose kind has neither a form nor a column of a known type.
     """
-    known = found.engine.kind(kind)
+    known = detected.engine.kind(kind)
     if known is None:
         return ""
-    relation = found.relations.get(known.table)
+    relation = detected.relations.get(known.table)
     type_ = relation.columns.get(known.key, "") if relation is not None else ""
     form = known.form or (type_ if type_ in _FORMS else TEXT)
     if form == TEXT:
@@ -33,4 +33,4 @@ def why_malformed(found: DetectedEngine, kind: str, key: str) -> str:
     if any(re.fullmatch(pattern, key, re.IGNORECASE) for pattern, _, _ in known_forms):
         return ""
     words = " or ".join(words for _, words, _ in known_forms)
-    return f"the key of a {kind.replace('_', ' ')} is {words}, for example {found.label}/{kind}:{known_forms[0][2]}"
+    return f"the key of a {kind.replace('_', ' ')} is {words}, for example {detected.label}/{kind}:{known_forms[0][2]}"

@@ -18,7 +18,7 @@ from queries.contract.folder import CATALOG, TOML, Folder, read
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import needs_of, with_needs
 from queries.contract.references import names_in_sql, reference_faults
-from queries.contract.rules import RULES, STATEMENT_RULES, Context, setting_faults, threshold
+from queries.contract.rules import RULES, STATEMENT_RULES, RuleInput, setting_faults, threshold
 from queries.contract.spec import Action, EngineSpec, Own
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.strict_toml import TomlError, TomlFile
@@ -65,14 +65,14 @@ def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]
     written = _spec(folder, toml, faults)
     spec = msgspec.structs.replace(written, needs=needs_of(written)) if written is not None else None
     if spec is not None:
-        faults += setting_faults(toml, Context(folder, spec), STATEMENT_RULES)
+        faults += setting_faults(toml, RuleInput(folder, spec), STATEMENT_RULES)
     can_derive = not faults
     more = derived(folder, spec, toml) if spec is not None and can_derive else {}
     files = _parsed_files(folder, more, spec, faults)
     if spec is not None:
         spec = msgspec.structs.replace(spec, actions=with_effects(spec, files.sections))
         present = names_of(folder, more) if can_derive else None
-        faults += setting_faults(toml, Context(folder, spec, files, present), RULES)
+        faults += setting_faults(toml, RuleInput(folder, spec, files, present), RULES)
         faults += file_faults(folder, spec, files, present)
         faults += reference_faults(spec, files)
     if faults or spec is None or written is None:

@@ -74,7 +74,7 @@ def _statement_faults(statement: Statement, settings: Collection[str], needs: Co
 def _unknown(
     statement: Statement,
     parameter: str,
-    known: Collection[str],
+    names: Collection[str],
     what: str,
     shared: Collection[str] = (),
 ) -> Iterator[Fault]:
@@ -83,8 +83,8 @@ def _unknown(
     ``shared``: known in parts, which serve several statements.
     """
     for name, offset in keys_of(statement, parameter):
-        if name not in known:
-            fault = locate(statement, offset + 1, f"{name!r} is not {what}{did_you_mean(name, known)}")
+        if name not in names:
+            fault = locate(statement, offset + 1, f"{name!r} is not {what}{did_you_mean(name, names)}")
             if "/parts/" not in fault.file or name not in shared:
                 yield fault
 

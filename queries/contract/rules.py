@@ -37,7 +37,7 @@ Elements = tuple[Any, ...]
 Test = Callable[..., Any]
 
 
-class Context:
+class RuleInput:
     """Folder, spec and parsed files that the rules compare.
 
     ``present``: names of the statements that are there; None if those that follow could not be derived.
@@ -89,7 +89,7 @@ class Rules(NamedTuple):
     rules: tuple[tuple[str, Test, str], ...]
 
 
-def setting_faults(toml: TomlFile, context: Context, table: Iterable[Rules]) -> Iterator[Fault]:
+def setting_faults(toml: TomlFile, context: RuleInput, table: Iterable[Rules]) -> Iterator[Fault]:
     """Yield the faults of settings."""
     for at, about, rules in table:
         for path, elements in _elements(context.spec, at.split("."), (), ()):
@@ -112,10 +112,10 @@ def _elements(value: Any, steps: list[str], path: Path, around: Elements) -> Ite
             yield from _elements(each, steps[1:], (*path, step), (*around, step, each) if table else (*around, each))
 
 
-def unknown(names: Iterable[str], known: Collection[str]) -> list[str]:
-    """Return the names that are not known, each with what could be meant."""
-    wrong = {name for name in names if name and name not in known}
-    return [f"{name!r}{did_you_mean(name, known)}" for name in sorted(wrong)]
+def unknown(words: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return the words that are no names, each with what could be meant."""
+    wrong = {word for word in words if word and word not in names}
+    return [f"{word!r}{did_you_mean(word, names)}" for word in sorted(wrong)]
 
 
 def threshold(value: Any) -> Any:
@@ -142,7 +142,7 @@ def is_name(word: str) -> bool:
 # Tests
 
 
-def _no_duration(_: Context, name: str, value: object) -> list[str]:
+def _no_duration(_: RuleInput, name: str, value: object) -> list[str]:
     try:
         threshold(value)
     except ValueError as error:
@@ -155,7 +155,7 @@ def _is_privilege(text: str) -> bool:
     return word in PRIVILEGES and name != ""
 
 
-def _no_privilege(c: Context, privileges: Iterable[str]) -> Iterator[str]:
+def _no_privilege(c: RuleInput, privileges: Iterable[str]) -> Iterator[str]:
     for privilege in privileges:
         word, _, name = privilege.partition(" ")
         if not _is_privilege(privilege):
@@ -164,7 +164,7 @@ def _no_privilege(c: Context, privileges: Iterable[str]) -> Iterator[str]:
             yield f"{privilege!r}: {name} is not one of the tables in recognise.relations"
 
 
-def _no_table_column(c: Context, columns: Iterable[str]) -> list[str]:
+def _no_table_column(c: RuleInput, columns: Iterable[str]) -> list[str]:
     """Return the columns, as ``table.column``, of tables that are not known."""
     parts = ((column, *column.partition(".")) for column in columns)
     return [repr(column) for column, table, _, name in parts if table not in c.relations or not name]
@@ -177,12 +177,12 @@ def _no_index(ddl: str, tables: Collection[str]) -> list[str]:
     return [] if index.table in tables else [f"there is no table {index.table!r}"]
 
 
-def _no_index_of_need(c: Context, name: str, need: Need) -> list[str]:
+def _no_index_of_need(c: RuleInput, name: str, need: Need) -> list[str]:
     tables = {*c.relations, *(kind.table for kind in c.spec.kinds)} - {""}
     return _no_index(need.ddl, tables) if need.ddl and need.table not in tables else []
 
 
-def _no_role(c: Context, role: str, pattern: str) -> bool:
+def _no_role(c: RuleInput, role: str, pattern: str) -> bool:
     known = {*c.relations, *c.spec.recognise.enums}
     known |= {word for meaning in c.spec.own.objects for word in re.findall(r"\w+", meaning)}
     known |= {channel for worker in c.spec.workers for channel in worker.channels}
@@ -194,21 +194,21 @@ def _no_column_of(column: Callable[[Kind], str]) -> Test:
     return lambda c, kind: _no_column(c, kind.table, column(kind))
 
 
-def _no_column(c: Context, table: str, column: str) -> list[str]:
+def _no_column(c: RuleInput, table: str, column: str) -> list[str]:
     """Return a column that a known table does not have."""
     return unknown([column], c.relations[table]) if table in c.relations else []
 
 
-def _no_row_column(c: Context, _: Kind, name: str) -> list[str]:
+def _no_row_column(c: RuleInput, _: Kind, name: str) -> list[str]:
     return unknown([name], [f"{table}.{column}" for table, columns in c.relations.items() for column in columns])
 
 
-def _no_column_to_set(c: Context, action: Action, column: str, _: str) -> Iterator[str]:
+def _no_column_to_set(c: RuleInput, action: Action, column: str, _: str) -> Iterator[str]:
     for table in (kind.table for kind in c.spec.kinds if kind.name in action.kinds):
         yield from (f"{table} has no column {each}" for each in _no_column(c, table, column))
 
 
-def _no_status(c: Context, words: Collection[str], *kinds: str) -> Iterator[str]:
+def _no_status(c: RuleInput, words: Collection[str], *kinds: str) -> Iterator[str]:
     """Yield why nodes of these kinds cannot be found by statuses and phases."""
     known = [*(status.native for status in c.spec.statuses), *(status.phase.value for status in c.spec.statuses)]
     for word in words:
@@ -219,31 +219,31 @@ def _no_status(c: Context, words: Collection[str], *kinds: str) -> Iterator[str]
             yield f"`columns` of the kind {kind.name} needs a status"
 
 
-def _no_threshold(c: Context, reason: str) -> list[str]:
+def _no_threshold(c: RuleInput, reason: str) -> list[str]:
     """Return the names in a reason that are no thresholds."""
     return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
 
 
-def _kind_of(c: Context, finding: FindingSpec) -> str:
+def _kind_of(c: RuleInput, finding: FindingSpec) -> str:
     """Return the kind of the nodes of a finding that is derived from its table."""
     return finding.kind or (c.spec.kinds[0].name if len(c.spec.kinds) == 1 else "")
 
 
-def _no_table_of(c: Context, *names: str) -> bool:
+def _no_table_of(c: RuleInput, *names: str) -> bool:
     return len(names) != 1 or not any(kind.table for kind in c.spec.kinds if kind.name == names[0])
 
 
-def _other_key(c: Context, kind: Kind) -> list[str]:
+def _other_key(c: RuleInput, kind: Kind) -> list[str]:
     types = c.relations.get(kind.table, {}).get(kind.key, "")
     return [types] if types and types.partition("|")[0] not in KEY_TYPES else []
 
 
-def _no_children(c: Context, kind: Kind) -> bool:
+def _no_children(c: RuleInput, kind: Kind) -> bool:
     variants = c.statements.get("children", ())
     return kind.name in c.spec.parents and bool(variants) and not any(each.is_for(kind.name) for each in variants)
 
 
-def _no_phase(c: Context, status: Status) -> bool:
+def _no_phase(c: RuleInput, status: Status) -> bool:
     """Return True for a status with several phases of which no statement returns one."""
     nodes = c.statements.get("nodes", ())
     first = next(each for each in c.spec.statuses if each.native == status.native)
@@ -251,24 +251,24 @@ def _no_phase(c: Context, status: Status) -> bool:
     return several and bool(nodes) and not any(re.search(r"\bphase\b", each.text) for each in nodes)
 
 
-def _other_view(c: Context, name: str, option: Option) -> list[str]:
+def _other_view(c: RuleInput, name: str, option: Option) -> list[str]:
     views = [each for each, other in c.spec.options.items() if other.view]
     return views[:1] if option.view and name != views[0] else []
 
 
-def _last_key(c: Context, key: str, name: str) -> list[str]:
+def _last_key(c: RuleInput, key: str, name: str) -> list[str]:
     keys = [each for each, other in c.spec.keys.items() if other == name]
     return keys[-1:] if key != keys[-1] else []
 
 
-def _earlier(c: Context, action: Action) -> Iterator[tuple[str, Action]]:
+def _earlier(c: RuleInput, action: Action) -> Iterator[tuple[str, Action]]:
     """Yield the earlier actions in the same variant for each kind of an action."""
     before = c.spec.actions[: next(n for n, each in enumerate(c.spec.actions) if each is action)]
     for kind in action.kinds:
         yield from ((kind, each) for each in before if kind in each.kinds and each.when == action.when)
 
 
-def _other_with_key(c: Context, action: Action) -> list[str]:
+def _other_with_key(c: RuleInput, action: Action) -> list[str]:
     first: dict[str, str] = {}
     for kind, other in _earlier(c, action):
         if other.key == action.key != "":
@@ -276,17 +276,17 @@ def _other_with_key(c: Context, action: Action) -> list[str]:
     return [f"{name} has the key {action.key} for a {kind}" for kind, name in first.items() if name != action.name]
 
 
-def _unused_argument(c: Context, name: str, argument: object) -> bool:
+def _unused_argument(c: RuleInput, name: str, argument: object) -> bool:
     used = [each for action in c.spec.actions for each in action.arguments]
     return argument not in used and name not in c.settings and c.all_are_read
 
 
-def _no_argument(c: Context, finding: FindingSpec) -> Iterable[str]:
+def _no_argument(c: RuleInput, finding: FindingSpec) -> Iterable[str]:
     known = [each.name for action in c.spec.actions if action.name == finding.action for each in action.arguments]
     return unknown(finding.arguments, known) if c.all_are_read else []
 
 
-def _no_guard(c: Context, *actions: Action) -> bool:
+def _no_guard(c: RuleInput, *actions: Action) -> bool:
     """Return True if no section ``lock`` has the guard.
 
     Such actions would be refused every time.
@@ -296,7 +296,7 @@ def _no_guard(c: Context, *actions: Action) -> bool:
     return is_read and not any(re.search(r"\bAS unchanged\b", text) for text in texts)
 
 
-def _no_guard_of_finding(c: Context, finding: FindingSpec) -> bool:
+def _no_guard_of_finding(c: RuleInput, finding: FindingSpec) -> bool:
     actions = [action for action in c.spec.actions if action.name == finding.action and action.writes]
     return bool(finding.constant) and _no_guard(c, *actions)
 
@@ -304,7 +304,7 @@ def _no_guard_of_finding(c: Context, finding: FindingSpec) -> bool:
 def _no_evidence(setting: str) -> Test:
     """Return the test that the statement of a finding has no such evidence."""
 
-    def test(c: Context, finding: FindingSpec) -> Iterable[str]:
+    def test(c: RuleInput, finding: FindingSpec) -> Iterable[str]:
         if not getattr(finding, setting) or finding.statement not in c.statements:
             return []
         more = {"node", *(OF_SAMPLES if finding.sample else ())}

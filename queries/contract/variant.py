@@ -22,11 +22,11 @@ class EngineVariant:
     options could not be read, else "".
     """
 
-    def __init__(self, database: Database, found: DetectedEngine, settings: Mapping[str, object]) -> None:
+    def __init__(self, database: Database, detected: DetectedEngine, settings: Mapping[str, object]) -> None:
         self.database = database
-        self.found = found
-        self.engine = with_settings(found.engine, settings)
-        self.label = found.label
+        self.detected = detected
+        self.engine = with_settings(detected.engine, settings)
+        self.label = detected.label
         self.session_options: dict[str, str] = {}
         self.unrecognised = ""
         self._reasons: dict[str, str] = {}  # by option: evidence for its value, or who chose it
@@ -38,9 +38,9 @@ class EngineVariant:
     @property
     def policies(self) -> str:
         """Description of the policies that may hide rows; "" without policies."""
-        if not self.found.policies:
+        if not self.detected.policies:
             return ""
-        return f"policies on {', '.join(self.found.policies)} decide which rows this role sees and may change"
+        return f"policies on {', '.join(self.detected.policies)} decide which rows this role sees and may change"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class EngineVariant:
         One more line for row-level security, if policies exist.
         """
         known = tuple(f"{name}: {self.engine.settings[name]} ({why})" for name, why in self._reasons.items())
-        if self.found.policies:
+        if self.detected.policies:
             known = (*known, f"row-level security: {self.policies}")
         if self.unrecognised:
             known = (*known, f"the variant of the engine could not be determined: {self.unrecognised}")
@@ -97,7 +97,7 @@ class EngineVariant:
 
         ``settings`` are the thresholds and options.
         """
-        return {"met_needs": sorted(self.found.met_needs), "settings": self.engine.settings, **more}
+        return {"met_needs": sorted(self.detected.met_needs), "settings": self.engine.settings, **more}
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
         """Return the best variant of a statement for this schema and server, or None.
@@ -105,9 +105,9 @@ class EngineVariant:
         ``allow_scan``: also one that must scan a table, but none that needs an object which does not exist.
         """
         candidates = self.engine.statements.get(name, ())
-        met_needs = self.found.met_needs
+        met_needs = self.detected.met_needs
         if allow_scan:
-            needs, tables = self.engine.spec.needs.items(), self.found.relations
+            needs, tables = self.engine.spec.needs.items(), self.detected.relations
             met_needs |= {name for name, need in needs if need.table in tables and not need.column}
         version = self.database.server.version if self.database.server else 0
         return choose(candidates, met_needs, version, kind)

@@ -91,7 +91,7 @@ class Expected:
     """Answers that are expected from the server, as they come."""
 
     def __init__(self, number: int) -> None:
-        self.left = number
+        self.remaining = number
         self._answers: deque[bytes] = deque()
         self._error: BaseException | None = None
         self._changed = asyncio.Event()
@@ -99,12 +99,12 @@ class Expected:
     @property
     def complete(self) -> bool:
         """True if no answer will come any more."""
-        return self.left == 0 or self._error is not None
+        return self.remaining == 0 or self._error is not None
 
     def add(self, answer: bytes) -> None:
         """Add the next answer."""
         self._answers.append(answer)
-        self.left -= 1
+        self.remaining -= 1
         self._changed.set()
 
     def fail(self, error: BaseException) -> None:

@@ -312,11 +312,11 @@ def _refusal(error: asyncpg.PostgresError, host: Host, shown: str) -> DatabaseEr
     if code == "28P01" and not host.password:
         return errors.NoPasswordError(
             f"{errors.capital(errors.server_at(shown))} asks for a password, and none was found.",
-            f"{errors.capital(host.found or 'it is not in the settings')}.",
+            f"{errors.capital(host.password_source or 'it is not in the settings')}.",
             code=code,
         )
     if code == "28P01":
-        return errors.connection_error(code, f"{reason} (the password is from {host.found})", shown)
+        return errors.connection_error(code, f"{reason} (the password is from {host.password_source})", shown)
     return errors.connection_error(code, reason, shown)
 
 

@@ -19,8 +19,8 @@ from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import DatabaseError, LockedError, ReadOnlyError, RefusedError, TableLockedError
-from queries.db.group import GROUP, Group, SharedReads
-from queries.db.pipeline import Pipeline, Run
+from queries.db.group import GROUP, ReadGroup, SharedReads
+from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
@@ -194,7 +194,7 @@ class Database:
             if (joined := self._group()) is not None:
                 return await joined.join(reads)
             async with self.reading_alone(in_order=True) as transaction:
-                group = Group(self, transaction)
+                group = ReadGroup(self, transaction)
                 try:
                     return await group.run(reads)
                 finally:
@@ -203,7 +203,7 @@ class Database:
             for read in reads:  # those that no group has begun
                 read.close()
 
-    def _group(self) -> Group | None:
+    def _group(self) -> ReadGroup | None:
         """Return the running group of reads that the caller is in."""
         group = GROUP.get()
         return group if group is not None and group.owner is self and not group.ended else None
@@ -318,7 +318,7 @@ class Database:
             return
         try:
             if pipeline.may_be_in_transaction:
-                ending = asyncio.ensure_future(pipeline.run([Run(ROLLBACK)], GRACE, reads=False))
+                ending = asyncio.ensure_future(pipeline.run([Execute(ROLLBACK)], GRACE, reads=False))
                 ending.add_done_callback(_retrieve_exception)
                 (tag,) = await asyncio.shield(ending)
                 if isinstance(tag, Exception):

@@ -36,14 +36,14 @@ class Host(Record):
     """One host of the list.
 
     ``name`` is verified; ``address`` is connected, if it is given. ``name`` is a folder for a Unix socket.
-    ``found`` says where the password was found or looked for.
+    ``password_source`` says where the password was found or looked for.
     """
 
     name: str
     address: str
     port: int
     password: str
-    found: str
+    password_source: str
 
     def __repr__(self) -> str:
         return f"Host({self.name!r}, {self.address!r}, {self.port})"
@@ -153,12 +153,14 @@ def _host(
         listening = (each for each in SOCKET_FOLDERS if Path(each, f".s.PGSQL.{port}").exists())
         folder = next(listening, SOCKET_FOLDERS[0])
     if given := words.get("password"):
-        return Host(name=folder, address=address, port=port, password=given, found=settings["password"].source)
+        return Host(
+            name=folder, address=address, port=port, password=given, password_source=settings["password"].source
+        )
     # The password file names a host by its name, else by its address, and a default socket as localhost.
     local = [] if address and not name else ["localhost"] if not name or name in SOCKET_FOLDERS else []
     names = [*local, *([name or address] if name or address else [])]
     found = libpq_files.password(words.get("passfile") or "", names, str(port), database, user)
-    return Host(name=folder, address=address, port=port, password=found.value, found=found.source)
+    return Host(name=folder, address=address, port=port, password=found.value, password_source=found.source)
 
 
 def _source(settings: Mapping[str, Setting]) -> str:

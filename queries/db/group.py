@@ -16,7 +16,7 @@ from queries.db.transaction import Answer, Reads, Transaction
 SEND_AFTER_SECONDS = 0.2  # for which statements wait for a read that does not wait for rows
 
 
-class Group:
+class ReadGroup:
     """Reads that share one transaction.
 
     When each of them waits for rows, the statements of all are sent at once. So the number of round trips is that of
@@ -134,7 +134,7 @@ def _deliver(askers: Iterator[_Request], answer: Answer) -> None:
 class SharedReads(Reads):
     """Reads of one member of a group, with its own settings."""
 
-    def __init__(self, group: Group, limit: float, *, in_order: bool) -> None:
+    def __init__(self, group: ReadGroup, limit: float, *, in_order: bool) -> None:
         self._group, self._limit, self._in_order = group, limit, in_order
 
     async def each(self, queries: Sequence[Query]) -> list[Answer]:
@@ -147,4 +147,4 @@ class SharedReads(Reads):
         )
 
 
-GROUP: ContextVar[Group | None] = ContextVar("group", default=None)
+GROUP: ContextVar[ReadGroup | None] = ContextVar("group", default=None)

@@ -171,13 +171,13 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", found[0] if found else "")
 
 
-def _utf_8(found: str, number: int, path: Path) -> str:
+def _utf_8(value: str, number: int, path: Path) -> str:
     """Return the password. Raises ValueError if the driver cannot send it."""
     try:
-        found.encode()
+        value.encode()
     except UnicodeEncodeError:
         raise ValueError(f"The password in line {number} of the password file {path} is not valid UTF-8.") from None
-    return found
+    return value
 
 
 def _lines(path: Path) -> Iterator[str]:

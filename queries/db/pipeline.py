@@ -42,7 +42,7 @@ State = Any  # the driver's record of a prepared statement
 Start = Callable[[], Coroutine[Any, Any, Any]]
 
 
-class Run(Record, kw_only=False):
+class Execute(Record, kw_only=False):
     """Commands without parameters and rows, separated by ``;``.
 
     The answer is the last tag.
@@ -104,7 +104,7 @@ class Pipeline:
         self._protocol: DriverProtocol = connection._protocol
         self._states: dict[tuple[Hashable, str], State] = {}
         self._made = 0  # names are used once
-        self._left: Expected | None = None  # answers that no run waits for any more
+        self._leftover: Expected | None = None  # answers that no run waits for any more
         self._cancelled: asyncio.Future[None] | None = None  # ends when the server has the request to cancel
 
     def meet(self, facts: Mapping[str, Any], name: str) -> None:
@@ -121,7 +121,7 @@ class Pipeline:
     @property
     def may_be_in_transaction(self) -> bool:
         """True also if the answer to what was sent last was given up."""
-        return self._left is not None or bool(self.connection.is_in_transaction())
+        return self._leftover is not None or bool(self.connection.is_in_transaction())
 
     def new_name(self) -> str:
         """Return a name for a statement that no other session uses."""
@@ -134,13 +134,13 @@ class Pipeline:
 
     async def run(
         self,
-        steps: Sequence[Run | Fetch],
+        steps: Sequence[Execute | Fetch],
         limit: float,
         *,
         reads: bool,
         take: Callable[[int, Any], None] = lambda *_: None,
     ) -> list[Any]:
-        """Run the steps in order, and return their answers until the first error.
+        """Execute the steps in order, and return their answers until the first error.
 
         The error is the last answer.
 
@@ -195,7 +195,7 @@ class Pipeline:
         A connection that the server is ending is closed instead.
         """
         try:
-            command, _ = self._command(Run(text), reads=False)
+            command, _ = self._command(Execute(text), reads=False)
         except (asyncpg.InterfaceError, asyncpg.InternalClientError):
             self.connection.terminate()
         else:
@@ -204,12 +204,12 @@ class Pipeline:
 
     # Commands
 
-    def _command(self, step: Run | Fetch, reads: bool) -> tuple[_Command, bool]:
+    def _command(self, step: Execute | Fetch, reads: bool) -> tuple[_Command, bool]:
         """Return a command, and True if no other may follow it before its answer is known.
 
         Raises errors of the driver for values.
         """
-        if isinstance(step, Run):
+        if isinstance(step, Execute):
             start = self._query(step.text)
             return _Command(self._written(start, _ENDED), lambda answer: self._driven(start, answer)[1]), False
         state = self._states.get((step.settings, step.text))
@@ -339,14 +339,14 @@ class Pipeline:
                 async with asyncio.timeout(limit):
                     answer = await expected.next()
             except (asyncio.CancelledError, TimeoutError):
-                self._left, self._cancelled = expected, asyncio.get_running_loop().create_future()
+                self._leftover, self._cancelled = expected, asyncio.get_running_loop().create_future()
                 self.connection._cancel_current_command(self._cancelled)
                 raise
             yield command, answer
 
     async def _settle(self, limit: float) -> None:
         """Wait until nothing is left of a pipeline that was given up."""
-        left, cancelled, self._left, self._cancelled = self._left, self._cancelled, None, None
+        left, cancelled, self._leftover, self._cancelled = self._leftover, self._cancelled, None, None
         if left is not None and cancelled is not None:
             try:
                 async with asyncio.timeout(limit):
@@ -355,7 +355,7 @@ class Pipeline:
             except TimeoutError:
                 self.connection.terminate()
             except asyncio.CancelledError:
-                self._left, self._cancelled = left, cancelled
+                self._leftover, self._cancelled = left, cancelled
                 raise
 
 

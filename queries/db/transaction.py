@@ -22,7 +22,7 @@ from queries.db.errors import (
     SlowError,
     UnreadableError,
 )
-from queries.db.pipeline import Fetch, Pipeline, RepeatError, Run
+from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
 from queries.db.query import Query, Rows
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
@@ -131,7 +131,7 @@ class Transaction(Reads):
         self._connected = connected
         self._pipeline: Pipeline | None = None
         self._begin = begin
-        self._own = self._wanted = settings  # of the transaction, and of statements that ask for nothing else
+        self._own = self._defaults = settings  # of the transaction, and of statements that ask for nothing else
         self._now: Settings | None = settings  # None: not known
         self._load = load
         self._reads = reads
@@ -173,7 +173,7 @@ class Transaction(Reads):
         The caller must have checked that only trusted roles can create objects in them.
         """
         if more:
-            self._wanted = msgspec.structs.replace(self._wanted, schemas=tuple(dict.fromkeys((schema, *more))))
+            self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
 
     async def each(self, queries: Sequence[Query], take: Callable[[Answer], None] | None = None) -> list[Answer]:
         """Run several statements together.
@@ -206,12 +206,12 @@ class Transaction(Reads):
         steps = self._first()
         settings: Settings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
-            self._wanted = msgspec.structs.replace(self._wanted, limit=self._own.limit)
+            self._defaults = msgspec.structs.replace(self._defaults, limit=self._own.limit)
         else:
             settings = self._settings()  # not afterwards: a COMMIT that was answered is no matter of time any more
             if changed := settings.commands(self._now):
-                steps.append(Run("; ".join(changed)))
-        *_, answer = await self._run([*steps, Run(command)], (settings or self._own).limit)
+                steps.append(Execute("; ".join(changed)))
+        *_, answer = await self._run([*steps, Execute(command)], (settings or self._own).limit)
         self._now = settings
         if isinstance(answer, Exception):
             raise self._failure(answer)
@@ -234,13 +234,13 @@ class Transaction(Reads):
 
     # Steps
 
-    def _first(self) -> list[Run | Fetch]:
+    def _first(self) -> list[Execute | Fetch]:
         """Return what is sent before the next statement: the begin, and queued commands."""
-        steps: list[Run | Fetch] = [] if self.begun else [Run(self._begin)]
+        steps: list[Execute | Fetch] = [] if self.begun else [Execute(self._begin)]
         if not self.begun and self._lasts is not None:
             self._until = time.monotonic() + self._lasts
         if self._queued:
-            steps.append(Run("; ".join(self._queued)))
+            steps.append(Execute("; ".join(self._queued)))
             self._queued = []
         return steps
 
@@ -253,12 +253,12 @@ class Transaction(Reads):
         await self._open()
         steps = self._first()
         if self._aborted:
-            steps.insert(0, Run(f"ROLLBACK; {self._begin}"))
+            steps.insert(0, Execute(f"ROLLBACK; {self._begin}"))
             self._now = self._own
         for query in queries:
             if (query.apart or self._apart) and not (apart or self._reads):
                 apart, before = True, self._now
-                steps.append(Run(APART))
+                steps.append(Execute(APART))
             settings = self._settings(query)
             changed = settings.commands(self._now)
             self._now = settings
@@ -266,7 +266,7 @@ class Transaction(Reads):
                 changed.append(time_left(self._lasts))
                 self._now = msgspec.structs.replace(settings, limit=0.0)  # so that the next statement gets its own
             if changed:
-                steps.append(Run("; ".join(changed)))
+                steps.append(Execute("; ".join(changed)))
             limit = max(limit, settings.limit)
             steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
         taken = 0
@@ -289,7 +289,7 @@ class Transaction(Reads):
         )
 
     async def _run(
-        self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None] = lambda _: None
+        self, steps: Sequence[Execute | Fetch], limit: float, take: Callable[[Rows], None] = lambda _: None
     ) -> list[Any]:
         """Run steps until the first error, which is the last answer.
 
@@ -310,7 +310,7 @@ class Transaction(Reads):
         return answers
 
     async def _sent(
-        self, steps: Sequence[Run | Fetch], limit: float, take: Callable[[Rows], None], *, again: bool
+        self, steps: Sequence[Execute | Fetch], limit: float, take: Callable[[Rows], None], *, again: bool
     ) -> list[Any]:
         pipeline = await self._open(again=again)
         name = pipeline.new_name()
@@ -356,7 +356,7 @@ class Transaction(Reads):
 
         Raises SlowError if no time is left.
         """
-        wanted = self._wanted
+        wanted = self._defaults
         limit = wanted.limit if query is None or query.limit is None else query.limit
         if self._until is not None:
             left = self._until - time.monotonic()

@@ -35,11 +35,11 @@ def places(text: str) -> dict[Path, Place]:
     return _Scanner(text).scan()
 
 
-def place_of(known: dict[Path, Place], path: Path) -> Place:
+def place_of(table_places: dict[Path, Place], path: Path) -> Place:
     """Return the place of ``path``, or of the nearest known table, or the first one."""
-    while path and path not in known:
+    while path and path not in table_places:
         path = path[:-1]
-    return known.get(path, (1, 1))
+    return table_places.get(path, (1, 1))
 
 
 class _Scanner:
@@ -50,7 +50,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.found: dict[Path, Place] = {}
+        self.places: dict[Path, Place] = {}
         self.table: Path = ()
         self.elements: dict[Path, int] = {}  # arrays of tables: the index of the last element
         self.within: list[tuple[str, Path]] = []
@@ -64,7 +64,7 @@ class _Scanner:
                 self._header(tokens)
             else:
                 self._value(tokens, self._key(tokens, token, place, self.table))
-        return self.found
+        return self.places
 
     def _tokens(self) -> Tokens:
         line, start = 1, 0
@@ -88,14 +88,14 @@ class _Scanner:
         path: Path = ()
         for part, place in parts[:-1]:
             path = self._inside((*path, part))
-            self.found.setdefault(path, place)
+            self.places.setdefault(path, place)
         name, place = parts[-1]
         path = (*path, name)
         if brackets > 1:
-            self.found.setdefault(path, place)
+            self.places.setdefault(path, place)
             self.elements[path] = self.elements.get(path, -1) + 1
         self.table = self._inside(path)
-        self.found[self.table] = place
+        self.places[self.table] = place
 
     def _inside(self, path: Path) -> Path:
         """Return ``path``, or the last element if it is an array of tables."""
@@ -110,7 +110,7 @@ class _Scanner:
         while token != "=" or kind != "mark":
             if kind in ("string", "bare"):
                 path = (*path, _name(kind, token))
-                self.found.setdefault(path, place)
+                self.places.setdefault(path, place)
             kind, token, place = next(tokens, ("mark", "=", place))
         return path
 
@@ -128,7 +128,7 @@ class _Scanner:
                 awaits_key = False
                 continue
             if self.within and self.within[-1][0] == "[" and token != "]":
-                self.found.setdefault(path, place)
+                self.places.setdefault(path, place)
             if kind == "mark":
                 path, awaits_key = self._mark(token, path)
 

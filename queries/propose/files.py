@@ -11,7 +11,7 @@ from typing import Any
 from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
-from queries.propose.proposal import HELD, WAITING, Change, Proposal, State, names
+from queries.propose.proposal import HELD, WAITING, Proposal, ProposedAction, State, names
 from queries.propose.toml_text import Inline, written
 from queries.records.node import Phase
 from queries.text.psql_text import bound, identifier, literal
@@ -99,7 +99,7 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         "statuses": dict(_statuses(proposal)),
         "thresholds": {"late": "5m", "stale": "15m"},
         "findings": dict(_findings(proposal)),
-        "actions": {change.name: _action(proposal, change) for change in proposal.changes},
+        "actions": {action.name: _action(proposal, action) for action in proposal.actions},
     }
     status = proposal.roles.get("status")
     if status and "due" in proposal.roles and not _due_is_column(proposal):
@@ -194,22 +194,22 @@ def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
                 "where": f"{sign} < {proposal.stored(proposal.sign, 'now() - :stale')}",
                 "since": moment,
                 **({"evidence": {"worker": f"{proposal.column('owner')}::text"}, "cause": ["worker"]} if owner else {}),
-                **({"action": "release"} if "release" in {change.name for change in proposal.changes} else {}),
+                **({"action": "release"} if "release" in {action.name for action in proposal.actions} else {}),
             },
         )
 
 
-def _action(proposal: Proposal, change: Change) -> dict[str, Any]:
+def _action(proposal: Proposal, action: ProposedAction) -> dict[str, Any]:
     settings: dict[str, Any] = {
         "support": "emulated",
         "proof": "assumed",
-        "from": proposal.words(*change.phases),
-        "effect": change.effect,
-        "next": NEXT[change.name],
-        "set": {column.name: value for column, value in change.sets},
+        "from": proposal.words(*action.phases),
+        "effect": action.effect,
+        "next": NEXT[action.name],
+        "set": {column.name: value for column, value in action.sets},
     }
-    if change.refused:
-        settings["refuse"] = [Inline({"when": change.refused, "why": change.why})]
+    if action.refused:
+        settings["refuse"] = [Inline({"when": action.refused, "why": action.why})]
     return settings
 
 
@@ -254,7 +254,7 @@ def _definition(proposal: Proposal, column: Column) -> str:
 
 def _is_emptied(proposal: Proposal, column: Column) -> bool:
     """Return True if an action sets the column to its default."""
-    return any(each == column and value == "DEFAULT" for change in proposal.changes for each, value in change.sets)
+    return any(each == column and value == "DEFAULT" for action in proposal.actions for each, value in action.sets)
 
 
 def _fixture(proposal: Proposal) -> str:

@@ -97,7 +97,7 @@ class Missing(Record):
     why: str
 
 
-class Change(Record):
+class ProposedAction(Record):
     """A proposed action: the phases that it is for, and the columns that it sets.
 
     ``refused``: SQL condition of rows that it refuses, or "". ``why``: the reason.
@@ -126,7 +126,7 @@ class Proposal(Record):
     states: tuple[State, ...] = ()
     sampled: bool = False
     questions: tuple[Question, ...] = ()
-    changes: tuple[Change, ...] = ()
+    actions: tuple[ProposedAction, ...] = ()
 
     def of(self, *phases: Phase) -> tuple[State, ...]:
         """Return the states of these phases."""
@@ -284,7 +284,7 @@ def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool 
         sampled=sampled,
     )
     base = msgspec.structs.replace(base, states=tuple(map(state_of, words)) or tuple(_derived(base)))
-    base = msgspec.structs.replace(base, changes=tuple(_changes(base)))
+    base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
     asked = (Question(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
     return msgspec.structs.replace(base, questions=tuple(asked))
 
@@ -400,7 +400,7 @@ def _derived(base: Proposal) -> Iterator[State]:
 # Actions
 
 
-def _changes(base: Proposal) -> Iterator[Change]:
+def _actions(base: Proposal) -> Iterator[ProposedAction]:
     ready, roles = base.ready, base.roles
     now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
     back = _set(roles.get("status"), literal(ready.word) if ready else "")
@@ -408,12 +408,14 @@ def _changes(base: Proposal) -> Iterator[Change]:
     free = [each for role in HELD for each in emptied(roles.get(role))]
     over = [each for role in OVER for each in emptied(roles.get(role))]
     if not base.lacks("wake"):
-        yield Change(name="wake", phases=(Phase.SCHEDULED,), sets=tuple(now), effect="It is due now.")
+        yield ProposedAction(name="wake", phases=(Phase.SCHEDULED,), sets=tuple(now), effect="It is due now.")
     if not base.lacks("retry"):
         effect = "It waits for a worker again, with no attempts." if again else "It waits for a worker again."
-        yield Change(name="retry", phases=(Phase.FAILED,), sets=(*back, *now, *again, *free, *over), effect=effect)
+        yield ProposedAction(
+            name="retry", phases=(Phase.FAILED,), sets=(*back, *now, *again, *free, *over), effect=effect
+        )
     if not base.lacks("release"):
-        yield Change(
+        yield ProposedAction(
             name="release",
             phases=(Phase.RUNNING,),
             sets=(*back, *free),
@@ -426,7 +428,7 @@ def _changes(base: Proposal) -> Iterator[Change]:
         finished = roles.get("finished")
         if finished and any(re.search(rf"\b{re.escape(finished.name)}\b", check) for check in base.table.checks):
             cancel += _set(finished, base.stored("finished", "now()"))
-        yield Change(
+        yield ProposedAction(
             name="cancel",
             phases=WAITING,
             sets=tuple(cancel),
@@ -459,7 +461,7 @@ def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
     if base.guessed:
         yield "guessed_columns", (", ".join(f"{base.roles[role].name} = {role}" for role in base.guessed),)
     yield from _about_times(base)
-    actions = {change.name for change in base.changes}
+    actions = {action.name for action in base.actions}
     for action in ("retry", "release"):
         if "attempts" in base.roles and action in actions:
             yield f"attempts_on_{action}", (base.roles["attempts"].name,)

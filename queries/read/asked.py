@@ -46,7 +46,7 @@ def together(*asked: Asked[Any]) -> Asked[list[Any]]:
     return Asked([query for each in asked for query in each.queries], read)
 
 
-def known(answer: R | DatabaseError) -> R:
+def value_of(answer: R | DatabaseError) -> R:
     """Return an answer of `answered`. Raises it if it is an error."""
     if isinstance(answer, DatabaseError):
         raise answer

@@ -26,7 +26,8 @@ from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
 from queries.text.instant import unknown_last
 
-CODE, WAITS, CLIENT_WAITS, MOST = "row_locked", "session_waits", "client_waits", "late_rows_locked"
+ROW_LOCKED, LATE_ROWS_LOCKED = "row_locked", "late_rows_locked"
+SESSION_WAITS, CLIENT_WAITS = "session_waits", "client_waits"
 SYMPTOMS = {"late", "locked", "dead_owner"}
 NODES = 200  # nodes of which the rows are read at each refresh
 WAITING = 100  # waiting sessions that are read at each refresh
@@ -63,22 +64,22 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
 
 
 async def row_locked(
-    database: Database, readers: Readers, found: Iterable[Finding], server: ServerFindings | None = None
+    database: Database, readers: Readers, of_engines: Iterable[Finding], server: ServerFindings | None = None
 ) -> Findings:
     """Return the findings about row locks: locked nodes, and sessions that wait.
 
-    ``found``: findings of the engines. ``server`` knows if sessions wait for rows. Without either, nothing is read. The
-    rows of nodes that are late or locked take one statement, the sessions another one. ``server`` also knows which
-    sessions may be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
+    ``of_engines``: findings. ``server`` knows if sessions wait for rows. Without either, nothing is read. The rows of
+    nodes that are late or locked take one statement, the sessions another one. ``server`` also knows which sessions may
+    be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
     """
     if _standby(database):
         return Findings(found=(), at=0.0)
-    found = tuple(found)
-    ids = _symptomatic(readers, found)
+    of_engines = tuple(of_engines)
+    ids = _symptomatic(readers, of_engines)
     asked = _asked(readers, ids)
     skipped: list[SkippedFinding] = []
     reads = [_locks(database, asked, skipped)] if asked else []
-    reads += [_waits(database, readers, skipped)] if found or (server is not None and server.row_waits) else []
+    reads += [_waits(database, readers, skipped)] if of_engines or (server is not None and server.row_waits) else []
     read: list[list[Blockers]] = await database.together(*reads)
     parts = read.pop(0) if asked else []
     sessions = [each for some in read for each in some]
@@ -110,7 +111,7 @@ async def _locks(database: Database, asked: Sequence[Asked], skipped: list[Skipp
         elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
             left.extend([each] for each in some)
         else:
-            skipped.append(SkippedFinding(engine=some[0][0].label, code=CODE, why=read.line, failed=True))
+            skipped.append(SkippedFinding(engine=some[0][0].label, code=ROW_LOCKED, why=read.line, failed=True))
     return found
 
 
@@ -122,7 +123,7 @@ async def _waits(database: Database, readers: Readers, skipped: list[SkippedFind
     async with database.reading() as transaction:
         read = await attempted(_sessions(transaction, (), (), readers.values(), WAITING))
     if isinstance(read, DatabaseError):
-        skipped.append(SkippedFinding(engine=LABEL, code=WAITS, why=read.line, failed=True))
+        skipped.append(SkippedFinding(engine=LABEL, code=SESSION_WAITS, why=read.line, failed=True))
         return []
     return [read]
 
@@ -160,10 +161,10 @@ def grant(role: str) -> str:
     return f"to see what it does: GRANT pg_monitor TO {role}"
 
 
-def _symptomatic(readers: Readers, found: Iterable[Finding]) -> list[str]:
+def _symptomatic(readers: Readers, findings: Iterable[Finding]) -> list[str]:
     """Return the oldest nodes that are late or locked."""
     words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
-    late = [f for f in found if words.get((f.engine, f.code)) in SYMPTOMS]
+    late = [f for f in findings if words.get((f.engine, f.code)) in SYMPTOMS]
     late.sort(key=lambda f: (unknown_last(f.since), f.node_id))
     return list(dict.fromkeys(f.node_id for f in late))[:NODES]
 
@@ -206,7 +207,7 @@ async def _sessions(
 ) -> Blockers:
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
-    tables = [[r.found.schema, name, r.label] for r in readers for name in r.found.relations]
+    tables = [[r.detected.schema, name, r.label] for r in readers for name in r.detected.relations]
     values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": tables}
     now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
     with readable("lock_sessions.sql"):
@@ -282,7 +283,7 @@ def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
 
 def _findings(read: Blockers, role: str) -> Iterable[Finding]:
     """Yield one finding for each locked node."""
-    spec, least = server_spec().codes[CODE], server_spec().settings[CODE]
+    spec, least = server_spec().codes[ROW_LOCKED], server_spec().settings[ROW_LOCKED]
     for node_id, holders in _by_node(read).items():
         named = [s for h in holders if (s := read.session(h.session_id)) is not None]
         old = [s for s in named if s.since is None or read.at - s.since >= least]
@@ -322,7 +323,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFi
 
     Without a connected worker the lock is no reason for a standstill.
     """
-    spec = server_spec().codes[MOST]
+    spec = server_spec().codes[LATE_ROWS_LOCKED]
     groups: dict[tuple[str, Any, Any], list[Finding]] = {}
     for finding in locked:
         evidence = finding.evidence
@@ -345,8 +346,8 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
     A short wait is only suspected: the session may have just begun to wait, or may give up each time and try again.
     """
     specs = server_spec().codes
-    least = server_spec().settings[WAITS]
-    suspected = min(least, server_spec().settings[CODE])
+    least = server_spec().settings[SESSION_WAITS]
+    suspected = min(least, server_spec().settings[ROW_LOCKED])
     for session in read.sessions:
         waits = read.at - session.waits_since if session.waits_since is not None else 0.0
         roots = read.roots(session.id)
@@ -356,7 +357,7 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
             continue
         who = session.role, session.application
         may_work = server is None or any(server.may_work(label, *who) for label in session.engines)
-        spec = specs[WAITS if may_work else CLIENT_WAITS]
+        spec = specs[SESSION_WAITS if may_work else CLIENT_WAITS]
         evidence = {
             "waiter": session.name,
             "pid": session.pid,

@@ -32,9 +32,9 @@ class Placed(Record):
     place: str
 
 
-def placed(label: str, node_id: str, row: Mapping[str, Any], known: Mapping[str, Node]) -> Placed:
+def placed(label: str, node_id: str, row: Mapping[str, Any], nodes: Mapping[str, Node]) -> Placed:
     """Return a row of ``changed.sql`` as a change of a node, which may be gone."""
-    node = known.get(node_id)
+    node = nodes.get(node_id)
     change = Change(
         at=float(row["at"]),
         engine=label,

@@ -16,7 +16,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
-from queries.read.asked import Asked, answered, known
+from queries.read.asked import Asked, answered, value_of
 from queries.read.reader import Reader
 from queries.records.record import Record
 
@@ -52,7 +52,7 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
     ]
     async with reader.database.reading() as transaction:
         rows, successes = await answered(transaction, asked)
-    row = next(iter(known(rows)), None)
+    row = next(iter(value_of(rows)), None)
     if row is None:
         raise NotEditableError(f"{node_id} was not found; it may have been deleted.", "Nothing was changed.")
     if row["why"] or row["document"] is None:

@@ -37,7 +37,7 @@ Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
 
 
-class Group(Record, eq=False):
+class CauseGroup(Record, eq=False):
     """Findings of one code with one cause."""
 
     cause: Cause
@@ -88,7 +88,7 @@ def incidents(
 
 
 def ordered(
-    found: Iterable[Incident], at: float | None = None, growing: Collection[str] = frozenset()
+    incidents: Iterable[Incident], at: float | None = None, growing: Collection[str] = frozenset()
 ) -> tuple[Incident, ...]:
     """Return incidents in the order of every list.
 
@@ -100,7 +100,7 @@ def ordered(
         news = incident.key in growing or is_new(incident, at)
         return -incident.severity, not news, -incident.n, unknown_last(incident.since), incident.key
 
-    return tuple(sorted(found, key=place))
+    return tuple(sorted(incidents, key=place))
 
 
 def is_new(incident: Incident, at: float | None) -> bool:
@@ -117,13 +117,13 @@ def _graver(severity: int, n: int, capped: bool) -> int:
     return severity if severity < MAJOR else max(severity, min(severity + more, GRAVEST))
 
 
-def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
+def by_schemas(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
     """Join the incidents that have one cause in many schemas.
 
     An action is for one schema, so it stays with the incidents that are joined.
     """
     alike: dict[tuple[str, str], list[Incident]] = {}
-    for incident in found:
+    for incident in incidents:
         label, _, cause = incident.key.partition("/")
         alike.setdefault((label.partition("@")[0], cause), []).append(incident)
     joined = (
@@ -132,10 +132,10 @@ def by_schemas(found: Iterable[Incident]) -> tuple[Incident, ...]:
     return tuple(incident for each in joined for incident in each)
 
 
-def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
-    first, explained = found[0], [finding for each in found for finding in each.explained]
-    capped = {(s.engine, s.code) for each in found for s in each.symptoms if s.capped}
-    shared = {(each.action, tuple(sorted(each.arguments.items()))) for each in found}
+def _joined(engine: str, cause: str, incidents: list[Incident]) -> ManySchemas:
+    first, explained = incidents[0], [finding for each in incidents for finding in each.explained]
+    capped = {(s.engine, s.code) for each in incidents for s in each.symptoms if s.capped}
+    shared = {(each.action, tuple(sorted(each.arguments.items()))) for each in incidents}
     numbers = Counter((finding.code, finding.title) for finding in explained)
     label = f"{engine}@*"
     return ManySchemas(
@@ -143,12 +143,12 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
         engine=label,
         code=first.code,
         title=first.title,
-        sentence=f"In {len(found)} schemas; {first.engine}: {first.sentence}",
-        severity=max(each.severity for each in found),
+        sentence=f"In {len(incidents)} schemas; {first.engine}: {first.sentence}",
+        severity=max(each.severity for each in incidents),
         proof=first.proof,
-        n=sum(each.n for each in found),
-        capped=any(each.capped for each in found),
-        since=min((each.since for each in found if each.since is not None), default=None),
+        n=sum(each.n for each in incidents),
+        capped=any(each.capped for each in incidents),
+        since=min((each.since for each in incidents if each.since is not None), default=None),
         action=first.action if len(shared) == 1 else None,
         arguments=first.arguments if len(shared) == 1 else {},
         remedy=first.remedy,
@@ -157,9 +157,9 @@ def _joined(engine: str, cause: str, found: list[Incident]) -> ManySchemas:
             Symptom(engine=label, code=code, title=title, n=n, capped=any(c == code for _, c in capped))
             for (code, title), n in numbers.most_common()
         ),
-        findings=tuple(finding for each in found for finding in each.findings),
+        findings=tuple(finding for each in incidents for finding in each.findings),
         explained=tuple(explained),
-        labels=tuple(each.engine for each in found),
+        labels=tuple(each.engine for each in incidents),
     )
 
 
@@ -170,7 +170,7 @@ def cause_of(spec: FindingSpec, finding: Finding) -> Cause:
     return finding.engine, finding.code, tuple(values)
 
 
-def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
+def _groups(findings: Iterable[Finding], specs: Specs) -> list[CauseGroup]:
     """Return findings grouped by cause.
 
     Findings about the server come first, because they may explain any other. Suspected ones come last.
@@ -178,14 +178,14 @@ def _groups(findings: Iterable[Finding], specs: Specs) -> list[Group]:
     groups: dict[Cause, list[Finding]] = {}
     for finding in sorted(findings, key=lambda f: (f.suspected, not f.affects, *rank(f))):
         groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
-    return [Group(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
+    return [CauseGroup(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
 
 
 Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
 """The group and the findings that explain a finding, by its own group and node."""
 
 
-def _absorbed(groups: list[Group], at: float | None) -> Owners:
+def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
     """Return what explains each finding.
 
     The first group that explains a finding keeps it.
@@ -248,7 +248,7 @@ def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
     return found
 
 
-def _of_many_owners(groups: list[Group], places: Iterable[int]) -> Iterable[list[int]]:
+def _of_many_owners(groups: list[CauseGroup], places: Iterable[int]) -> Iterable[list[int]]:
     """Yield the groups of each incident: one, or those of many dead owners.
 
     What ended several owners may be one thing, such as a job that each of them took.
@@ -273,7 +273,7 @@ def _root(owners: Owners, place: int, finding: Finding) -> int:
 
 
 def _incident(
-    group: Group,
+    group: CauseGroup,
     findings: list[Finding],
     explained: list[Finding],
     capped: Collection[tuple[str, str]],

@@ -26,7 +26,7 @@ from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import NOW, Asked, answered, known, together
+from queries.read.asked import NOW, Asked, answered, together, value_of
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
@@ -54,9 +54,10 @@ from queries.records.node import (
 from queries.text.json_text import decoded
 
 PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
-FINDINGS = 200
-FOUND = 50
-SEARCHED, ANY_SIZE = 65_536, 2**31 - 1  # bytes of a value that a search reads; usually, and if it is asked to
+NODES_AT_ONCE = 500  # that a caller reads or compares at once by their ids
+FINDING_NODES = 200  # nodes with each finding
+HITS_READ = 50  # of a search
+SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
 CHILDREN = 20  # children on a node's page
@@ -79,15 +80,15 @@ class Reader:
     def __init__(
         self,
         database: Database,
-        found: DetectedEngine,
+        detected: DetectedEngine,
         settings: Mapping[str, object] | None = None,
         *,
         read_only: bool = False,
     ) -> None:
         self.database = database
-        self.variant = EngineVariant(database, found, settings or {})
+        self.variant = EngineVariant(database, detected, settings or {})
         self.read_only = read_only
-        self._labels = frozenset((found.label, found.full, found.engine.name))
+        self._labels = frozenset((detected.label, detected.full, detected.engine.name))
         self._places = CtidCache()
         spec = self.engine.spec
         self._phases = phases_of(spec.statuses)
@@ -103,9 +104,9 @@ class Reader:
         return self.variant.label
 
     @property
-    def found(self) -> DetectedEngine:
+    def detected(self) -> DetectedEngine:
         """Detected tables, privileges and needs."""
-        return self.variant.found
+        return self.variant.detected
 
     @property
     def engine(self) -> Engine:
@@ -114,35 +115,37 @@ class Reader:
 
     # Pages of nodes
 
-    async def roots(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
+    async def roots(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
 
         Raises DatabaseError, like all reads here.
         """
-        return await self._page("roots", cursor, page)
+        return await self._page("roots", cursor, limit)
 
     async def children(
-        self, parent_id: str, cursor: str | None = None, page: int = PAGE_NODES, *, allow_scan: bool = False
+        self, parent_id: str, cursor: str | None = None, limit: int = PAGE_NODES, *, allow_scan: bool = False
     ) -> Page:
         """Read the children of a node.
 
         ``Page.scan_required`` is set if that needs a scan which is not allowed.
         """
-        return await self._page("children", cursor, page, parent=self.local(parent_id), allow_scan=allow_scan)
+        return await self._page("children", cursor, limit, parent=self.local(parent_id), allow_scan=allow_scan)
 
-    async def below(self, parent_ids: Sequence[str], page: int = PAGE_NODES, *, allow_scan: bool = False) -> list[Page]:
+    async def below(
+        self, parent_ids: Sequence[str], limit: int = PAGE_NODES, *, allow_scan: bool = False
+    ) -> list[Page]:
         """Read the first children of several nodes in one transaction.
 
         Return a page for each parent.
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(allow_scan=allow_scan) as source:
-            asked = [self._which("children", None, page, allow_scan, parent=parent) for parent in parents]
-            return await self._pages_of(source, await together(*asked).answer(source), page)
+            asked = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
+            return await self._pages_of(source, await together(*asked).answer(source), limit)
 
-    async def live(self, cursor: str | None = None, page: int = PAGE_NODES) -> Page:
+    async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
-        return await self._page("live", cursor, page)
+        return await self._page("live", cursor, limit)
 
     @property
     def matches_conditions(self) -> bool:
@@ -150,7 +153,7 @@ class Reader:
         return all(self.variant.select("matching", kind=kind.name) for kind in self.engine.spec.kinds)
 
     async def matching(
-        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, page: int = PAGE_NODES
+        self, kind: str, conditions: Mapping[str, Sequence[str]], cursor: str | None = None, limit: int = PAGE_NODES
     ) -> Page:
         """Read nodes of a kind that match conditions, by key.
 
@@ -163,20 +166,20 @@ class Reader:
             raise DatabaseError(f"{self.label}: nodes of the kind {kind} cannot be read by conditions.")
         query = msgspec.json.encode(conditions).decode()
         async with self._reading() as transaction:
-            values = self.variant.parameters(query=query, cursor=cursor, page=page)
+            values = self.variant.parameters(query=query, cursor=cursor, page=limit)
             rows = await _rows(transaction, chosen, "matching", values)
-            read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], page)
+            read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], limit)
         following = next((row["cursor"] for row in rows if row["id"] is None), None)
         return msgspec.structs.replace(read, cursor=following)
 
-    async def find(self, text: str, page: int = FOUND) -> Hits:
+    async def find(self, text: str, limit: int = HITS_READ) -> Hits:
         """Find nodes by id, by its beginning, or by another id that the engine records."""
         kind, colon, key = self.local(text).partition(":")
         named = colon and self.engine.kind(kind)  # a key may have colons of its own
         # A tag's index can only be read as a bitmap.
-        return await self._hits("find", key if named else text, page, in_order=False)
+        return await self._hits("find", key if named else text, limit, in_order=False)
 
-    async def search(self, text: str, page: int = FOUND, *, large: bool = False) -> Hits:
+    async def search(self, text: str, limit: int = HITS_READ, *, large: bool = False) -> Hits:
         """Find nodes by a part of their title, error or payload.
 
         ``large``: also in values of more than 64 kB, within the time limit of a read. ``Hits.searched`` says how far
@@ -184,20 +187,20 @@ class Reader:
         """
         if "search" not in self.engine.statements:
             return Hits(engine=self.label, unsearched="this engine has no search.sql")
-        return await self._hits("search", text, page, in_order=True, bytes=ANY_SIZE if large else SEARCHED)
+        return await self._hits("search", text, limit, in_order=True, bytes=ANY_BYTES if large else SEARCHED_BYTES)
 
-    async def _hits(self, which: str, text: str, page: int, *, in_order: bool, bytes: int = 0) -> Hits:
+    async def _hits(self, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
             chosen = self._need(which)
-            values = self.variant.parameters(query=text, page=page + 1, bytes=bytes)
+            values = self.variant.parameters(query=text, page=limit + 1, bytes=bytes)
             rows = await _rows(transaction, chosen, which, values)
-            read = await self._page_of(transaction, rows, page)
+            read = await self._page_of(transaction, rows, limit)
         with readable(f"{which}.sql"):
             matched = {self._full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}
         hits = [Hit(node=node, matched=matched.get(node.id, Match.ID)) for node in read.nodes]
         hits.sort(key=lambda hit: RANKS[hit.matched])
         return Hits(
-            engine=self.label, hits=tuple(hits[:page]), at=read.at, capped=len(hits) > page, searched=read.scope
+            engine=self.label, hits=tuple(hits[:limit]), at=read.at, capped=len(hits) > limit, searched=read.scope
         )
 
     def owns(self, node_id: str) -> bool:
@@ -206,7 +209,7 @@ class Reader:
         return label in self._labels and self.engine.kind(local.partition(":")[0]) is not None
 
     async def dead(
-        self, cursor: str | None = None, page: int = PAGE_NODES, ids: Iterable[str] | None = None
+        self, cursor: str | None = None, limit: int = PAGE_NODES, ids: Iterable[str] | None = None
     ) -> DeadLetters:
         """Read dead letters, worst and oldest first; with ``ids``, only these."""
         local = None if ids is None else [self.local(i) for i in ids]
@@ -216,40 +219,41 @@ class Reader:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan_required)
             rows = await _rows(
-                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=page, ids=local)
+                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=limit, ids=local)
             )
-            read = await self._page_of(transaction, rows, page)
+            read = await self._page_of(transaction, rows, limit)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._full(row["id"]): row for row in rows if row["id"] is not None})
 
     async def changed(
-        self, since: float, places: Mapping[str, str], page: int, *, routine: bool = True, allow_scan: bool = False
+        self, since: float, places: Mapping[str, str], limit: int, *, routine: bool = True, allow_scan: bool = False
     ) -> tuple[list[Placed], ChangeSource]:
         """Read changes of nodes since a time, newest first in each part.
 
         A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
-        previous page. Each part has at most ``page`` changes. ``routine``: with those that say only that work goes on.
+        previous page. Each part has at most ``limit`` changes. ``routine``: with those that say only that work goes on.
         ``allow_scan`` reads them even if this needs a scan.
         """
         await self.variant.recognise()
         source = ChangeSource(name=self.label, recorded=self.engine.spec.changed)
         chosen = self.variant.select("changed", allow_scan=allow_scan)
-        scans = chosen is not None and not chosen.needs <= self.found.met_needs
+        met = self.detected.met_needs
+        scans = chosen is not None and not chosen.needs <= met
         variants = self.engine.statements.get("changed", ())
-        if not scans and any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - self.found.met_needs):
+        if not scans and any(self.engine.spec.needs[n].ddl for s in variants for n in s.needs - met):
             source = msgspec.structs.replace(source, scan_required=self._scan_required("changed"))
         if chosen is None:
             return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
         cursor = msgspec.json.encode(dict(places)).decode() if places else None
         async with self._reading(allow_scan=scans) as transaction:
-            values = self.variant.parameters(since=since, cursor=cursor, page=page)
+            values = self.variant.parameters(since=since, cursor=cursor, page=limit)
             rows = await _rows(transaction, chosen, "changed", values)
             every = [row for row in rows if row["id"] is not None]
             named = [row for row in every if routine or row["part"] not in self.engine.spec.routine]
             nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
         known = {node.id: node for node in nodes}
         scope = [row["what"] for row in rows if row["id"] is None]
-        scope += ["only rows that policies show are searched"] if self.found.policies else []
+        scope += ["only rows that policies show are searched"] if self.detected.policies else []
         with readable("changed.sql"):
             found = [changes.placed(self.label, self._full(row["id"]), row, known) for row in named]
         left = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
@@ -264,17 +268,17 @@ class Reader:
         async with self._reading() as transaction:
             return await self._nodes(transaction, local)
 
-    async def above(self, node: Node, known: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
+    async def above(self, node: Node, tops: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
         """Read the ancestors of a node, parent first.
 
-        At most ``most`` ancestors, and none above an id in ``known``.
+        At most ``most`` ancestors, and none above an id in ``tops``.
         """
         found: list[Node] = []
         async with self._reading() as transaction:
             while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
                 nodes = (await self._nodes(transaction, [self.local(parent)])).nodes
                 found += nodes
-                if not nodes or parent in known:
+                if not nodes or parent in tops:
                     break
         return tuple(found)
 
@@ -285,7 +289,7 @@ class Reader:
             rows = await _rows(transaction, self._need("counts"), "counts", self.variant.parameters())
         with readable("counts.sql"):
             counts = counts_of(rows, self._phases)
-        if self.found.policies:  # policies may hide more
+        if self.detected.policies:  # policies may hide more
             least = Precision.CAPPED
             return tuple(
                 msgspec.structs.replace(c, precision=least) if c.precision is Precision.EXACT else c for c in counts
@@ -294,17 +298,19 @@ class Reader:
 
     # Findings
 
-    async def findings(self, ids: Iterable[str] | None = None, page: int = FINDINGS, *, offer: bool = True) -> Findings:
+    async def findings(
+        self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool = True
+    ) -> Findings:
         """Run the findings that need one read, for all nodes or for ``ids``.
 
         ``offer``: ask whether the suggested actions are refused, as `offered` does.
         """
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
-            read = await self._findings(transaction, local, page)
+            read = await self._findings(transaction, local, limit)
             found = await self._offered(transaction, read.found) if offer else read.found
         skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
-        if self.found.policies:
+        if self.detected.policies:
             skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
         found = tuple(sorted(found, key=rank))
         return msgspec.structs.replace(read, found=found, skipped_findings=skipped, unread=unread)
@@ -315,7 +321,7 @@ class Reader:
         The reason is "" if all are known.
         """
         skipped: list[SkippedFinding] = []
-        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDINGS), skipped, [])
+        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
 
         def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
             nodes = tuple(dict.fromkeys(finding.node_id for finding in asked.read(answers)))
@@ -360,7 +366,7 @@ class Reader:
         failed = {each.code: each.why for each in skipped if each.failed}
         tried = {spec.code for spec in self.engine.spec.findings if not spec.sample}
         tried -= {each.code for each in skipped if not each.failed}
-        if not failed or len(failed) * 2 < len(tried) or not self.found.readable:
+        if not failed or len(failed) * 2 < len(tried) or not self.detected.readable:
             return ""
         return f"{len(failed)} of {len(tried)} checks failed. {next(iter(failed.values()))}"
 
@@ -427,7 +433,7 @@ class Reader:
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
-            read = await self._findings(transaction, [local, *below], FINDINGS)
+            read = await self._findings(transaction, [local, *below], FINDING_NODES)
             there = (*await self._offered(transaction, read.found), *self.watched())
         codes: dict[str, list[str]] = {}
         for finding in there:
@@ -481,7 +487,7 @@ class Reader:
         """
         if node.kind not in self.engine.spec.parents:
             return None
-        children = await attempted(self.children(node.id, page=CHILDREN))
+        children = await attempted(self.children(node.id, limit=CHILDREN))
         if isinstance(children, DatabaseError):
             return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, pages=0, ddl=""))
         return children
@@ -509,14 +515,14 @@ class Reader:
         server = self.database.server
         if why := "this console is read-only" if self.read_only else self.database.why_read_only():
             return Availability(ok=False, why=why)
-        lacking = self.found.lacks(action.privileges)
+        lacking = self.detected.lacks(action.privileges)
         if lacking:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
-        if unsafe := self.found.why_unsafe(action.privileges):
+        if unsafe := self.detected.why_unsafe(action.privileges):
             return Availability(ok=False, why=unsafe)
         needs = self.engine.spec.needs
         for name in action.needs:
-            if name not in (self.found.indexed if bulk and action.bulk_needs_index else self.found.met_needs):
+            if name not in (self.detected.indexed if bulk and action.bulk_needs_index else self.detected.met_needs):
                 return Availability(
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
@@ -548,7 +554,7 @@ class Reader:
 
     def is_of(self, label: str, schema: str) -> bool:
         """Return True for the label and the schema that a record of this engine has."""
-        return (label.partition("@")[0], schema) == (self.engine.name, self.found.schema)
+        return (label.partition("@")[0], schema) == (self.engine.name, self.detected.schema)
 
     # Statements and rows
 
@@ -558,8 +564,8 @@ class Reader:
     @contextlib.asynccontextmanager
     async def _reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
         await self.variant.recognise()
-        limit = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
-        async with self.database.reading(limit, in_order=in_order and not allow_scan) as transaction:
+        seconds = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
+        async with self.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
             yield transaction
 
     def _need(self, name: str) -> Statement:
@@ -571,38 +577,38 @@ class Reader:
     def _scan_required(self, name: str, kind: str = "") -> ScanRequired:
         """Return the first unmet need of a statement, and the cost of a scan."""
         variants = (s for s in self.engine.statements[name] if s.is_for(kind))
-        unmet = next((n for s in variants for n in sorted(s.needs - self.found.met_needs)), "")
+        unmet = next((n for s in variants for n in sorted(s.needs - self.detected.met_needs)), "")
         need = self.engine.spec.needs[unmet]
-        relation = self.found.relations.get(need.table)
-        return ScanRequired(need=unmet, why=need.why, pages=relation.pages if relation else 0, ddl=need.ddl)
+        relation = self.detected.relations.get(need.table)
+        return ScanRequired(need=unmet, why=need.why, pages=relation.blocks if relation else 0, ddl=need.ddl)
 
     async def _page(
-        self, which: str, cursor: str | None, page: int, *, allow_scan: bool = False, **values: Any
+        self, which: str, cursor: str | None, limit: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
         async with self._reading(allow_scan=allow_scan) as source:
-            read = await self._which(which, cursor, page, allow_scan, **values).answer(source)
-            return (await self._pages_of(source, [read], page))[0]
+            read = await self._which(which, cursor, limit, allow_scan, **values).answer(source)
+            return (await self._pages_of(source, [read], limit))[0]
 
     def _which(
-        self, which: str, cursor: str | None, page: int, allow_scan: bool, **values: Any
+        self, which: str, cursor: str | None, limit: int, allow_scan: bool, **values: Any
     ) -> Asked[Rows | ScanRequired]:
         """Ask for the rows of a *which* statement, or for the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
             return Asked([], lambda _: self._scan_required(which, kind))
-        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=page, **values))
+        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=limit, **values))
         return Asked(asked.queries, asked.read)
 
-    async def _page_of(self, source: Reads, rows: Rows, page: int) -> Page:
+    async def _page_of(self, source: Reads, rows: Rows, limit: int) -> Page:
         """Return the nodes of a *which* statement's rows.
 
         A row without id has, as its cursor, what was searched. A row may have ``node``, a row of ``nodes.sql`` as
         jsonb. It is not read again.
         """
-        return (await self._pages_of(source, [rows], page))[0]
+        return (await self._pages_of(source, [rows], limit))[0]
 
-    async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], page: int) -> list[Page]:
+    async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], limit: int) -> list[Page]:
         """Return pages as `_page_of` does. The nodes of all are read together."""
         parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]
         named = [[row for row in rows if row["id"] is not None] for rows in parts]
@@ -610,13 +616,13 @@ class Reader:
         with readable("its rows"):
             given = [_decoded(row["node"]) for row in every if row.get("node") is not None]
         nodes = await self._nodes(source, list(dict.fromkeys(row["id"] for row in every)), given)
-        visible = "rows that policies show" if self.found.policies else ""
+        visible = "rows that policies show" if self.detected.policies else ""
         by_id = {self.local(node.id): node for node in nodes.nodes}
         return [
             Page(
                 nodes=tuple(by_id[id_] for id_ in dict.fromkeys(row["id"] for row in here) if id_ in by_id),
                 at=nodes.at,
-                cursor=here[-1].get("cursor") if len(here) == page else None,
+                cursor=here[-1].get("cursor") if len(here) == limit else None,
                 scope="" if isinstance(ids, ScanRequired) else _searched(rows) or visible,
                 scan_required=ids if isinstance(ids, ScanRequired) else None,
             )
@@ -689,16 +695,16 @@ class Reader:
         times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
         return msgspec.convert({**values, **times, "engine": self.label}, Node)
 
-    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, page: int) -> Findings:
+    async def _findings(self, transaction: Reads, ids: Sequence[str] | None, limit: int) -> Findings:
         """Return the findings, with all suggested actions."""
         found: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
         specs = [spec for spec in self.engine.spec.findings if not spec.sample]
         now, *answers = await answered(
-            transaction, [NOW, *(self.question(s, ids, page, skipped, capped) for s in specs)]
+            transaction, [NOW, *(self.question(s, ids, limit, skipped, capped) for s in specs)]
         )
-        at = known(now)
+        at = value_of(now)
         for spec, answer in zip(specs, answers, strict=True):
             if isinstance(answer, DatabaseError):
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=answer.line, failed=True))
@@ -710,14 +716,14 @@ class Reader:
         return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
-        self, transaction: Reads, found: Iterable[Finding], capped: Collection[str]
+        self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
     ) -> list[Finding]:
         """Return more of the capped findings: of the nodes whose symptoms were read.
 
         Otherwise a cause of which a part was read would explain a part of them.
         """
         nodes: dict[str, dict[str, None]] = {}
-        for finding in found:
+        for finding in findings:
             nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
         asked: list[Asked[list[Finding]]] = []
         for spec in (self.finding_specs[code] for code in capped):
@@ -734,16 +740,16 @@ class Reader:
             found = await self._offered(transaction, findings.found)
         return msgspec.structs.replace(findings, found=found)
 
-    async def _offered(self, transaction: Reads, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    async def _offered(self, transaction: Reads, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
         ``instead`` is suggested, if that does not refuse them.
         """
-        refused = await self._refused(transaction, found)
+        refused = await self._refused(transaction, findings)
         if not refused:
-            return found
-        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in found]
+            return findings
+        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in findings]
         again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
         return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 
@@ -772,7 +778,7 @@ class Reader:
         queries: list[tuple[tuple[str, str], Query]] = []
         for (script, args), ids in questions.items():
             values = self.variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
-            parts = (part for part in self._refusals(script) if part.needs <= self.found.met_needs)
+            parts = (part for part in self._refusals(script) if part.needs <= self.detected.met_needs)
             queries += [((script, args), Query(part, values)) for part in parts]
         whys: dict[tuple[str, str], dict[str, str]] = {}
         failed = set()
@@ -815,7 +821,7 @@ class Reader:
         self,
         spec: FindingSpec,
         ids: Sequence[str] | None,
-        page: int,
+        limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
     ) -> Asked[list[Finding]]:
@@ -830,24 +836,24 @@ class Reader:
             return nothing
         chosen = self.variant.select(key)
         if chosen is None and ids is not None:
-            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.found.met_needs), None)
+            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= self.detected.met_needs), None)
         if chosen is None:
             scan = self._scan_required(key)
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=scan.why, ddl=scan.ddl or None))
             return nothing
-        if tables := absence.hidden(chosen, self.found.policies):
+        if tables := absence.hidden(chosen, self.detected.policies):
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return nothing
-        query = Query(chosen, self.variant.parameters(ids=ids, page=page + 1), custom=ids is not None)
-        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], page, skipped, capped))
+        query = Query(chosen, self.variant.parameters(ids=ids, page=limit + 1), custom=ids is not None)
+        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], limit, skipped, capped))
 
     def _found(
         self,
         spec: FindingSpec,
         chosen: Statement,
         every: Rows,
-        page: int,
+        limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
     ) -> list[Finding]:
@@ -862,14 +868,14 @@ class Reader:
             if row["evidence"] is not None:
                 why = json_part(row["evidence"]).unread
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=f"not in {why}"))
-        if len(rows) > page or partial:
+        if len(rows) > limit or partial:
             capped.append(spec.code)
         with readable(f"findings/{spec.code}.sql"):
             return [
                 self._finding(
                     spec, self._full(row["id"]), row["since"], json_object(row, "evidence", chosen.source), row
                 )
-                for row in rows[:page]
+                for row in rows[:limit]
             ]
 
     def _finding(

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 import msgspec
 
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import FOUND, RANKS, Reader
+from queries.read.reader import HITS_READ, RANKS, Reader
 from queries.records.node import Hit, Hits, Match, Node
 from queries.records.record import Record
 
@@ -173,8 +173,8 @@ def _joined(one: Hits, two: Hits) -> Hits:
         hits.setdefault(hit.node.id, hit)
     return msgspec.structs.replace(
         two,
-        hits=tuple(hits.values())[:FOUND],
+        hits=tuple(hits.values())[:HITS_READ],
         at=max(one.at, two.at),
-        capped=one.capped or two.capped or len(hits) > FOUND,
+        capped=one.capped or two.capped or len(hits) > HITS_READ,
         searched=two.searched or one.searched,
     )

@@ -104,11 +104,11 @@ class Counters(Record):
     rows: dict[str, RowCounters] = {}
 
 
-class Part(Record):
+class ServerPart(Record):
     """Content of one part. ``read_at`` is monotonic time."""
 
     read_at: float
-    found: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()
     skipped: tuple[SkippedFinding, ...] = ()
     sessions: tuple[WorkerSessions, ...] = ()
     row_waits: int = 0
@@ -128,7 +128,7 @@ class ServerFindings:
         self.settings = dict(self._spec.settings)
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, Any] = {}
-        self._kept: dict[str, Part] = {}
+        self._kept: dict[str, ServerPart] = {}
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
         self._server = database.server
@@ -164,12 +164,12 @@ class ServerFindings:
             except DatabaseError as error:
                 codes = self._spec.parts[part]
                 skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)
-                self._kept[part] = Part(read_at=-inf, skipped=tuple(skipped))
+                self._kept[part] = ServerPart(read_at=-inf, skipped=tuple(skipped))
         self._read = at
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
         parts = self._kept.values()
-        found = [finding for part in parts for finding in part.found]
+        found = [finding for part in parts for finding in part.findings]
         found += self._rolled_back()
         found = list(_confirmed(found))
         if not any(finding.code == "promoted" for finding in found):
@@ -240,7 +240,7 @@ class ServerFindings:
             for label, why in unread.items()
         )
 
-    def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> Part:
+    def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:
         """Return the findings, sessions and counters of a part's rows."""
         found, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
@@ -259,9 +259,9 @@ class ServerFindings:
                 spec, node_id, affects = self._codes[row["code"]], f"{LABEL}/{row['id']}", sorted(row["affects"])
                 suspected: bool = row["suspected"]
                 found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
-        return Part(
+        return ServerPart(
             read_at=time.monotonic(),
-            found=tuple(found),
+            findings=tuple(found),
             skipped=tuple(skipped),
             sessions=tuple(sessions),
             row_waits=row_waits,
@@ -294,7 +294,7 @@ class ServerFindings:
         It confirms a suspicion, or shows that transactions fail of the sessions of ``standing``, the labels of engines
         that do no work.
         """
-        found = (finding for part in self._kept.values() for finding in part.found)
+        found = (finding for part in self._kept.values() for finding in part.findings)
         suspected = any(f.suspected and f.code in CONFIRMED for f in found)
         return len(self._history) == 1 and (suspected or any(map(self.sessions, standing)))
 
@@ -338,10 +338,10 @@ class ServerFindings:
         return msgspec.convert(counters, Counters)
 
 
-def _confirmed(found: Sequence[Finding]) -> Iterable[Finding]:
+def _confirmed(findings: Sequence[Finding]) -> Iterable[Finding]:
     """Yield the findings; failing transactions confirm a suspected cause."""
-    failing = {label for finding in found if finding.code == "transactions_fail" for label in finding.affects}
-    for finding in found:
+    failing = {label for finding in findings if finding.code == "transactions_fail" for label in finding.affects}
+    for finding in findings:
         sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
         yield msgspec.structs.replace(finding, suspected=False) if sure else finding
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from queries.records.action import Answer, Outcome, Outcomes, Result
-from queries.runs.steps import Ask, Change, Changed, Close, Ended, Event, Reason, Step, Watch
+from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Reason, Step, Watch
 
 PAUSE_SECONDS = 0.1  # between two attempts; one takes about 5 ms
 LONGEST_WAIT_SECONDS = 3600.0
@@ -76,7 +76,7 @@ class AllAtOnce:
             self._first += 1
         for number in range(self._first, len(self._parts)):
             if ids := tuple(i for i in self._parts[number] if i not in self._taken):
-                return Change(part=number, ids=ids)
+                return ChangePart(part=number, ids=ids)
         return Watch(seconds=PAUSE_SECONDS) if self._first < len(self._parts) else self._wait(now)
 
     def _wait(self, now: float) -> Step:
@@ -92,13 +92,13 @@ class AllAtOnce:
         elif (left := self._attempted + PAUSE_SECONDS - now) > 0:
             return Watch(seconds=min(left, self.until - now))
         self._attempted = now
-        return Change(part=len(self._parts), ids=held, waited=True)
+        return ChangePart(part=len(self._parts), ids=held, waited=True)
 
     def _late(self, node_id: str) -> Result:
         why = STILL_HELD.format(limit=self._limit, why=self._held[node_id])
         return Result(id=node_id, outcome=Outcome.REFUSED, why=why)
 
-    def begun(self, change: Change) -> None:
+    def begun(self, change: ChangePart) -> None:
         """Note a step that is under way."""
         self._taken.update(change.ids)
 

@@ -15,8 +15,8 @@ from queries.records.record import Record
 from queries.records.run import WatchedMember
 from queries.runs.steps import (
     Ask,
-    Change,
     Changed,
+    ChangePart,
     Close,
     Ended,
     Event,
@@ -122,10 +122,10 @@ def sizes(total: int, first: Sequence[int]) -> list[int]:
     return found
 
 
-def judge(member: WatchedMember, sign: Sign | None, known: Collection[str], *, gone: Answer) -> Answer:
+def judge(member: WatchedMember, sign: Sign | None, marks: Collection[str], *, gone: Answer) -> Answer:
     """Return the answer of a revived node.
 
-    ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``known``: the marks of all members.
+    ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``marks``: those of all members.
     A death with the attempt of the first one is no new death.
     """
     if sign is None:
@@ -133,7 +133,7 @@ def judge(member: WatchedMember, sign: Sign | None, known: Collection[str], *, g
     if sign.dead:
         if sign.attempt == member.attempt:
             return Answer.NO_ANSWER
-        return Answer.SAME_DEATH if any(mark in known for mark in sign.marks) else Answer.OTHER_DEATH
+        return Answer.SAME_DEATH if any(mark in marks for mark in sign.marks) else Answer.OTHER_DEATH
     if sign.phase is Phase.DONE:
         return Answer.FINISHED
     if sign.phase is Phase.CANCELLED:
@@ -207,7 +207,7 @@ class Redrive:
         """Return the nodes that were neither revived nor skipped."""
         return [i for ids in self.cohorts for i in ids if i not in self.answers and i not in self.skipped]
 
-    def begun(self, change: Change) -> None:
+    def begun(self, change: ChangePart) -> None:
         """Nothing to note: a cohort is revived in one step at a time."""
 
     def count(self, answer: Answer) -> int:
@@ -241,7 +241,7 @@ class Redrive:
             if len(died) > self._others and not self.settings.budget.allows(len(died), len(self.answers)):
                 return Ask(question=Question.OTHER_DEATHS, cohort=number, ids=tuple(died))
             free, until = self._free(now, len(pending))
-            return Change(part=number, ids=tuple(pending[:free])) if free else Watch(seconds=until)
+            return ChangePart(part=number, ids=tuple(pending[:free])) if free else Watch(seconds=until)
         answers = {i: self.answers[i] for i in ids if i in self.answers}
         open_ids = {i: answer for i, answer in answers.items() if answer not in PASSED and i not in self._accepted}
         if silent := tuple(i for i, answer in open_ids.items() if answer is not Answer.UNKNOWN):

@@ -55,7 +55,7 @@ async def start(
     if dry_run.engine != LABEL and len(versions) > parts.CHUNK_NODES:
         plan = RunPlan(
             label=dry_run.engine,
-            schema=workspace.engines[dry_run.engine].found.schema,
+            schema=workspace.engines[dry_run.engine].detected.schema,
             reason=dry_run.reason,
             members=tuple(Member(id=i, version=v, title=dry_run.titles.get(i, "")) for i, v in versions.items()),
             beginning=Beginning(kind=BULK, action=dry_run.action, nodes=len(versions), arguments=dry_run.arguments),
@@ -78,7 +78,7 @@ def redrive(workspace: Workspace, run: Run, decisions: Decisions) -> Runner:
     """Return the runner of a redrive in this database."""
     plan = run.plan
     world = RedriveWorld(workspace, run, decisions)
-    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, known=run.fresh)
+    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, fresh=run.fresh)
 
 
 async def stop(workspace: Workspace, run: Run) -> Runner:
@@ -182,6 +182,6 @@ def _runner(
         world,
         lambda: AllAtOnce(chunks, held, dry_run.wait),
         decisions,
-        known=run is None or run.fresh,
+        fresh=run is None or run.fresh,
         before=msgspec.structs.replace(before, results=(*before.results, *skipped)),
     )

@@ -11,7 +11,7 @@ from queries.actions.plan import current_reader
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
-from queries.read.reader import Reader
+from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.action import Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
@@ -21,8 +21,6 @@ from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
-
-NODES_AT_ONCE = 500  # nodes that are read at a time
 
 
 def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
@@ -109,7 +107,7 @@ async def plan_redrive(
     )
     return RunPlan(
         label=reader.label,
-        schema=reader.found.schema,
+        schema=reader.detected.schema,
         reason=reason,
         members=tuple(members),
         beginning=beginning,
@@ -128,7 +126,7 @@ async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
     for start in range(0, len(targets), NODES_AT_ONCE):
         part = list(dict.fromkeys(targets[start : start + NODES_AT_ONCE]))
         nodes = (await reader.nodes(part)).nodes
-        dead = {d.node.id: d for d in (await reader.dead(page=len(part), ids=part)).dead_letters}
+        dead = {d.node.id: d for d in (await reader.dead(limit=len(part), ids=part)).dead_letters}
         moved = await reader.moved(part)
         for node in nodes:
             death = dead.get(node.id)

@@ -16,7 +16,7 @@ from typing import Protocol
 from queries.db.backoff import OUTAGE_SECONDS, Backoff
 from queries.db.errors import NO_CONNECTION
 from queries.records.action import Answer, Outcome, Outcomes, Result
-from queries.runs.steps import Ask, Change, Changed, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
+from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
 from queries.runs.total import Total
 
 LOOK_SECONDS = 0.5  # at most, between two looks at the watched nodes
@@ -41,7 +41,7 @@ class World(Protocol):
     async def history(self) -> Sequence[Event]:
         """Return the recorded events, once no transaction of this run is running."""
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         """Change nodes. None if it is not known whether that was committed."""
 
     def room(self, running: int) -> bool:
@@ -111,17 +111,17 @@ class Runner:
         policy: Callable[[], Policy],
         decisions: Decisions,
         *,
-        known: bool = False,
+        fresh: bool = False,
         before: Outcomes | None = None,
     ) -> None:
-        """``known``: nothing was recorded so far, so ``history`` need not be read.
+        """``fresh``: nothing was recorded so far, so ``history`` need not be read.
 
         ``before``: outcomes of nodes that are not a part of the run.
         """
         self._before = before or Outcomes(results=())
         self._world, self._policy, self._decisions = world, policy, decisions
-        self._known = known
-        self._running: dict[asyncio.Task[Changed | None], Change] = {}
+        self._current = fresh
+        self._running: dict[asyncio.Task[Changed | None], ChangePart] = {}
         self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
         self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
         self.state: Policy = policy()
@@ -150,7 +150,7 @@ class Runner:
                         return
                     await self._do(step)
                 except NO_CONNECTION as error:
-                    self._known = False
+                    self._current = False
                     await self._settled()
                     if self._decisions.left:
                         return
@@ -187,12 +187,12 @@ class Runner:
     async def _next(self) -> Step | None:
         """Return the next step, or None if the operator has left."""
         while True:
-            if not self._known:
+            if not self._current:
                 await self._settled()
                 await self._read()
             if self._decisions.left:
                 await self._settled()
-                if self._known:
+                if self._current:
                     return None
                 continue
             self.now, answers = await self._world.look(self.state.watched() if self.state.ended is None else ())
@@ -200,7 +200,7 @@ class Runner:
             step = self.state.step(self.now)
             if self._decisions.stopped and not isinstance(step, Ended):
                 step = self.state.end(self.now, Reason.STOPPED)
-            if not self._running or (isinstance(step, Change) and self._world.room(len(self._running))):
+            if not self._running or (isinstance(step, ChangePart) and self._world.room(len(self._running))):
                 break
             await self._finished()
         if isinstance(step, Ended) and self.state.ended is None:
@@ -210,7 +210,7 @@ class Runner:
     async def _do(self, step: Step) -> None:
         if self._decisions.stopped or self._decisions.left:
             return
-        if isinstance(step, Change):
+        if isinstance(step, ChangePart):
             self.state.begun(step)
             self._running[asyncio.create_task(self._world.change(step))] = step
             await asyncio.sleep(0)  # it begins, and takes its connection
@@ -231,7 +231,7 @@ class Runner:
         """Wait for a change, and apply it. Raises its error."""
         done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
         errors = [error for task in done if (error := self._end(task)) is not None]
-        self._known = self._known and not self._world.replaced()
+        self._current = self._current and not self._world.replaced()
         if errors:
             raise errors[0]
 
@@ -251,7 +251,7 @@ class Runner:
         if changed is not None:
             self._apply(changed)
         else:
-            self._known = False
+            self._current = False
             self._doubtful |= set(step.ids)
         return error
 
@@ -265,7 +265,7 @@ class Runner:
             self._apply(event)
         changed = {r.id for r in self.total.results if r.outcome is Outcome.CHANGED}
         self.lost |= before - changed
-        self._known, self._doubtful = True, set()
+        self._current, self._doubtful = True, set()
 
     async def _add(self, event: Event) -> None:
         """Record an event; only then it counts."""

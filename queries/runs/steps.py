@@ -83,7 +83,7 @@ class Ended(Record, tag_field="event", tag="end"):
 Event = Changed | Judged | Extended | Ended
 
 
-class Change(Record):
+class ChangePart(Record):
     """Step: change these nodes of a part.
 
     ``waited``: the operator waits until they are free.
@@ -121,7 +121,7 @@ class Pause(Record):
     why: str
 
 
-Step = Change | Watch | Close | Ask | Pause | Ended
+Step = ChangePart | Watch | Close | Ask | Pause | Ended
 
 
 class Policy(Protocol):
@@ -144,7 +144,7 @@ class Policy(Protocol):
     def step(self, now: float) -> Step:
         """Return what to do next."""
 
-    def begun(self, change: Change) -> None:
+    def begun(self, change: ChangePart) -> None:
         """Note a step that is under way, and has no event yet."""
 
     def go_on(self, now: float, ask: Ask) -> Event:

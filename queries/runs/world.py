@@ -19,7 +19,7 @@ from queries.runs.cohorts import judge
 from queries.runs.redrive_plan import read_signs
 from queries.runs.run import Run
 from queries.runs.runner import Decisions
-from queries.runs.steps import Change, Changed, Event
+from queries.runs.steps import Changed, ChangePart, Event
 from queries.workspace import Workspace
 from queries.write import audit_log, run_log
 from queries.write.admit import CHANGED_MEANWHILE
@@ -66,7 +66,7 @@ class Log:
             await self._write(known, ())
 
     @staticmethod
-    def is_known(done: perform.Part) -> bool:
+    def is_known(done: perform.PartOutcomes) -> bool:
         """Return False if it is not known what was committed.
 
         Raises LostError if the server was lost before.
@@ -170,7 +170,7 @@ class ChangeWorld(_World):
             return True
         return "read" not in self._busy and not self._workspace.database.locked("read")
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         """Change nodes with the write path of every action.
 
         Raises LostError if the server was lost before, OvertakenError if another console continues the run.
@@ -251,7 +251,7 @@ class RedriveWorld(_World):
         """Return True if no cohort is being revived."""
         return running == 0
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         """Revive nodes with the write path of every action.
 
         Raises DatabaseError if the action is not possible at all, OvertakenError if another console continues.
@@ -277,7 +277,7 @@ class RedriveWorld(_World):
         at = await self._workspace.now()
         signs = await read_signs(self._reader, [member.target for member in members])
         flow = self._reader.engine.spec.flow
-        hidden = self._reader.found.policies  # a policy may hide a row that exists
+        hidden = self._reader.detected.policies  # a policy may hide a row that exists
         gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
         answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
         self._cost = time.monotonic() - started

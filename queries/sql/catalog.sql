@@ -39,12 +39,12 @@ family AS (
   SELECT p.origin, i.inhrelid FROM family p JOIN pg_inherits i ON i.inhparent = p.oid
 ),
 sizes AS (
-  -- relpages is 0 until the first VACUUM or ANALYZE and stale after a bulk load, so rows inserted since count 20 per page.
-  SELECT p.origin, sum(greatest(c.relpages, (pg_stat_get_ins_since_vacuum(c.oid) + 19) / 20))::int8 AS pages
+  -- relpages is 0 until the first VACUUM or ANALYZE and stale after a bulk load, so rows inserted since count 20 per block.
+  SELECT p.origin, sum(greatest(c.relpages, (pg_stat_get_ins_since_vacuum(c.oid) + 19) / 20))::int8 AS blocks
     FROM family p JOIN pg_class c ON c.oid = p.oid WHERE c.relkind IN ('r', 'm') GROUP BY p.origin
 )
 SELECT f.nspname::text AS schema, f.relname::text AS relation, f.relkind::text AS kind, f.locked,
-       coalesce((SELECT s.pages FROM sizes s WHERE s.origin = f.oid), 0) AS pages, f.reltuples::float8 AS tuples,
+       coalesce((SELECT s.blocks FROM sizes s WHERE s.origin = f.oid), 0) AS blocks, f.reltuples::float8 AS tuples,
        row_security_active(f.oid) AS policies,
        (SELECT jsonb_object_agg(c.attname, coalesce((SELECT n.nspname || '.' FROM pg_type y JOIN pg_namespace n ON n.oid = y.typnamespace
                                                       WHERE y.oid = b.oid AND b.typtype = 'e' AND n.oid <> f.relnamespace), '') || b.typname)

@@ -156,10 +156,10 @@ def parse(text: str) -> Parsed:
     """Parse a whole text. Raises NotJson, whose str() says where it ends to be JSON."""
     repeated: dict[str, None] = {}
 
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        known = dict(found)
-        if len(known) < len(found):
-            repeated.update(dict.fromkeys(key for key, n in Counter(key for key, _ in found).items() if n > 1))
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        known = dict(members)
+        if len(known) < len(members):
+            repeated.update(dict.fromkeys(key for key, n in Counter(key for key, _ in members).items() if n > 1))
         return known
 
     def refuse(word: str) -> Any:

@@ -19,7 +19,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read import blockers
-from queries.read.asked import Asked, Questions, answered, known, together
+from queries.read.asked import Asked, Questions, answered, together, value_of
 from queries.records.action import Outcome, Owner, Verdict
 from queries.write import witnesses
 from queries.write.nodes import Nodes
@@ -48,10 +48,10 @@ async def admit(transaction: Transaction, request: Request, nodes: Nodes, then: 
     """
     refusals, more = [_refusals(request, nodes)], then()
     locks, *answers = await answered(transaction, [_locks(request, nodes), *refusals, *more])
-    locked = await lock(transaction, request, nodes, known(locks))
+    locked = await lock(transaction, request, nodes, value_of(locks))
     now = [_refusals(request, nodes)]
     (rows,) = answers[:1] if locked and _same(refusals, now) else await answered(transaction, now)
-    for row in known(rows):
+    for row in value_of(rows):
         node_id = nodes.full(row["id"])
         if node_id in nodes.live:
             nodes.skip(node_id, Outcome.REFUSED, row["why"])

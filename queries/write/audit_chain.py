@@ -25,7 +25,7 @@ INTENT = ".intent"  # after the id of a line of the local file that was written 
 HEAD = re.compile(r"([0-9a-f-]{1,40}(?:\.intent)?):([0-9a-f]{64})\b")
 
 
-class Snapshot(Record):
+class PgSnapshot(Record):
     """Transactions that the writer of an entry could see: a ``pg_snapshot``."""
 
     xmin: int
@@ -33,7 +33,7 @@ class Snapshot(Record):
     running: frozenset[int] = frozenset()
 
     @classmethod
-    def parse(cls, text: str) -> Snapshot:
+    def parse(cls, text: str) -> PgSnapshot:
         """Return the snapshot of the server's text form, such as ``10:20:10,14``."""
         xmin, xmax, running = text.split(":")
         return cls(xmin=int(xmin), xmax=int(xmax), running=frozenset(map(int, filter(None, running.split(",")))))
@@ -43,7 +43,7 @@ class Snapshot(Record):
         return xid < self.xmax and xid not in self.running
 
 
-class Link(Record):
+class ChainLink(Record):
     """One entry of the chain.
 
     ``recorded`` is its hash as written, or None; ``digest`` is that of its present content. ``xid`` and ``seen`` tell
@@ -56,7 +56,7 @@ class Link(Record):
     digest: str
     previous: tuple[str, ...] = ()
     xid: int = 0
-    seen: Snapshot | None = None
+    seen: PgSnapshot | None = None
 
     @property
     def head(self) -> str:
@@ -112,14 +112,14 @@ def heads_in(text: str) -> tuple[str, ...]:
 
 
 async def verify(
-    place: str, links: AsyncIterable[Link | None], known: Iterable[str] = (), sequence: Sequence | None = None
+    place: str, links: AsyncIterable[ChainLink | None], heads: Iterable[str] = (), sequence: Sequence | None = None
 ) -> Verification:
     """Verify all entries, oldest first.
 
-    ``links``: None is a line that is no entry. ``known``: heads that were exported earlier. ``sequence``: of the ids,
+    ``links``: None is a line that is no entry. ``heads``: those that were exported earlier. ``sequence``: of the ids,
     None if there is none or if this role may not read it.
     """
-    chain = _Chain(known)
+    chain = _Chain(heads)
     async for link in links:
         if link is None:
             chain.add_unreadable()
@@ -136,7 +136,7 @@ class _Open(msgspec.Struct):
     ``running``: the last later writer knew its transaction, which had not ended.
     """
 
-    link: Link
+    link: ChainLink
     number: int
     running: bool = False
 
@@ -144,13 +144,13 @@ class _Open(msgspec.Struct):
 class _Chain:
     """The newest entries, those that no other follows, and the problems so far."""
 
-    def __init__(self, known: Iterable[str]) -> None:
-        self._known = dict.fromkeys(known, False)
-        self._named = {head.partition(":")[0]: False for head in self._known}  # ids; True: the entry exists
-        self._newest: OrderedDict[str, Link] = OrderedDict()  # by head
+    def __init__(self, heads: Iterable[str]) -> None:
+        self._heads = dict.fromkeys(heads, False)
+        self._named = {head.partition(":")[0]: False for head in self._heads}  # ids; True: the entry exists
+        self._newest: OrderedDict[str, ChainLink] = OrderedDict()  # by head
         self._ids: dict[str, str] = {}  # heads of the same entries by id
         self._open: dict[str, _Open] = {}  # by head: entries that no entry follows, and that the next ones must follow
-        self._late: dict[str, Link] = {}  # those that were committed after FOLLOWED others, which need not follow them
+        self._late: dict[str, ChainLink] = {}  # committed after FOLLOWED others, which need not follow them
         self._missing: dict[str, tuple[str, str]] = {}  # by id: head that was not found, and the entry that follows it
         self._problems: dict[tuple[str, str], Problem] = {}
         self._entries = self._older = self._hashed = 0
@@ -176,14 +176,14 @@ class _Chain:
             why = f"the server gave the ids {ids}, and {given}: the newest were removed, or were rolled back"
             self._report("cut_end", str(first), why)
 
-    def add(self, link: Link) -> None:
+    def add(self, link: ChainLink) -> None:
         """Check an entry against those before it."""
         self._entries += 1
         self._last = link.id
         if link.id in self._named:
             self._named[link.id] = True
-        if link.head in self._known:
-            self._known[link.head] = True
+        if link.head in self._heads:
+            self._heads[link.head] = True
         self._newest[link.head], self._ids[link.id] = link, link.head
         if ("removed", link.id) in self._problems:
             del self._problems["removed", link.id]
@@ -211,7 +211,7 @@ class _Chain:
 
     def result(self, place: str) -> Verification:
         """Check the heads that were exported earlier; return all that was found."""
-        for head in [head for head, found in self._known.items() if not found]:
+        for head in [head for head, found in self._heads.items() if not found]:
             entry = head.partition(":")[0]
             if self._named[entry]:
                 self._report("changed", entry, "an exported head has another hash of it")
@@ -230,12 +230,12 @@ class _Chain:
             hashed=self._hashed,
             older=self._older,
             heads=(*self._late, *self._open),
-            known=sum(self._known.values()),
+            known=sum(self._heads.values()),
             problems=tuple(self._problems.values()),
             unreadable=self._unreadable,
         )
 
-    def _follow(self, link: Link) -> None:
+    def _follow(self, link: ChainLink) -> None:
         """Check the entries that an entry follows, and those that it should follow."""
         complete = True
         for head in link.previous:

@@ -35,7 +35,7 @@ from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write import audit_chain
-from queries.write.audit_chain import INTENT, Link, Sequence, Snapshot, Verification
+from queries.write.audit_chain import INTENT, ChainLink, PgSnapshot, Sequence, Verification
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
 
@@ -240,7 +240,7 @@ class Table:
         self._database, self._state, self._readable = database, state, readable
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield entries, newest first, in bounded memory.
 
@@ -251,7 +251,7 @@ class Table:
         if after is not None and not re.fullmatch("[0-9]{1,18}", after):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
         ids, schema = (None, None) if node is None else (node.ids, node.schema)
-        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(wanted).decode()}
+        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(conditions).decode()}
         more = self._readable
         while more:
             async with self._database.reading() as transaction:
@@ -286,12 +286,12 @@ class Table:
             more = len(rows) == OF_RUN
         return tuple(found)
 
-    async def verify(self, known: Iterable[str]) -> Verification:
+    async def verify(self, heads: Iterable[str]) -> Verification:
         """Verify the hash chain. Raises DatabaseError."""
         if not self._state.hashed:
             raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
         sequence = await self._sequence()  # before the entries: later ones only add to them
-        return await audit_chain.verify(self.place, self._links(), known, sequence)
+        return await audit_chain.verify(self.place, self._links(), heads, sequence)
 
     async def write(
         self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
@@ -327,7 +327,7 @@ class Table:
             (row,) = await transaction.rows(statement("audit_log_sequence"), {})
         return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
 
-    async def _links(self) -> AsyncIterator[Link]:
+    async def _links(self) -> AsyncIterator[ChainLink]:
         """Yield the hash chain, oldest first.
 
         The images of the entries are compared with their hashes, too. Raises DatabaseError.
@@ -347,9 +347,9 @@ class Table:
                 own = fields.pop("images_digest")
                 if kept.get(row["id"], own) != own:
                     fields["digest"] = ""  # equal to no hash
-                seen = None if row["seen"] is None else Snapshot.parse(row["seen"])
+                seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
                 previous = tuple(row["previous"] or ())
-                yield Link(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
+                yield ChainLink(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
             more = len(rows) == VERIFIED
             cursor = rows[-1]["id"] if rows else None
 
@@ -456,13 +456,13 @@ class File:
         return str(self.path)
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, wanted: Filter = ALL, at_once: int = STREAMED
+        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield this database's entries, newest first, one at a time.
 
         Raises DatabaseError, UnknownIdError.
         """
-        found = self._entries(node, wanted)
+        found = self._entries(node, conditions)
         if after is not None and not any(entry.id == after for entry in found):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
         for entry in found:
@@ -480,9 +480,9 @@ class File:
         entries = self._entries(None, Filter(changes=False))
         return tuple(entry for entry in entries if entry.run == run != entry.id)
 
-    async def verify(self, known: Iterable[str]) -> Verification:
+    async def verify(self, heads: Iterable[str]) -> Verification:
         """Verify the hash chain. Raises DatabaseError."""
-        return await audit_chain.verify(self.place, self.links(), known)
+        return await audit_chain.verify(self.place, self.links(), heads)
 
     async def write(
         self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
@@ -500,7 +500,7 @@ class File:
         """Return the rows as proof."""
         return rows
 
-    def _entries(self, node: Subject | None, wanted: Filter) -> Iterator[AuditLogEntry]:
+    def _entries(self, node: Subject | None, conditions: Filter) -> Iterator[AuditLogEntry]:
         """Yield entries.
 
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
@@ -518,10 +518,10 @@ class File:
                 if entry.schema != node.schema or not any(r.id in node.ids for r in entry.results):
                     continue
                 entry = node.named(entry)
-            if wanted.matches(entry):
-                yield entry if wanted.changes else msgspec.structs.replace(entry, changes=())
+            if conditions.matches(entry):
+                yield entry if conditions.changes else msgspec.structs.replace(entry, changes=())
 
-    async def links(self) -> AsyncIterator[Link | None]:
+    async def links(self) -> AsyncIterator[ChainLink | None]:
         """Yield the hash chain of the lines of all databases, oldest first.
 
         None is a line that is no entry. Raises DatabaseError.
@@ -569,14 +569,14 @@ Log = Table | File
 
 
 async def page(
-    log: Log, cursor: str | None, size: int, node: Subject | None = None, wanted: Filter = ALL
+    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Filter = ALL
 ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
     """Read entries, newest first, and the cursor of the next page.
 
     Raises DatabaseError, UnknownIdError.
     """
     found: list[AuditLogEntry] = []
-    async with contextlib.aclosing(log.entries(cursor, node, wanted, size)) as entries:
+    async with contextlib.aclosing(log.entries(cursor, node, conditions, size)) as entries:
         async for entry in entries:
             found.append(entry)
             if len(found) == size:
@@ -631,8 +631,8 @@ def _heads(descriptor: int, end: int) -> list[str]:
 def _alone(descriptor: int) -> Iterator[None]:
     """Keep other processes from appending between reading and writing.
 
-    Without a lock after PATIENCE, as on some network file systems, the line is written all the same: an entry that is
-    not followed by the next is better than none.
+    Without a lock after FILE_LOCK_SECONDS, as on some network file systems, the line is written all the same: an entry
+    that is not followed by the next is better than none.
     """
     until = time.monotonic() + FILE_LOCK_SECONDS
     while True:
@@ -650,14 +650,14 @@ def _alone(descriptor: int) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
-def _link(line: bytes) -> Link | None:
+def _link(line: bytes) -> ChainLink | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
     try:
         fields = msgspec.convert(decoded(line), _Chained)
     except (msgspec.MsgspecError, ValueError):
         return None
     name = fields.id + INTENT if fields.intended else fields.id
-    return Link(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
+    return ChainLink(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
 
 
 def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None:

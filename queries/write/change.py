@@ -18,7 +18,7 @@ from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.read.asked import Asked, known
+from queries.read.asked import Asked, value_of
 from queries.records.action import OtherRows, RowChange
 from queries.records.record import Record
 from queries.text.json_text import decoded
@@ -86,7 +86,7 @@ async def change(
     ``written``: what the session has written before. ``measurement``: of the blast radius. Raises DatabaseError.
     """
     began = time.monotonic()
-    nodes, found = script.nodes, script.nodes.reader.found
+    nodes, detected = script.nodes, script.nodes.reader.detected
     nodes.policies = written.policies
 
     def related() -> list[Asked[Any]]:
@@ -94,19 +94,20 @@ async def change(
 
     with table_locks():
         before, *reach = await script.admit(transaction, lambda: [copies.asked_before(), *related()])
-        digests = await copies.before(transaction, known(before))
+        digests = await copies.before(transaction, value_of(before))
         if measurement and nodes.live:
             await measurement.before(transaction, nodes.live, *reach)
     if not nodes.live:
         return Effect(counted=written.counted)
     changed, answers = await script.change(
-        transaction, lambda: [_FIRED, copies.asked_after(), gate.written(found.schema, found.relations), *related()]
+        transaction,
+        lambda: [_FIRED, copies.asked_after(), gate.written(detected.schema, detected.relations), *related()],
     )
     missed = [i for i in nodes.live if i not in changed]
     if missed:
         raise GuardMissedError(missed)
     _check_fired(answers[0])
-    after, now = known(answers[1]), known(answers[2])
+    after, now = value_of(answers[1]), value_of(answers[2])
     effect = await copies.after(transaction, after, now.since(written) if written.counted else None)
     measured = await measurement.after(transaction, *answers[3:]) if measurement else None
     held = time.monotonic() - began - (measured.seconds if measured else 0.0)
@@ -135,7 +136,7 @@ def _check_fired(answer: DatabaseError | None) -> None:
     Also for any error of a trigger.
     """
     try:
-        known(answer)
+        value_of(answer)
     except (LockedError, ConflictError, DeniedError, LostError, SlowError):
         raise
     except DatabaseError as error:

@@ -19,7 +19,7 @@ from queries.write.transaction_mark import Provable, TransactionMark
 
 DEADLINE = 30.0  # seconds; the server aborts a transaction without a client within its idle timeout
 GONE = 5.0  # seconds without an answer after which a bulk reports the outage and queries again after it
-FIRST, MOST = 0.01, 1.0  # seconds between two queries: at first, at most
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 1.0  # between two queries
 _FUTURE = "22023"  # "transaction ID ... is in the future"
 
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
@@ -64,7 +64,7 @@ async def wait_for_status(
 
     ``gone``: seconds without any answer after which the status is reported as unknown.
     """
-    deadline, pause = time.monotonic() + DEADLINE, FIRST
+    deadline, pause = time.monotonic() + DEADLINE, FIRST_PAUSE_SECONDS
     silent = time.monotonic() + gone
     while True:
         try:
@@ -77,7 +77,7 @@ async def wait_for_status(
         if time.monotonic() + pause > min(deadline, silent):
             return CommitStatus(status=UNKNOWN)
         await asyncio.sleep(pause)
-        pause = min(pause * 2, MOST)
+        pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
 
 
 async def status_now(database: Database, mark: TransactionMark, proof: Provable | None, *, sure: bool = False) -> str:

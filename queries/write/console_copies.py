@@ -53,15 +53,15 @@ class ConsoleCopies:
 
         Raises MiscountedError, DeniedError, and in a commit UnshownError.
         """
-        nodes, seen, found = self._script.nodes, self._request.seen, self._request.reader.found
+        nodes, seen, detected = self._script.nodes, self._request.seen, self._request.reader.detected
         copies = tuple(row_copies.differences(set(nodes.live), self._before, after))
         if seen is not None:
             gate.compare_rows(copies, seen, nodes.live, self._request.operator.name)
         others: tuple[OtherRows, ...] = ()
         if server is not None:
-            more = gate.uncopied(server, gate.copied(copies, found.schema))
-            others = await gate.others(transaction, more, server, found.schema, found.relations)
-            gate.hidden(others, nodes.policies, found.schema)
+            more = gate.uncopied(server, gate.copied(copies, detected.schema))
+            others = await gate.others(transaction, more, server, detected.schema, detected.relations)
+            gate.hidden(others, nodes.policies, detected.schema)
             if seen is not None:
                 gate.compare(others, seen, nodes.live)
         images = await self._images(transaction, copies, after, others)

@@ -170,13 +170,13 @@ async def others(
     )
 
 
-def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> None:
+def hidden(others: Iterable[OtherRows], policies: Iterable[str], schema: str) -> None:
     """Refuse a change of rows that a policy hides.
 
     Raises DeniedError.
     """
     restricted = {f"{schema}.{name}": name for name in policies}
-    for other in found:
+    for other in others:
         if other.table in restricted and (other.deleted or other.updated):
             name = restricted[other.table]
             raise DeniedError(
@@ -185,7 +185,7 @@ def hidden(found: Iterable[OtherRows], policies: Iterable[str], schema: str) -> 
             )
 
 
-def compare(found: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) -> None:
+def compare(others: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) -> None:
     """Compare rows of other tables with those of the dry run. Raises UnshownError.
 
     The numbers must be the same for the same nodes. Of fewer nodes there may be fewer. Of nodes that were not dry-run,
@@ -194,8 +194,8 @@ def compare(found: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) -
     seen = {other.table: other for other in shown.others}
     dry_run = shown.nodes
     known, same = dry_run.issuperset(nodes), dry_run == frozenset(nodes)
-    for table in sorted({*seen, *(other.table for other in found)} if same else {other.table for other in found}):
-        now = next((other for other in found if other.table == table), OtherRows(table=table))
+    for table in sorted({*seen, *(other.table for other in others)} if same else {other.table for other in others}):
+        now = next((other for other in others if other.table == table), OtherRows(table=table))
         was = seen.get(table, OtherRows(table=table))
         pairs = zip(now.counts, was.counts, strict=True)
         if any(n != w if same else n > w if known else (n and not w) for n, w in pairs):

@@ -20,19 +20,19 @@ async def grants(
     relation of another schema meets a need, all tables of that schema count, because the engine creates queues at run
     time.
     """
-    spec, found = reader.engine.spec, reader.found
+    spec, detected = reader.engine.spec, reader.detected
     actions = [action for action in reader.engine.actions_here if action.writes]
     held = {privilege for action in actions for privilege in (*action.privileges, *action.undo_privileges)}
     changes = [
         {"table": table, "words": ", ".join(words)}
-        for table in found.relations
+        for table in detected.relations
         if (words := [word for word in PRIVILEGES if f"{word} {table}" in held])
     ]
     queues = {
         spec.needs[need].relation.rpartition(".")[0]
         for action in actions
         for need in action.needs
-        if need in found.met_needs
+        if need in detected.met_needs
     }
     options = spec.options.items()
     columns = [
@@ -42,8 +42,8 @@ async def grants(
         for name in reader.engine.settings[key]
     ]
     asked = {
-        "schema": found.schema,
-        "tables": list(found.relations),
+        "schema": detected.schema,
+        "tables": list(detected.relations),
         "changes": changes,
         "columns": columns,
         "type_schemas": list(spec.type_schemas),

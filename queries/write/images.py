@@ -25,8 +25,8 @@ from queries.read.asked import Asked
 from queries.records.action import RowChange
 from queries.records.record import Record
 
-ROW_LIMIT = 1 << 20  # bytes of text in the image of one row
-ENTRY_LIMIT = 16 << 20  # ... in the images of one audit log entry
+ROW_IMAGE_BYTES = 1 << 20  # of text in the image of one row
+ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
 
 _UNREAD = re.compile(r"[1-9][0-9]{6,} [0-9a-f]{32}")  # size and digest, which bulks of version 0.2.0 kept as the value
 
@@ -223,7 +223,7 @@ class ImageReader:
             if known is not None and not again:
                 self.layouts[table] = known
             else:
-                asked.append({"name": table, "columns": self._columns[table], "limit": ROW_LIMIT})
+                asked.append({"name": table, "columns": self._columns[table], "limit": ROW_IMAGE_BYTES})
         values = {"schema": self._schema, "args": asked}
         queries = [Query(statement("image_columns"), values)] if asked else []
         return Asked(queries, lambda answers: self._learn({str(each["name"]) for each in asked}, answers))
@@ -263,8 +263,8 @@ class ImageReader:
                 continue
             image, bytes_, why = make.image(node, was, now)
             size += bytes_
-            if size > ENTRY_LIMIT:
-                why = why or f"the images of all rows are more than {_bytes(ENTRY_LIMIT)}"
+            if size > ENTRY_IMAGE_BYTES:
+                why = why or f"the images of all rows are more than {_bytes(ENTRY_IMAGE_BYTES)}"
             if why:
                 incomplete.setdefault(node, why)
             tables.setdefault(change.table, []).append(image)
@@ -316,7 +316,7 @@ class _Maker:
             after=None if now is None else now.digest,
             xmin=None if now is None else now.xmin,
         )
-        if not why and size > ROW_LIMIT:
+        if not why and size > ROW_IMAGE_BYTES:
             why = f"{_bytes(size)} of a row of {layout.name}"
         return image, size, why
 

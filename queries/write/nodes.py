@@ -70,7 +70,7 @@ class Nodes:
         self.for_now: list[str] = []  # nodes refused because an executor is running them
         self.steady: dict[str, str | None] = {}  # by node: text that must not change during a wait
         self.notes: dict[str, tuple[str, str]] = {}  # reason and detail by changed node
-        self.policies = request.reader.found.policies  # tables whose row-level security restricts this role
+        self.policies = request.reader.detected.policies  # tables whose row-level security restricts this role
         self.parameters = _parameters(request)
         self._titles = request.titles
         self._ask = ask
@@ -110,7 +110,7 @@ class Nodes:
 
         ``shape`` names the columns that they must have. ``more``: parameters of this statement alone.
         """
-        if not self.live or not part.needs <= self.reader.found.met_needs:
+        if not self.live or not part.needs <= self.reader.detected.met_needs:
             return Asked([], lambda _: [])
         self._lists = self._lists or {
             "ids": [self.reader.local(i) for i in self.live],
@@ -149,7 +149,7 @@ def _parameters(request: Request) -> dict[str, Any]:
         "operator": request.operator.name,
         "reason": request.reason,
         "args": dict(request.arguments),
-        "met_needs": sorted(reader.found.met_needs),
+        "met_needs": sorted(reader.detected.met_needs),
         "settings": reader.engine.settings,
         "copied": None,
         "dry_run": None if seen is None else str(seen.at),

@@ -60,7 +60,7 @@ def copied(
 
     ``images``: statement of the columns beside each, which ``reader`` reads. ``more``: parameters.
     """
-    plain = [bounded(part, nodes.reader.found) for part in parts]
+    plain = [bounded(part, nodes.reader.detected) for part in parts]
     sent = plain if reader is None else [reader.copying(part, images) for part in plain]
     asked = together(*(nodes.asked(part, ":rows", **more) for part in sent))
     return Asked(asked.queries, lambda answers: _copy(nodes.full(""), asked.read(answers), imaged=sent != plain))
@@ -120,22 +120,22 @@ def _raw(row: str | None) -> Any:
     return None if row is None else msgspec.Raw(paired(row))
 
 
-def bounded(part: Statement, found: DetectedEngine) -> Statement:
+def bounded(part: Statement, detected: DetectedEngine) -> Statement:
     """Return the statement ``part`` with large values as size and digest."""
 
     def copy(match: re.Match[str]) -> str:
-        return _row(match[1], match[2], _columns(part.text, match.end(), match[2], found)) or match[0]
+        return _row(match[1], match[2], _columns(part.text, match.end(), match[2], detected)) or match[0]
 
     return msgspec.structs.replace(part, text=_WHOLE.sub(copy, part.text))
 
 
-def _columns(text: str, after: int, alias: str, found: DetectedEngine) -> Mapping[str, str]:
+def _columns(text: str, after: int, alias: str, detected: DetectedEngine) -> Mapping[str, str]:
     """Return the types of the columns of the table with this alias.
 
     The table follows the list of columns.
     """
     table = re.compile(rf'"\."?(\w+)"?\s+(?:AS\s+)?{alias}\b', re.IGNORECASE).search(text, after)
-    relation = found.relations.get(table[1]) if table else None
+    relation = detected.relations.get(table[1]) if table else None
     return {} if relation is None else relation.columns
 
 

@@ -26,7 +26,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.db.query import Rows
 from queries.db.transaction import Transaction
-from queries.read.asked import Asked, Questions, answered, known, together
+from queries.read.asked import Asked, Questions, answered, together, value_of
 from queries.records.action import Outcome
 from queries.write import audit_log, row_copies
 from queries.write.admit import admit
@@ -161,7 +161,7 @@ class ActionScript:
         """Run the section ``change``. Return the nodes that the last statement reports."""
         parts = self._request.sections["change"]
         changed, *answers = await answered(transaction, [together(*map(self.nodes.asked, parts)), *then()])
-        rows = known(changed)[-1]
+        rows = value_of(changed)[-1]
         verify(rows, SHAPES[":change"], parts[-1].source)
         return {self.nodes.full(row["id"]) for row in rows}, answers
 
@@ -170,4 +170,4 @@ def image_reader(request: Request) -> ImageReader:
     """Return the reader of the images of the rows that an action changes."""
     reader = request.reader
     columns = {*request.action.overwrites, *reader.engine.spec.undo.counters}  # an undo increases all counters
-    return ImageReader(reader.database, reader.found.schema, sorted(columns))
+    return ImageReader(reader.database, reader.detected.schema, sorted(columns))

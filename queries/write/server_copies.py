@@ -36,7 +36,7 @@ from queries.write.images import Layout
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
 
-ROW_LIMIT = images.ENTRY_LIMIT // 1000  # bytes of the image of a row, so that those of a chunk are within their limit
+CHUNK_ROW_BYTES = images.ENTRY_IMAGE_BYTES // 1000  # of the image of a row, so that a chunk is within its limit
 
 
 class IrregularError(DatabaseError):
@@ -50,7 +50,7 @@ def is_possible(reader: Reader, action: Action) -> bool:
         action.independent
         and bool(action.overwrites)
         and len(sections["rows"]) == 1
-        and sections["rows"][0].needs <= reader.found.met_needs
+        and sections["rows"][0].needs <= reader.detected.met_needs
         and not any("copied" in part.parameters for parts in sections.values() for part in parts)
     )
 
@@ -95,7 +95,7 @@ class ServerCopies:
         """Ask the server to compare the rows."""
         label, values, images = self._nodes.full(""), self._request.keeps_values, not self._request.no_images
         compared = _compared(self._part, self._layouts, label, keeps_values=values, keeps_images=images)
-        return self._nodes.asked(compared, copied=self._before, bytes=ROW_LIMIT)
+        return self._nodes.asked(compared, copied=self._before, bytes=CHUNK_ROW_BYTES)
 
     async def after(self, transaction: Transaction, rows: Rows, server: Mapping[Table, gate.Counts] | None) -> Effect:
         """Return the rows that differ.
@@ -113,7 +113,7 @@ class ServerCopies:
 
     def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
         """Count the rows that differ, by the tables that the server names for each."""
-        numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.found.schema
+        numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.detected.schema
         names = {*numbers[0], *numbers[1]}
         return {gate.qualified(name, schema): gate.Counts(0, numbers[0][name], numbers[1][name]) for name in names}
 

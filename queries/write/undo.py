@@ -133,25 +133,25 @@ class UndoScript:
             return
         await self._learn(transaction, found.images)
 
-    async def _learn(self, transaction: Transaction, found: Images) -> None:
+    async def _learn(self, transaction: Transaction, images: Images) -> None:
         """Keep images, and read the columns of their tables. Raises DatabaseError."""
-        self._images = found
-        names = [t.table for t in found.tables]
-        words = [f"{word} {name}" for name in names for word in _words(found, name, self._append_only)]
+        self._images = images
+        names = [t.table for t in images.tables]
+        words = [f"{word} {name}" for name in names for word in _words(images, name, self._append_only)]
         self.action = msgspec.structs.replace(self.action, privileges=tuple(words))
-        detected = self.reader.found
+        detected = self.reader.detected
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
         rows: dict[Place, Kept] = {}
-        for table in found.tables:
+        for table in images.tables:
             for image in table.rows:
                 key = _text(image.key)
                 before = rows.get((table.table, key))
                 ids = (*(before.ids if before else ()), self.nodes.full(image.id))
                 rows[table.table, key] = Kept(table=table.table, key=key, image=image, ids=ids)
         self._kept = rows
-        read = [f"{t.table}.{c}" for t in found.tables for c in (t.columns if t.others else ("*",))]
+        read = [f"{t.table}.{c}" for t in images.tables for c in (t.columns if t.others else ("*",))]
         self._texts = ImageReader(self.reader.database, detected.schema, read)
         asked = [
             {
@@ -159,7 +159,7 @@ class UndoScript:
                 "columns": sorted({c for row in t.rows for c in row.before or ()} - set(t.key)),
                 "counters": [c.partition(".")[2] for c in self._counters if c.partition(".")[0] == t.table],
             }
-            for t in found.tables
+            for t in images.tables
         ]
         values = {"schema": detected.schema, "args": asked}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
@@ -397,7 +397,7 @@ class UndoScript:
             raise GuardMissedError(list(missed), missed)
         for row in self._added.values():
             self._note(row.ids, f"{row.table} has a new row")
-        hidden = sorted({*self._hidden_from_author, *self.reader.found.policies})
+        hidden = sorted({*self._hidden_from_author, *self.reader.detected.policies})
         if hidden:
             self._note(self.nodes.live, HIDDEN.format(", ".join(hidden)))
 
@@ -463,13 +463,13 @@ def _found(row: Mapping[str, Any]) -> Found:
     return Found(row["place"] is not None, row["present"], image)
 
 
-def _images_of(found: Mapping[Place, Found]) -> dict[Place, RowText]:
-    return {place: row.image for place, row in found.items() if row.image is not None}
+def _images_of(rows: Mapping[Place, Found]) -> dict[Place, RowText]:
+    return {place: row.image for place, row in rows.items() if row.image is not None}
 
 
-def _verdict(row: Kept, found: Found) -> tuple[Outcome, str, str | None] | None:
+def _verdict(row: Kept, state: Found) -> tuple[Outcome, str, str | None] | None:
     """Return outcome, reason and writer if a row was changed since, or None."""
-    taken, present, now = found
+    taken, present, now = state
     if row.image.after is None:
         if not present:
             return None

@@ -43,7 +43,7 @@ def why_foreign(reader: Reader, stored: StoredImages) -> str:
         columns.setdefault(owner, set()).add(column)
     for table in stored.images.tables:
         own = columns.get(table.table, set())
-        if table.table not in reader.found.relations or not (own or table.table in spec.undo.append_only):
+        if table.table not in reader.detected.relations or not (own or table.table in spec.undo.append_only):
             return FOREIGN.format(engine=name, does="changes", name=table.table)
         if table.table in spec.undo.append_only or "*" in own:
             continue
@@ -81,7 +81,9 @@ async def run_doubts(transaction: Reads, reader: Reader, author: str, privileges
     ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
     """
     given = [privilege.partition(" ") for privilege in privileges]
-    needs = [{"table": name, "word": word, "column": None} for word, _, name in given if name in reader.found.relations]
+    needs = [
+        {"table": name, "word": word, "column": None} for word, _, name in given if name in reader.detected.relations
+    ]
     rows = await _lacking(transaction, reader, author, needs, in_table=True)
     row = next((row for row in rows if row["sort"] != "policies"), None)
     if row is None:
@@ -102,8 +104,8 @@ async def _lacking(
     in_table: bool,
 ) -> Sequence[Any]:
     values = {
-        "schema": reader.found.schema,
-        "query": sorted(reader.found.relations),
+        "schema": reader.detected.schema,
+        "query": sorted(reader.detected.relations),
         "args": {"author": author, "in_table": in_table, "needs": needs},
     }
     return await transaction.rows(statement("undo_author"), values)

@@ -74,18 +74,18 @@ def _tallied(rows: Iterable[Row], sessions: Row) -> Owner:
     return _judged(dead + gone, alive, unknown + (not gone))
 
 
-def _judged(dead: int, alive: int, unknown: int, found: tuple[Witness, ...] = ()) -> Owner:
+def _judged(dead: int, alive: int, unknown: int, witnesses: tuple[Witness, ...] = ()) -> Owner:
     """Return the verdict and its summary.
 
     One sign of life outweighs all others. One sign of death alone is not certain.
     """
     of = f"of {dead + alive + unknown}" + (f" ({unknown} not known)" if unknown else "")
     if alive:
-        return Owner(verdict=Verdict.ALIVE, summary=f"owner may live: {alive} {of}", witnesses=found)
+        return Owner(verdict=Verdict.ALIVE, summary=f"owner may live: {alive} {of}", witnesses=witnesses)
     if dead:
         word = "is" if dead > 1 else "seems"
-        return Owner(verdict=Verdict.DEAD, summary=f"owner {word} dead: {dead} {of}", witnesses=found)
-    return Owner(verdict=Verdict.UNKNOWN, summary=f"owner not known: 0 {of}", witnesses=found)
+        return Owner(verdict=Verdict.DEAD, summary=f"owner {word} dead: {dead} {of}", witnesses=witnesses)
+    return Owner(verdict=Verdict.UNKNOWN, summary=f"owner not known: 0 {of}", witnesses=witnesses)
 
 
 def _sessions(sessions: Row, since: float | None) -> Witness:

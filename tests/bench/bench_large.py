@@ -145,7 +145,7 @@ async def _rounds(dsn: str, name: str, folder: Path) -> float:
         began = time.perf_counter()
         workspace = await Workspace(dsn, file=folder / "audit_log").open()
         reader = workspace.engines[name]
-        page = await reader.roots(page=50)
+        page = await reader.roots(limit=50)
         await reader.nodes([node.id for node in page.nodes])
         await reader.counts()
         taken.append(time.perf_counter() - began)

@@ -60,10 +60,10 @@ def engine(
 
 async def walked(reader: Reader) -> list[Node]:
     """Return unfinished nodes and the first nodes of the tree."""
-    nodes = list((await reader.roots(page=100)).nodes) + list((await reader.live(page=300)).nodes)
+    nodes = list((await reader.roots(limit=100)).nodes) + list((await reader.live(limit=300)).nodes)
     for node in nodes[:200]:
         kind = reader.engine.kind(node.kind)
-        nodes += (await reader.children(node.id, page=50)).nodes if kind and kind.children else ()
+        nodes += (await reader.children(node.id, limit=50)).nodes if kind and kind.children else ()
     return list({n.id: n for n in nodes}.values())
 
 

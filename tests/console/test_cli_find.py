@@ -149,9 +149,9 @@ async def test_one_answer_arrives_before_another_engine_has_ended(every_engine: 
     released = asyncio.Event()
     find = slow.find
 
-    async def late(text: str, page: int = 50) -> Any:
+    async def late(text: str, limit: int = 50) -> Any:
         await released.wait()
-        return await find(text, page)
+        return await find(text, limit)
 
     slow.find = late  # type: ignore[method-assign]
     order = []

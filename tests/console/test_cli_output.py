@@ -167,7 +167,7 @@ def test_a_limit_is_one_for_the_top_and_for_the_children_of_each_node(demo: str)
 
 
 def test_what_is_below_many_nodes_is_bounded_and_said(demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("console.model.walk.NODES_AT_ONCE", 10)
+    monkeypatch.setattr("console.model.walk.PAGE_NODES", 10)
     whole = unstick("tree", "--json", "--limit", "1000", dsn=demo).json
     assert whole["complete"]
     monkeypatch.setattr("console.model.walk.STEP_NODES", 15)

@@ -102,7 +102,7 @@ def test_it_is_refused_if_not_everything_was_looked_at(
     assert (answer.code, answer.out) == (1, "")
     assert "Not everything was looked at" in answer.err
     assert wake(eternaltwin, "--filter", "finding:spinning", "--yes").code == 1
-    monkeypatch.setattr("console.model.selection.FINDING_NODES", 4)
+    monkeypatch.setattr("console.model.selection.SELECTED_FINDING_NODES", 4)
     assert wake(eternaltwin, "--filter", "finding:overdue_timer", "--yes").code == 1
     assert len(blocked(eternaltwin)) == 8
     limited = wake(eternaltwin, "--filter", "finding:overdue_timer", "--limit", "3", "--yes")

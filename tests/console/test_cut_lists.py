@@ -78,7 +78,7 @@ async def test_a_list_without_an_index_names_its_limit(
         await eternaltwin_db.job(),
     )
     workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log").open()
-    page = await workspace.engines["eternaltwin"].live(page=6000)
+    page = await workspace.engines["eternaltwin"].live(limit=6000)
     assert (len(page.nodes), page.scope) == (5000, "the first 5,000 tasks that were never polled")
     await workspace.close()
     dsn = server.fresh("estuary")

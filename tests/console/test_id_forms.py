@@ -24,10 +24,10 @@ def test_a_malformed_id_is_named_as_such(eternaltwin_demo: str, tmp_path: Path, 
 
 async def test_the_type_of_the_column_decides(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
     workspace = await Workspace(agent_jobs_db.dsn, file=tmp_path / "audit_log.jsonl").open()
-    found = workspace.engines["agent_jobs"].found
+    detected = workspace.engines["agent_jobs"].detected
     job = await agent_jobs_db.job()
-    assert id_forms.why_malformed(found, "job", str(job)) == ""
-    assert "a UUID" in id_forms.why_malformed(found, "job", f"{job}0")
-    assert id_forms.why_malformed(found, "queue", "all") == ""
-    assert id_forms.why_malformed(found, "queue", "any text").startswith('the key of a queue is "all", for example')
+    assert id_forms.why_malformed(detected, "job", str(job)) == ""
+    assert "a UUID" in id_forms.why_malformed(detected, "job", f"{job}0")
+    assert id_forms.why_malformed(detected, "queue", "all") == ""
+    assert id_forms.why_malformed(detected, "queue", "any text").startswith('the key of a queue is "all", for example')
     await workspace.close()

@@ -134,13 +134,13 @@ async def test_an_engine_that_moves_is_noticed(
     two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(two, tmp_path)
-    full = {reader.found.full for reader in workspace.engines.values()}
+    full = {reader.detected.full for reader in workspace.engines.values()}
     server.sql(RENAMED, two)
     await workspace.detect_again()
-    assert {reader.found.full for reader in workspace.engines.values()} == full, "the last detection is recent"
+    assert {reader.detected.full for reader in workspace.engines.values()} == full, "the last detection is recent"
     monkeypatch.setattr(workspaces, "DETECTED", 0.0)
     await workspace.detect_again()
-    assert {reader.found.schema for reader in workspace.engines.values()} > {"moved"}
+    assert {reader.detected.schema for reader in workspace.engines.values()} > {"moved"}
     server.sql("DROP SCHEMA moved CASCADE", two)
     await workspace.detect_again()
     assert list(workspace.engines) == ["uni2work"]
@@ -161,7 +161,7 @@ async def test_ids_stay_when_another_schema_gets_the_same_engine(
     await workspace.detect_again()
     assert {label for label in workspace.engines if "uni2work" in label} == {"uni2work", "uni2work@tenant"}
     assert [each.id for each in (await workspace.reader(node.id).nodes([node.id])).nodes] == [node.id]
-    server.sql(f"DROP SCHEMA {workspace.engines['uni2work'].found.schema} CASCADE", two)
+    server.sql(f"DROP SCHEMA {workspace.engines['uni2work'].detected.schema} CASCADE", two)
     await workspace.detect_again()
     assert [label for label in workspace.engines if "uni2work" in label] == ["uni2work@tenant"]
     await workspace.close()

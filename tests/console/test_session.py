@@ -14,7 +14,7 @@ import pytest
 from console.model import run_work
 from console.model.node_list import ListKind, NodeList
 from console.model.run_work import RunWork
-from console.model.session import Link, Session
+from console.model.session import ConnectionState, Session
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.db.errors import DatabaseError, SlowError, connection_error
@@ -61,7 +61,7 @@ async def test_a_session_knows_counts_and_findings(
 ) -> None:
     task = await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
-        assert session.link is Link.LIVE
+        assert session.link is ConnectionState.LIVE
         assert [f.code for f in session.findings_of(eternaltwin_db.id(task))] == ["overdue_timer"]
         assert session.codes() == {eternaltwin_db.id(task): ("overdue_timer",)}
         assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
@@ -162,7 +162,7 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
         asked.append([*ids])
         return await nodes(asked[-1])
 
-    async def broken_off(cursor: str | None = None, page: int = 100) -> Page:
+    async def broken_off(cursor: str | None = None, limit: int = 100) -> Page:
         raise SlowError("too slow")
 
     monkeypatch.setattr(reader, "nodes", counted)
@@ -199,7 +199,9 @@ async def test_children_that_cost_a_scan_are_asked_for(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("Hidden v1")
         reader = tui.app.session.engines["eternaltwin"]
-        reader.variant.found = msgspec.structs.replace(reader.found, met_needs=reader.found.met_needs - {"task_by_job"})
+        reader.variant.detected = msgspec.structs.replace(
+            reader.detected, met_needs=reader.detected.met_needs - {"task_by_job"}
+        )
         await tui.press("right")
         await tui.wait_for("costly: not read (")
         await tui.press("down", "enter")
@@ -279,15 +281,15 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
     dsn = server.dsn(name, user=role, password="x")
     end = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '{role}'"
     async with running(dsn, tmp_path) as session:
-        assert session.link is Link.LIVE
+        assert session.link is ConnectionState.LIVE
         server.sql(f"ALTER ROLE {role} NOLOGIN")
         server.sql(end)
         await wait_for(lambda: "not permitted" in session.error_text)
-        assert session.link is Link.LOST
+        assert session.link is ConnectionState.LOST
         assert session.retry_in > 10
         server.sql(f"ALTER ROLE {role} LOGIN")
         session.refresh()
-        await wait_for(lambda: session.link is Link.LIVE and not session.error_text)
+        await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
         assert not session.page_trouble
 
 

@@ -117,15 +117,15 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
 
     async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
         for query in queries:
-            settings = self._wanted
+            settings = self._defaults
             if query.in_order is not None:
-                self._wanted = msgspec.structs.replace(settings, in_order=query.in_order)
+                self._defaults = msgspec.structs.replace(settings, in_order=query.in_order)
             Transaction.each = real  # type: ignore[method-assign]
             custom = query.custom or query.statement.custom
             statement = msgspec.structs.replace(query.statement, custom=custom)
             plan = await explained(self, statement, query.values)
             Transaction.each = each  # type: ignore[method-assign]
-            self._wanted = settings
+            self._defaults = settings
             cost = _cost(plan, large)
             name = _name(query.statement)
             costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)
@@ -141,7 +141,7 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
 async def automatic(reader: Reader, far: int) -> Costs:
     """Return the cost of each automatic read. ``far`` is the middle of a list."""
     costs: Costs = {}
-    large = {name for name, relation in reader.found.relations.items() if relation.pages > LARGE}
+    large = {name for name, relation in reader.detected.relations.items() if relation.blocks > LARGE}
 
     async def note(name: str, calling: Any) -> Any:
         with recorded(large) as seen:

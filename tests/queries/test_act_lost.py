@@ -74,7 +74,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.answer.clear()
     assert proxy.failed == times
     assert wrong == []
-    entries, _ = await workspace.audit_entries(page=1000 + times)
+    entries, _ = await workspace.audit_entries(limit=1000 + times)
     changes = [r.id for e in entries for r in e.results if r.outcome is CHANGED]
     available = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     assert sorted(changes) == sorted(eternaltwin_db.id(r[0]) for r in available), "the audit log says the same"

@@ -129,7 +129,7 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     await agent_jobs_db.sql("ALTER TABLE IF EXISTS agents SET SCHEMA app")
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
-    assert look.found.schema == "app"
+    assert look.detected.schema == "app"
     (agent,) = (await look.roots()).nodes
     assert local(await look.children(agent.id)) == [f"job:{job}"]
     codes = [f.code for f in (await look.findings()).found]
@@ -226,7 +226,7 @@ async def test_trees_by_agent_and_by_user(agent_jobs_db: AgentJobsDb, mirror: Wo
     for key, made in jobs.items():
         assert await all_of(mirror, f"{group}:{key}", 4) == [f"job:{j}" for j in reversed(made)]
     live = [j for made in jobs.values() for j in made if (await agent_jobs_db.row(j))["completed_at"] is None]
-    first = await reader(mirror).live(page=5)
+    first = await reader(mirror).live(limit=5)
     rest = await reader(mirror).live(first.cursor)
     times = [n.created_at or 0 for n in (*first.nodes, *rest.nodes)]
     assert sorted(times) == times, "oldest first"
@@ -276,7 +276,7 @@ async def test_a_job_is_had_by_its_place_until_it_moves(agent_jobs_db: AgentJobs
         ANNA,
     )
     await agent_jobs_db.sql("VACUUM ANALYZE jobs")
-    ids = [n.id for n in (await reader(mirror).live(page=20)).nodes]
+    ids = [n.id for n in (await reader(mirror).live(limit=20)).nodes]
     keys = [UUID(i.partition(":")[2]) for i in ids]
 
     async def looked_up() -> int:
@@ -430,7 +430,7 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     dead = [f"job:{row['id']}" for row in rows if row["status"] == "failed"]
     for size in (3, 7, 40, 400, 2000):
         seen: list[str] = []
-        page = await reader(mirror).live(page=size)
+        page = await reader(mirror).live(limit=size)
         while page.cursor is not None and len(seen) < 40 * size:
             seen += local(page)
             page = await reader(mirror).live(page.cursor, size)
@@ -438,7 +438,7 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
         assert seen == live[: len(seen)], size
         assert len(seen) in (len(live), 41 * size), size
         died: list[str] = []
-        dead_letters = await reader(mirror).dead(page=size)
+        dead_letters = await reader(mirror).dead(limit=size)
         while dead_letters.cursor is not None and len(died) < 40 * size:
             died += [dead_letter.node.id.removeprefix(f"{LABEL}/") for dead_letter in dead_letters.dead_letters]
             dead_letters = await reader(mirror).dead(dead_letters.cursor, size)
@@ -465,8 +465,8 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
         return {f"{LABEL}/job:{row['id']}" for row in rows}
 
     look = reader(mirror)
-    assert {n.id for n in (await look.live(page=500)).nodes} == await ids("pending", "active", "delayed", "paused")
-    assert {x.node.id for x in (await look.dead(page=500)).dead_letters} == await ids("failed")
+    assert {n.id for n in (await look.live(limit=500)).nodes} == await ids("pending", "active", "delayed", "paused")
+    assert {x.node.id for x in (await look.dead(limit=500)).dead_letters} == await ids("failed")
     late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "completion_not_recorded")]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
@@ -601,7 +601,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
         if n % 3 == 0:
             await agent_jobs_db.job("completed", age=800, ended=790, user=user)
     for page in (1, 2, 8, 30):
-        seen = await reader(mirror).findings(page=page)
+        seen = await reader(mirror).findings(limit=page)
         for code, nodes in (
             ("completion_not_recorded", made[::3]),
             ("overdue", [m for n, m in enumerate(made) if n % 3]),

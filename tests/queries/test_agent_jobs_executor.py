@@ -190,10 +190,10 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
 async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcome], int]) -> None:
     """Apply a random action to a random job, as it was shown shortly before."""
     look = workspace.engines[LABEL]
-    page = await look.live(page=40)
+    page = await look.live(limit=40)
     if rng.random() < 0.5 or not page.nodes:
         roots = (await look.roots()).nodes
-        page = await look.children(rng.choice(roots).id, page=40) if roots else page
+        page = await look.children(rng.choice(roots).id, limit=40) if roots else page
     if not page.nodes:
         return
     node = rng.choice(page.nodes)

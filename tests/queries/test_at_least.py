@@ -120,7 +120,7 @@ async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServ
     workspace = await opened(dsn, tmp_path)
     try:
         (reader,) = workspace.engines.values()
-        read = await reader.findings(page=3000)
+        read = await reader.findings(limit=3000)
         assert [each for each in read.skipped_findings if each.failed] == []
         code = "executing_long"
         found: list[Finding] = [each for each in read.found if each.code == code]

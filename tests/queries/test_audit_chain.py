@@ -18,7 +18,7 @@ import pytest
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_chain, audit_log
-from queries.write.audit_chain import Snapshot, Verification
+from queries.write.audit_chain import PgSnapshot, Verification
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
 
@@ -474,9 +474,9 @@ async def test_processes_that_append_at_the_same_time_make_one_chain(tmp_path: P
 
 
 def test_snapshots_are_read_as_the_server_writes_them() -> None:
-    snapshot = Snapshot.parse("10:20:12,14")
+    snapshot = PgSnapshot.parse("10:20:12,14")
     assert [xid for xid in range(8, 22) if snapshot.shows(xid)] == [8, 9, 10, 11, 13, 15, 16, 17, 18, 19]
-    assert Snapshot.parse("10:10:").shows(9)
+    assert PgSnapshot.parse("10:10:").shows(9)
 
 
 def test_heads_are_found_in_any_text() -> None:

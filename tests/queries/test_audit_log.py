@@ -187,7 +187,7 @@ async def test_pages_of_entries_and_those_about_one_node(
     paged: list[AuditLogEntry] = []
     cursor = None
     while True:
-        entries, cursor = await workspace.audit_entries(cursor, page=2)
+        entries, cursor = await workspace.audit_entries(cursor, limit=2)
         paged += entries
         if cursor is None:
             break
@@ -196,7 +196,7 @@ async def test_pages_of_entries_and_those_about_one_node(
     assert len({e.id for e in paged}) == 6
     about, _ = await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]))
     assert [e.action for e in about] == ["cancel", "wake"]
-    assert (await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]), page=1))[1] == about[0].id
+    assert (await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]), limit=1))[1] == about[0].id
     with pytest.raises(UnknownIdError):
         await workspace.audit_entries(node_id=f"{LABEL}/task:' OR 1=1")
     await workspace.close()
@@ -308,7 +308,7 @@ async def test_two_consoles_write_whole_lines(eternaltwin_db: EternaltwinDb, ete
             return await eternaltwin_db.task()
 
     await asyncio.gather(*map(work, consoles))
-    entries, _ = await consoles[0].audit_entries(page=100)
+    entries, _ = await consoles[0].audit_entries(limit=100)
     assert len(entries) == 20
     assert {r.outcome for e in entries for r in e.results} == {CHANGED}
     for console in consoles:

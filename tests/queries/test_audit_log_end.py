@@ -70,8 +70,8 @@ async def test_an_entry_that_is_being_written_is_not_missing(
 
 
 async def test_ids_that_a_sequence_skips_at_a_crash_are_not_missing() -> None:
-    async def links() -> AsyncIterator[audit_chain.Link]:
-        yield audit_chain.Link(id="7", at=0.0, recorded="x", digest="x")
+    async def links() -> AsyncIterator[audit_chain.ChainLink]:
+        yield audit_chain.ChainLink(id="7", at=0.0, recorded="x", digest="x")
 
     def sequence(last: int, *, exact: bool) -> audit_chain.Sequence:
         return audit_chain.Sequence(last=last, exact=exact, writers=0)

@@ -500,7 +500,7 @@ async def nodes_of(engine: Reader) -> set[str]:
     found |= {dead.node.id: dead.node for dead in (await engine.dead()).dead_letters}
     for _ in range(3):
         for parent in [i for i in found if split_id(i)[1] in engine.engine.spec.parents]:
-            found |= {node.id: node for node in (await engine.children(parent, page=10, allow_scan=True)).nodes}
+            found |= {node.id: node for node in (await engine.children(parent, limit=10, allow_scan=True)).nodes}
             if len(found) > 600:
                 break
     return set(found)

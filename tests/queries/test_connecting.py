@@ -141,7 +141,7 @@ def test_a_machine_without_names_and_home(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("HOME", raising=False)
     for name in ("PGUSER", "PGSERVICEFILE", "PGPASSFILE"):
         monkeypatch.delenv(name, raising=False)
-    assert dsn.parse("host=h user=anna").hosts[0].found == "there is no home folder for a password file"
+    assert dsn.parse("host=h user=anna").hosts[0].password_source == "there is no home folder for a password file"
     with pytest.raises(ValueError, match="No user is named"):
         dsn.parse("host=h")
     with pytest.raises(ValueError, match="no service file"):

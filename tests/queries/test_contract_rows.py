@@ -162,11 +162,11 @@ async def test_a_partial_index_is_recognised_however_its_type_is_spelled(
     change(folder, "engine.toml", "(state <> 'done'::text)", "(state <> 'done'::state)")
     workspace = await opened(database, tmp_path, outside=outside_engines([tmp_path / "engines"]))
     (reader,) = workspace.engines.values()
-    (ddl,) = [need.ddl for need in reader.found.missing() if "state" in need.columns]
+    (ddl,) = [need.ddl for need in reader.detected.missing() if "state" in need.columns]
     server.sql(f"SET search_path = {quoted}; {ddl.replace('CONCURRENTLY ', '')}", database)
     await workspace.detect()
     (reader,) = workspace.engines.values()
-    assert "item_by_state" in reader.found.indexed
+    assert "item_by_state" in reader.detected.indexed
     await workspace.close()
 
 

@@ -378,7 +378,7 @@ async def test_a_role_without_select_is_denied_in_words(
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
-    assert reader(workspace).found.denied == ("job", "task", "task_timer")
+    assert reader(workspace).detected.denied == ("job", "task", "task_timer")
     with pytest.raises(DeniedError, match="Permission denied for table"):
         await reader(workspace).live()
     await workspace.close()
@@ -503,14 +503,14 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None
         while True:
-            page = await reader(workspace).live(cursor, page=7)
+            page = await reader(workspace).live(cursor, limit=7)
             pages += [node.id for node in page.nodes]
             cursor = page.cursor
             if cursor is None:
                 break
         assert len(pages) == len(set(pages)) == n + 1
         assert (await reader(workspace).findings()).skipped_findings == ()
-        assert len((await reader(workspace).roots(page=5)).nodes) == min(n + 1, 5)
+        assert len((await reader(workspace).roots(limit=5)).nodes) == min(n + 1, 5)
     going = False
     await asyncio.gather(*crowds)
     await workspace.close()

@@ -23,12 +23,12 @@ from tests.simulators.tasker.step_history import complete, failed
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
 
 
-async def all_of(reader: Reader, page: int) -> list[DeadLetter]:
+async def all_of(reader: Reader, limit: int) -> list[DeadLetter]:
     """Return every dead letter, read page by page."""
     found: list[DeadLetter] = []
     cursor: str | None = None
     while True:
-        read = await reader.dead(cursor, page)
+        read = await reader.dead(cursor, limit)
         found += read.dead_letters
         cursor = read.cursor
         if cursor is None:

@@ -61,7 +61,7 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(open_with: Open, dat
     assert list(workspace.engines) == [
         "eternaltwin@public", 'eternaltwin@Größe "x" %2F y:z', "eternaltwin@games"
     ]  # fmt: skip
-    assert [r.found.schema for r in workspace.engines.values()] == ["public", odd, "games"]
+    assert [r.detected.schema for r in workspace.engines.values()] == ["public", odd, "games"]
     assert workspace.declined == ()
     for label, schema in zip(workspace.engines, ["public", odd.replace('"', '""'), "games"], strict=True):
         eternaltwin_db = await EternaltwinDb.open(database, schema)
@@ -155,7 +155,7 @@ async def test_the_prototype_alone_is_declined(open_with: Open, others: str) -> 
 
 async def test_a_lookalike_beside_the_real_one(open_with: Open) -> None:
     workspace = await open_with(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
-    assert [r.found.schema for r in workspace.engines.values()] == ["b"]
+    assert [r.detected.schema for r in workspace.engines.values()] == ["b"]
     assert why(workspace) == [("a", "task.state is missing")]
 
 
@@ -209,9 +209,9 @@ async def test_without_select_or_usage_it_is_found_and_said_to_be_closed(
     workspace = await open_with(
         f"{tables('open', grants)}; {tables('shut', f'GRANT SELECT ON ALL TABLES IN SCHEMA shut TO {role}')}", role
     )
-    denied = {r.found.schema: r.found.denied for r in workspace.engines.values()}
+    denied = {r.detected.schema: r.detected.denied for r in workspace.engines.values()}
     assert denied == {"open": ("job", "task_timer"), "shut": ("job", "task", "task_timer")}
-    assert reader(workspace, "eternaltwin@shut").found.lacks(["SELECT task"])
+    assert reader(workspace, "eternaltwin@shut").detected.lacks(["SELECT task"])
 
 
 @pytest.mark.parametrize(("name", "table"), [("oban", "oban_jobs"), ("solid_queue", "solid_queue_jobs")])
@@ -291,10 +291,10 @@ NEEDS = {
 
 
 async def test_a_small_table_meets_every_need(open_with: Open) -> None:
-    found = reader(await open_with(tables())).found
-    assert found.met_needs == NEEDS
-    assert found.indexed == set()
-    assert {n.ddl.split()[3] for n in found.missing()} == {
+    detected = reader(await open_with(tables())).detected
+    assert detected.met_needs == NEEDS
+    assert detected.indexed == set()
+    assert {n.ddl.split()[3] for n in detected.missing()} == {
         "task__job_id__created_at__idx", "task_timer__task_id__idx", "job__created_at__idx", "task__polled_at__idx",
         "task__status__idx",
     }  # fmt: skip
@@ -324,8 +324,8 @@ async def test_a_large_table_wants_an_index(
     open_with: Open, monkeypatch: pytest.MonkeyPatch, index: str, met: set[str]
 ) -> None:
     monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
-    found = reader(await open_with(tables(change=index))).found
-    assert found.met_needs == found.indexed == met
+    detected = reader(await open_with(tables(change=index))).detected
+    assert detected.met_needs == detected.indexed == met
 
 
 @both_versions
@@ -342,7 +342,7 @@ async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
     workspace = await opened(dsn, tmp_path)
     tried = 0
     for need, spec in reader(workspace, name).engine.spec.needs.items():
-        if not spec.ddl or need in reader(workspace, name).found.indexed:
+        if not spec.ddl or need in reader(workspace, name).detected.indexed:
             continue
         start, columns, _, predicate = re.fullmatch(r"([^(]*)\((.*?)\)( WHERE (.*))?", spec.ddl).groups()  # type: ignore[union-attr]
         turned = ", ".join(reversed(columns.split(", ")))
@@ -352,7 +352,7 @@ async def test_the_index_that_is_proposed_will_do_and_no_lookalike(
         for ddl, serves in [(spec.ddl, True), *((other, False) for other in lookalikes)]:
             await connection.execute(ddl)
             await workspace.detect()
-            assert (need in reader(workspace, name).found.indexed) == serves, ddl
+            assert (need in reader(workspace, name).detected.indexed) == serves, ddl
             for index in await connection.fetch(plans.PLAIN):
                 await connection.execute(f"DROP INDEX {index['name']}")
         tried += 1
@@ -371,7 +371,7 @@ async def test_a_partitioned_table_is_as_large_as_its_partitions(open_with: Open
     eternaltwin_db = await EternaltwinDb.open(database)
     await eternaltwin_db.tasks([await eternaltwin_db.job()] * 300)
     await eternaltwin_db.connection.close()
-    assert reader(await open_with()).found.relations["task"].pages > 3
+    assert reader(await open_with()).detected.relations["task"].blocks > 3
 
 
 async def test_actions_say_which_index_they_miss(open_with: Open, monkeypatch: pytest.MonkeyPatch) -> None:

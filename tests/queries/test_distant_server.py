@@ -69,7 +69,7 @@ async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path:
     reader = workspace.engines["eternaltwin"]
     load = workspace.database.load = Load(lambda: far.trips * AWAY)  # pauses of this machine are no time
     trips = far.trips
-    await reader.nodes([node.id for node in (await reader.roots(page=5)).nodes])
+    await reader.nodes([node.id for node in (await reader.roots(limit=5)).nodes])
     waited = (far.trips - trips) * AWAY
     assert load.round_trip == AWAY
     assert load.worked < waited / 2

@@ -138,10 +138,10 @@ class RandomOperator:
     async def _one(self) -> None:
         reader_, action = reader(self.workspace), self.rng.choice(["wake", "cancel", "cancel job", "restart", "delete"])
         if action in ("wake", "cancel"):
-            nodes = (await reader_.live(page=200)).nodes
+            nodes = (await reader_.live(limit=200)).nodes
             chosen = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 6)))
         else:
-            nodes = (await reader_.roots(page=200)).nodes
+            nodes = (await reader_.roots(limit=200)).nodes
             chosen = self.rng.sample(nodes, 1 if action == "delete" else min(len(nodes), self.rng.randint(1, 3)))
         if not chosen:
             return

@@ -182,7 +182,7 @@ async def test_more_than_asked_for_is_said_to_be_capped(
 ) -> None:
     ids = {eternaltwin_db.id(await CASES[code][0][0](eternaltwin_db, f"Kind{n}")) for n in range(3)}
     for page, capped in ((2, True), (3, False)):
-        findings = await reader(workspace).findings(ids=ids, page=page)
+        findings = await reader(workspace).findings(ids=ids, limit=page)
         assert len([f for f in findings.found if f.code == code]) == page
         assert (code in findings.capped) == capped
 
@@ -217,7 +217,7 @@ async def test_a_job_without_tasks(
     assert await found(workspace, "empty_job", ids=[eternaltwin_db.id(full, "job")]) == {}
     again = await opened(eternaltwin, tmp_path, overrides={LABEL: {"empty_job": 30.0}})
     assert set(await found(again, "empty_job")) == {eternaltwin_db.id(old, "job"), eternaltwin_db.id(new, "job")}
-    assert (await reader(again).findings(page=1)).capped == ("empty_job",)
+    assert (await reader(again).findings(limit=1)).capped == ("empty_job",)
     await again.close()
 
 

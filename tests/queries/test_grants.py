@@ -82,7 +82,7 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
     mine, theirs = [await opened(dsn, tmp_path, overrides=DEMO.get(name)) for dsn in (filled, roles["viewer"])]
     try:
         (all_,), (seen,) = mine.engines.values(), theirs.engines.values()
-        assert seen.found.denied == ()
+        assert seen.detected.denied == ()
         assert seen.engine.settings == all_.engine.settings
         known = await known_nodes(seen)
         assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
@@ -209,9 +209,9 @@ async def test_the_printed_statements_of_a_viewer_alone_run(
     workspace = await opened(dsn, tmp_path, overrides=DEMO.get(name))
     try:
         (reader,) = workspace.engines.values()
-        assert reader.found.denied == ()
+        assert reader.detected.denied == ()
         await reader.roots()
-        table = f"{quoted(reader.found.schema)}.{quoted(next(iter(reader.found.relations)))}"
+        table = f"{quoted(reader.detected.schema)}.{quoted(next(iter(reader.detected.relations)))}"
         with pytest.raises(Exception, match="permission denied"):
             server.sql(f"DELETE FROM {table}", dsn)
     finally:

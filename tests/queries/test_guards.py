@@ -69,7 +69,7 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
         versions=await seen(workspace, [node], label),
     )
     other = await asyncpg.connect(dsn)
-    async with workspace.database.writing(reader.found.action_schema) as transaction:
+    async with workspace.database.writing(reader.detected.action_schema) as transaction:
         await lock(transaction, request, Nodes(request))
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()

@@ -161,7 +161,7 @@ async def visited(hostile: HostileDatabase, folder: Path, role: str) -> set[str]
     try:
         assert [d.schema for d in workspace.declined if d.engine == hostile.name] == ["aaa"]
         (reader,) = workspace.engines.values()
-        assert reader.found.schema == hostile.schema
+        assert reader.detected.schema == hostile.schema
         return await everything(workspace, reader)
     finally:
         await workspace.close()

@@ -62,7 +62,7 @@ def outcome(answer: Answer) -> dict[str, str]:
 
 async def test_each_label_names_its_schema_where_two_hold_the_engine(two_schemas: str, tmp_path: Path) -> None:
     workspace = await opened(two_schemas, tmp_path)
-    assert {label: r.found.schema for label, r in workspace.engines.items()} == {
+    assert {label: r.detected.schema for label, r in workspace.engines.items()} == {
         "uni2work@public": "public",
         "uni2work@archive": "archive",
     }
@@ -167,7 +167,7 @@ async def test_thresholds_of_a_label_win_over_those_of_the_engine(two_schemas: s
     add('"b/c"')
     (tmp_path / "config.toml").write_text(SETTINGS)
     workspace = await opened(two_schemas, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
-    settings = {r.found.schema: r.engine.settings for r in workspace.engines.values()}
+    settings = {r.detected.schema: r.engine.settings for r in workspace.engines.values()}
     assert {(schema, of["stale"], of["silent"]) for schema, of in settings.items()} == {
         ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
     }  # fmt: skip
@@ -196,7 +196,8 @@ async def test_options_of_a_label_win_over_those_of_the_engine(
     )
     workspace = await opened(database, tmp_path, overrides=load(str(tmp_path / "config.toml")).overrides())
     chosen = {
-        r.found.schema: (r.engine.settings["profile"], r.engine.settings["group"]) for r in workspace.engines.values()
+        r.detected.schema: (r.engine.settings["profile"], r.engine.settings["group"])
+        for r in workspace.engines.values()
     }
     assert chosen == {"public": ("mirror", "user"), "archive": ("table", "user")}
     assert all(any("from the settings" in note for note in r.variant.notes) for r in workspace.engines.values())
@@ -225,7 +226,7 @@ async def test_a_label_is_safe_in_an_id_and_on_a_terminal(add: Add, database: st
     odd = "x\n-- \u202ey\x1b[2J/z\U000e0041"
     add(f'"{odd}"')
     workspace = await opened(database, tmp_path)
-    label = next(label for label, r in workspace.engines.items() if r.found.schema == odd)
+    label = next(label for label, r in workspace.engines.items() if r.detected.schema == odd)
     assert label.isprintable()
     assert split_id(f"{label}/job:5")[0] == label
     assert set(outcomes_of(await do(workspace, "cancel", [f"{label}/job:5"], label=label)).values()) == {"changed"}

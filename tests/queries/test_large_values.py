@@ -91,7 +91,7 @@ async def test_images_of_bytea_have_the_digest_of_its_text(table: Workspace, age
     place, expected, rest = await agent_jobs_db.connection.fetchrow(
         "SELECT ctid::text, '1200002 bytes, md5 ' || md5(raw::text), md5(ROW(md5(raw::text))::text) FROM jobs"
     )
-    schema = table.engines["agent_jobs"].found.schema
+    schema = table.engines["agent_jobs"].detected.schema
     async with table.database.reading() as transaction:
         reader = images.ImageReader(table.database, schema, ["jobs.*"])
         await reader.learn(transaction, ["jobs"])

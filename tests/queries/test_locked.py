@@ -176,9 +176,9 @@ async def test_a_table_that_was_never_analyzed_is_not_taken_for_small(
     if analyzed:
         server.sql("ANALYZE job", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    relations = reader(workspace).found.relations
-    assert relations["job"].pages > 1024
-    assert relations["task"].pages == 0
+    relations = reader(workspace).detected.relations
+    assert relations["job"].blocks > 1024
+    assert relations["task"].blocks == 0
     await workspace.close()
 
 

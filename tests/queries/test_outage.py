@@ -56,7 +56,7 @@ async def woken(dsn: str) -> tuple[set[str], set[int]]:
 
 async def entered(workspace: Workspace) -> list[str]:
     """Return the id of every change in the audit log, duplicates included."""
-    entries, _ = await workspace.audit_entries(page=1000)
+    entries, _ = await workspace.audit_entries(limit=1000)
     return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
 
 

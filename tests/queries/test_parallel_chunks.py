@@ -65,7 +65,7 @@ async def test_two_chunks_side_by_side(
     profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
     workspace = await opened(dsn, tmp_path, overrides={name: profile})
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
-    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    ids = [n.id for n in (await looks.live(limit=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     fit = await dry_run_of(workspace, action, ids, arguments, name)
     ids = [id_ for id_, outcome in outcomes_of(fit).items() if outcome is CHANGED][:8]
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
@@ -220,7 +220,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     over.set()
     await killing
-    entries, _ = await workspace.audit_entries(page=1000)
+    entries, _ = await workspace.audit_entries(limit=1000)
     await workspace.close()
     changed = {id_ for id_, outcome in outcomes_of(outcomes).items() if outcome is CHANGED}
     woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")

@@ -57,9 +57,9 @@ async def test_rows_follow_the_phase_that_is_declared(server: PostgresServer, tm
     try:
         async with lab.opened(await lab.filled()) as workspace:
             (now,) = [each for each in workspace.engines.values() if each.engine.name == name]
-            (engine,) = bound([other.engine], now.found.relations)
-            engine = in_schema(engine, now.found.schema)
-            then = Reader(workspace.database, msgspec.structs.replace(now.found, engine=engine))
+            (engine,) = bound([other.engine], now.detected.relations)
+            engine = in_schema(engine, now.detected.schema)
+            then = Reader(workspace.database, msgspec.structs.replace(now.detected, engine=engine))
             nodes = await known_nodes(now)
             again = {node.id: node for node in (await then.nodes(nodes)).nodes}
             with_status = [node for node in nodes.values() if node.status in other.single]

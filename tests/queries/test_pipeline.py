@@ -11,7 +11,7 @@ import pytest
 from queries.db import pipeline as module
 from queries.db.database import Database
 from queries.db.errors import ConflictError, DatabaseError, LostError, OutdatedError
-from queries.db.pipeline import Fetch, Pipeline, RepeatError, Run
+from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
 from queries.db.query import Query
 from queries.files.statement import Statement
 from tests.queries.proxy import Proxy
@@ -46,11 +46,11 @@ async def test_each_statement_has_its_own_answer(pipeline: Pipeline) -> None:
     for _ in range(2):
         begin, words, number, many, end = await pipeline.run(
             [
-                Run("BEGIN READ ONLY"),
+                Execute("BEGIN READ ONLY"),
                 Fetch("SELECT $1::text AS a, $2::text[] AS b", ("it's", ["x", None])),
                 Fetch("SELECT $1::int8 + 1 AS n", (2**40,)),
                 Fetch("SELECT generate_series(1, 50000) AS n"),
-                Run("COMMIT"),
+                Execute("COMMIT"),
             ],
             SILENT_SECONDS,
             reads=True,
@@ -65,12 +65,12 @@ async def test_each_statement_has_its_own_answer(pipeline: Pipeline) -> None:
 
 
 async def test_an_error_is_the_last_answer(pipeline: Pipeline) -> None:
-    steps = [Run("BEGIN"), Fetch("SELECT 1 AS one"), Fetch("SELECT 1 / $1::int4", (0,)), Fetch("SELECT 2 AS two")]
+    steps = [Execute("BEGIN"), Fetch("SELECT 1 AS one"), Fetch("SELECT 1 / $1::int4", (0,)), Fetch("SELECT 2 AS two")]
     *_, rows, error = await pipeline.run(steps, SILENT_SECONDS, reads=True)
     assert rows[0]["one"] == 1
     assert isinstance(error, asyncpg.DivisionByZeroError)
     assert pipeline.connection.is_in_transaction()
-    tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
+    tag, rows = await pipeline.run([Execute("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
     assert (tag, rows[0]["two"]) == ("ROLLBACK", 2)
 
 
@@ -95,14 +95,14 @@ async def test_a_wrong_guess_of_a_type_is_not_an_answer(pipeline: Pipeline, monk
 
 
 async def test_a_pipeline_that_is_given_up_leaves_the_connection_usable(pipeline: Pipeline) -> None:
-    slow = [Run("BEGIN"), Fetch("SELECT pg_sleep(600)"), Fetch("SELECT 1 AS one")]
+    slow = [Execute("BEGIN"), Fetch("SELECT pg_sleep(600)"), Fetch("SELECT 1 AS one")]
     for _ in range(3):
         task = asyncio.create_task(pipeline.run(slow, SILENT_SECONDS * 100, reads=True))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        tag, rows = await pipeline.run([Run("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
+        tag, rows = await pipeline.run([Execute("ROLLBACK"), Fetch("SELECT 2 AS two")], SILENT_SECONDS, reads=True)
         assert (tag, rows[0]["two"]) == ("ROLLBACK", 2)
 
 

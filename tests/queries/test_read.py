@@ -96,13 +96,13 @@ async def test_pages_cover_everything_exactly_once_in_order(
         rng = Random(seed)
         await random_rows(eternaltwin_db, rng, jobs=rng.randint(1, 12), tasks=rng.randint(0, 40))
         pages = [rng.randint(1, 7) for _ in range(5)]
-        roots = await everything(lambda c: reader(small).roots(c, page=pages[0]))  # noqa: B023
+        roots = await everything(lambda c: reader(small).roots(c, limit=pages[0]))  # noqa: B023
         newest = "SELECT job_id FROM job ORDER BY created_at DESC, job_id DESC"
         assert roots == await ids_of(eternaltwin_db, "job", newest)
-        assert await everything(lambda c: reader(large).roots(c, page=pages[1])) == sorted(roots)  # noqa: B023
-        live = await everything(lambda c: reader(small).live(c, page=pages[2]))  # noqa: B023
+        assert await everything(lambda c: reader(large).roots(c, limit=pages[1])) == sorted(roots)  # noqa: B023
+        live = await everything(lambda c: reader(small).live(c, limit=pages[2]))  # noqa: B023
         assert live == await ids_of(eternaltwin_db, "task", LIVE)
-        some = set(await everything(lambda c: reader(large).live(c, page=pages[3])))  # noqa: B023
+        some = set(await everything(lambda c: reader(large).live(c, limit=pages[3])))  # noqa: B023
         assert some == set(
             await ids_of(
                 eternaltwin_db,
@@ -112,7 +112,7 @@ async def test_pages_cover_everything_exactly_once_in_order(
             )
         )  # fmt: skip
         for job in roots:
-            children = await everything(lambda c: reader(small).children(job, c, page=pages[4]))  # noqa: B023
+            children = await everything(lambda c: reader(small).children(job, c, limit=pages[4]))  # noqa: B023
             oldest = "SELECT task_id FROM task WHERE job_id = $1 ORDER BY created_at, task_id"
             assert children == await ids_of(eternaltwin_db, "task", oldest, uuid.UUID(job.rpartition(":")[2]))
     await small.close()
@@ -125,7 +125,7 @@ async def test_a_tick_without_a_time_is_no_tick(eternaltwin_db: EternaltwinDb, w
     await eternaltwin_db.sql(
         "UPDATE task SET polled_at = row(NULL, NULL)::job_tick WHERE get_byte(uuid_send(task_id), 0) % 2 = 0"
     )
-    live = await everything(lambda c: reader(workspace).live(c, page=2))
+    live = await everything(lambda c: reader(workspace).live(c, limit=2))
     assert sorted(live) == await ids_of(eternaltwin_db, "task", "SELECT task_id FROM task ORDER BY task_id")
 
 
@@ -208,7 +208,7 @@ async def test_find_by_id_and_prefix_and_search_by_kind(eternaltwin_db: Eternalt
     kinds = await reader(workspace).search("chiveus")
     assert [(hit.node.id, hit.matched) for hit in kinds.hits] == [(eternaltwin_db.id(task), Match.TITLE)]
     assert {n.id for n in (await reader(workspace).search("e")).nodes} == {eternaltwin_db.id(i) for i in (task, other)}
-    first = await reader(workspace).search("e", page=1)
+    first = await reader(workspace).search("e", limit=1)
     assert (len(first.hits), first.capped) == (1, True)
 
 
@@ -350,7 +350,7 @@ async def test_times_at_the_ends_of_the_range_and_intervals_with_months(
         detail = await reader(workspace).detail(node.id)
         assert detail is not None
         assert {s.name for s in detail.sections} >= ({"timers", "times"} if node.kind == "task" else {"tasks"})
-    live = await everything(lambda c: reader(workspace).live(c, page=1))
+    live = await everything(lambda c: reader(workspace).live(c, limit=1))
     assert live == [eternaltwin_db.id(tasks[n]) for n in (1, 3, 2, 0)]
     assert (await reader(workspace).findings()).skipped_findings == ()
 

@@ -21,7 +21,7 @@ from queries.runs import run as runs
 from queries.runs.cohorts import Budget, Settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Change, Close, Ended, Step, Watch
+from queries.runs.steps import ChangePart, Close, Ended, Step, Watch
 from queries.runs.world import RedriveWorld
 from queries.workspace import Workspace
 from queries.write import audit_log, run_log
@@ -79,7 +79,7 @@ async def answers(workspace: Workspace, run: Run) -> dict[str, Answer]:
 async def test_a_console_that_was_overtaken_revives_nothing(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     run = await begun(jobs, "agent_jobs")
     steps = runner_of(jobs, run).steps()
-    assert isinstance(await anext(steps), Change), "it is about to revive the first cohort"
+    assert isinstance(await anext(steps), ChangePart), "it is about to revive the first cohort"
     colleague = await runs.load(jobs, run.log.id)
     await RedriveWorld(jobs, colleague, Decisions()).history()
     with pytest.raises(OvertakenError, match="continues the run"):
@@ -93,7 +93,7 @@ async def test_a_stop_of_a_colleague_ends_it(jobs: Workspace, agent_jobs_db: Age
     run = await begun(jobs, "agent_jobs")
     runner = runner_of(jobs, run)
     steps = runner.steps()
-    assert isinstance(await anext(steps), Change)
+    assert isinstance(await anext(steps), ChangePart)
     assert isinstance(await anext(steps), Watch)
     await launch.stop(jobs, await runs.load(jobs, run.log.id))
     job = run.plan.members[0].id.partition(":")[2]
@@ -164,7 +164,7 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
     run.log.begun = msgspec.structs.replace(run.begun, role=role)
     with pytest.raises(DatabaseError, match=f"is not continued: {role} began it and lacks UPDATE on jobs"):
         await runs.check_author(jobs, run, action)
-    schema = jobs.engines["agent_jobs"].found.schema
+    schema = jobs.engines["agent_jobs"].detected.schema
     words = " ".join(f"GRANT {p.replace(' ', f' ON {schema}.')} TO {role};" for p in action.privileges)
     await agent_jobs_db.connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}; {words}")
     await runs.check_author(jobs, run, action)

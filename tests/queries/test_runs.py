@@ -172,7 +172,7 @@ async def test_redrives_are_listed_however_many_bulks_came_after(
     settings, members = Settings(budget=Budget(count=1)), (WatchedMember(id="eternaltwin/task:1", version="1"),)
     redrive = RunPlan(
         label="eternaltwin",
-        schema=anna.engines["eternaltwin"].found.schema,
+        schema=anna.engines["eternaltwin"].detected.schema,
         reason="x",
         members=members,
         beginning=Beginning(kind=runs.REDRIVE, action="wake", nodes=len(members), groups=("a",), settings=settings),

@@ -76,8 +76,8 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
                 await other.copies.images.learning().answer(transaction)
             both.append((await change(transaction, other.script, other.copies, written), own))
             await transaction.control("ROLLBACK TO SAVEPOINT other; RELEASE SAVEPOINT other")
-            found = own.request.reader.found  # what was rolled back stays in the server's numbers
-            written = await gate.written(found.schema, found.relations).answer(transaction)
+            detected = own.request.reader.detected  # what was rolled back stays in the server's numbers
+            written = await gate.written(detected.schema, detected.relations).answer(transaction)
         return await change(transaction, script, copies, written, *more)
 
     monkeypatch.setattr(narrow, "transact", noted)
@@ -113,7 +113,7 @@ async def fitting(
     profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
     workspace = await opened(dsn, folder, overrides={name: profile})
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
-    ids = [n.id for n in (await looks.live(page=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    ids = [n.id for n in (await looks.live(limit=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     with monkeypatch.context() as patch:
         patch.setattr(parts, "CHUNK_NODES", 500)
         fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))
@@ -392,7 +392,7 @@ async def test_names_of_columns_are_data(
 async def test_a_row_beyond_the_limit_is_compared_by_the_console(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_copies, "ROW_LIMIT", 20)
+    monkeypatch.setattr(server_copies, "CHUNK_ROW_BYTES", 20)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert set(ways) == {"ConsoleCopies"}

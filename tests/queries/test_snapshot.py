@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from queries.contract.server_spec import LABEL
-from queries.records.snapshot import Snapshot
-from queries.snapshot import NEEDS_SAMPLES, snapshot
+from queries.records.snapshot import NEEDS_SAMPLES, Snapshot
+from queries.snapshot import snapshot
 from queries.workspace import Workspace
 from tests.servers import PostgresServer
 

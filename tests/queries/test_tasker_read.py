@@ -69,7 +69,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     workspace = await opened(dsn, tmp_path)
     assert list(workspace.engines) == ["tasker"]
     reader = workspace.engines["tasker"]
-    assert reader.found.schema == schema
+    assert reader.detected.schema == schema
     assert reader.engine.settings["queue"] == "elsewhere"
     assert (await reader.roots()).nodes == ()
     await workspace.close()
@@ -379,7 +379,7 @@ async def test_counts_live_and_find(demo: TaskerDb) -> None:
     assert counts[Phase.FAILED].n == states["blocked_by_failures"] + states["error"]
     assert counts[Phase.DONE].n == states["complete"] + states["resolved_manually"]
     assert counts[Phase.UNKNOWN].n == 1
-    live = (await demo.reader.live(page=1000)).nodes
+    live = (await demo.reader.live(limit=1000)).nodes
     assert {n.kind for n in live} == {"task", "step"}
     assert not {n.status for n in live} & {"complete", "cancelled", "resolved_manually"}
     task = next(n for n in live if n.kind == "task")
@@ -423,7 +423,7 @@ async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerD
     assert [n.title.split(" - ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
     assert together[1].error == "check_return: no stock"
     assert together[2].due_at is not None
-    live = (await tasker_db.reader.live(page=5)).nodes
+    live = (await tasker_db.reader.live(limit=5)).nodes
     assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
 
 
@@ -576,7 +576,7 @@ async def test_old_failures_of_high_priority_do_not_hide_tasks_of_low_priority(t
     assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == tasker_db.task(stuck)}
     assert "blocked_by_failures" in found.capped
     assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await tasker_db.reader.counts()}
-    live = [n.id for n in (await tasker_db.reader.live(page=2)).nodes]
+    live = [n.id for n in (await tasker_db.reader.live(limit=2)).nodes]
     assert live == [tasker_db.task(stuck), tasker_db.step(stuck, "check_return")], "the list looks past what failed"
 
 
@@ -609,7 +609,7 @@ async def test_more_failures_than_the_search_limit(
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, number)
     tasker_db.workspace.database.patience = CHECK_SECONDS
-    page = await tasker_db.reader.live(page=2)
+    page = await tasker_db.reader.live(limit=2)
     assert ("20,000" in page.scope) == truncated
     assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) != truncated
 
@@ -719,7 +719,7 @@ async def test_dead_letters_of_tasks_in_error_are_found_among_many(tasker_db: Ta
     dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
     await tasker_db.write(data)
     for page in (1, 2, 3, 4):  # the statement reads twice the page size before all others
-        found = (await tasker_db.reader.findings(page=page)).found
+        found = (await tasker_db.reader.findings(limit=page)).found
         expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
     stale = {f.node_id for f in (await tasker_db.findings()).found if f.code == "stale_dead_letter"}

@@ -27,13 +27,13 @@ async def workspace(every_engine: str, tmp_path: Path) -> AsyncIterator[Workspac
 
 async def walked(reader: Reader) -> list[Node]:
     """Return nodes of every kind: roots, children, unfinished, dead and stuck ones."""
-    nodes = list((await reader.roots(page=30)).nodes)
+    nodes = list((await reader.roots(limit=30)).nodes)
     for node in nodes:  # grows meanwhile
         if node.kind in reader.engine.spec.parents and len(nodes) < 300:
-            below = (await reader.children(node.id, page=5, allow_scan=True)).nodes
+            below = (await reader.children(node.id, limit=5, allow_scan=True)).nodes
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
-    nodes += (await reader.live(page=50)).nodes
-    nodes += [dead_letter.node for dead_letter in (await reader.dead(page=20)).dead_letters]
+    nodes += (await reader.live(limit=50)).nodes
+    nodes += [dead_letter.node for dead_letter in (await reader.dead(limit=20)).dead_letters]
     nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).found)).nodes
     return list({n.id: n for n in nodes}.values())
 

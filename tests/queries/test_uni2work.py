@@ -104,7 +104,7 @@ async def test_detection_in_any_schema_with_optional_parts_missing(
         "ALTER TABLE cron_last_exec SET SCHEMA app; ALTER TABLE IF EXISTS token_bucket SET SCHEMA app"
     )
     workspace = await opened(uni2work_db.dsn, tmp_path)
-    assert reader(workspace).found.schema == "app"
+    assert reader(workspace).detected.schema == "app"
     assert len((await reader(workspace).roots()).nodes) == (2 if "token" in change else 3)
     await workspace.close()
 

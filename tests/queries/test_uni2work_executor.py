@@ -346,7 +346,7 @@ async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
     look = workspace.engines[LABEL]
     branch = rng.choice(["queue", "queue", "queue", "crontab", "buckets", "holders"])
     if branch == "queue":
-        nodes = (await look.live(page=30)).nodes
+        nodes = (await look.live(limit=30)).nodes
     else:
         nodes = (await look.children(f"{LABEL}/{'queue' if branch == 'holders' else branch}:all")).nodes
     if not nodes:

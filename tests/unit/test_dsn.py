@@ -178,7 +178,7 @@ def test_a_password_file_is_read_line_by_line(line: str, text: str, password: st
     (tmp_path / ".pgpass").chmod(0o600)
     host = dsn.parse(text).hosts[0]
     assert host.password == password
-    assert ".pgpass" in host.found
+    assert ".pgpass" in host.password_source
 
 
 def test_bytes_that_are_no_text_in_the_files(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_each_host_has_its_own_password(tmp_path: Path) -> None:
     (tmp_path / "passwords").chmod(0o644)
     host = dsn.parse(f"host=a port=1 passfile={tmp_path}/passwords").hosts[0]
     assert host.password == ""
-    assert "others may read it (mode 0644): chmod 600" in host.found
+    assert "others may read it (mode 0644): chmod 600" in host.password_source
 
 
 @pytest.mark.parametrize(

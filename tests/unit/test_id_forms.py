@@ -31,7 +31,7 @@ def _relation(schema: str, name: str, columns: dict[str, str]) -> Relation:
         usable=True,
         lockable=True,
         policies=False,
-        pages=0,
+        blocks=0,
         tuples=0.0,
         columns=columns,
         indexes=(),

@@ -31,7 +31,7 @@ class Table:
     def __init__(self) -> None:
         self.keys: list[int] = []
 
-    async def roots(self, cursor: str | None, page: int) -> Page:
+    async def roots(self, cursor: str | None, limit: int) -> Page:
         start = 0 if cursor is None else bisect_right(self.keys, int(cursor))
         keys = self.keys[start : start + SIZE]
         after = str(keys[-1]) if len(keys) == SIZE else None

@@ -128,15 +128,15 @@ def test_a_proposal_for_any_table_loads(table: Table, words: list[str]) -> None:
     for sampled, given_words in ((False, columns[0].words if columns else ()), (True, tuple(words))):
         proposal = proposal_of(table, engine_name(table.name), given_words, sampled=sampled)
         spec = engine_of(proposal).spec
-        assert {each.name for each in spec.actions} == {change.name for change in proposal.changes}
+        assert {each.name for each in spec.actions} == {proposed.name for proposed in proposal.actions}
         assert {each.code for each in spec.findings} == {*proposal.findings} - {"dead_letters"}
         assert bool(spec.kinds[0].dead) == ("dead_letters" in proposal.findings)
-        there = {*proposal.findings, *(change.name for change in proposal.changes)}
+        there = {*proposal.findings, *(proposed.name for proposed in proposal.actions)}
         missing = {each.name for each in proposal.missing}
         assert there | missing == names().parts.keys()
         assert not there & missing
         for action in spec.actions:  # of a phase, they are for every status
             found = statuses_of(spec.statuses, action.from_)
-            for phase in next(change.phases for change in proposal.changes if change.name == action.name):
+            for phase in next(proposed.phases for proposed in proposal.actions if proposed.name == action.name):
                 natives = {status.native for status in spec.statuses if status.phase == phase}
                 assert natives <= found.keys()

@@ -8,7 +8,7 @@ from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
 from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, Settings, Sign, judge, sizes
-from queries.runs.steps import Ask, Change, Changed, Close, Ended, Question, Reason, Watch
+from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Question, Reason, Watch
 
 TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = WatchedMember(
@@ -20,10 +20,10 @@ def ids(number: int) -> list[str]:
     return [f"e/job:{n}" for n in range(number)]
 
 
-def revived(state: Redrive, at: float, **outcomes: Outcome) -> Change:
+def revived(state: Redrive, at: float, **outcomes: Outcome) -> ChangePart:
     """Change what the next step names, and return that step."""
     step = state.step(at)
-    assert isinstance(step, Change)
+    assert isinstance(step, ChangePart)
     results = tuple(Result(id=i, outcome=outcomes.get(i.partition(":")[2], Outcome.CHANGED)) for i in step.ids)
     state.apply(Changed(at=at, part=step.part, outcomes=Outcomes(results=results)))
     return step
@@ -169,7 +169,7 @@ def test_events_give_the_same_state_again() -> None:
     assert isinstance(step, Close)
     again = Redrive(ids(20), TEN_PERCENT, [*events, step.event])
     assert again.answers == {"e/job:0": Answer.FINISHED}
-    assert again.step(5.0) == Change(part=1, ids=tuple(ids(6)[1:]))
+    assert again.step(5.0) == ChangePart(part=1, ids=tuple(ids(6)[1:]))
     ended = Redrive(ids(20), TEN_PERCENT, [*events, state.end(6.0, Reason.STOPPED)])
     assert ended.step(7.0) == state.end(6.0, Reason.STOPPED)
 

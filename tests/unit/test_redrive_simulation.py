@@ -18,7 +18,7 @@ from queries.records.node import Phase
 from queries.records.run import WatchedMember
 from queries.runs.cohorts import Budget, Pace, Redrive, Settings, Sign, judge
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, Change, Changed, Ended, Event, Reason
+from queries.runs.steps import Ask, Changed, ChangePart, Ended, Event, Reason
 from tests.proof import repeated
 
 SEED = int(os.environ.get("REDRIVE_SEED", "1"))
@@ -123,7 +123,7 @@ class SimulatedWorld:
         self._maybe_killed()
         return list(self._server.log)
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         server = self._server
         self._maybe_killed()
         self._guard()

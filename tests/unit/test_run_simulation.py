@@ -18,7 +18,7 @@ from queries.db.errors import LostError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.runs.all_at_once import AllAtOnce
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Change, Changed, Ended, Event, Reason, Watch
+from queries.runs.steps import Changed, ChangePart, Ended, Event, Reason, Watch
 from tests.proof import repeated
 
 SEED = int(os.environ.get("RUN_SEED", "1"))
@@ -96,7 +96,7 @@ class SimulatedWorld:
         self._maybe_killed()
         return list(self._server.log)
 
-    async def change(self, step: Change) -> Changed | None:
+    async def change(self, step: ChangePart) -> Changed | None:
         server, rng = self._server, self._server.rng
         for _ in range(rng.randrange(3)):
             await asyncio.sleep(0)  # another part goes on meanwhile
@@ -130,7 +130,7 @@ class SimulatedWorld:
         self._maybe_killed()
         return changed
 
-    def _meanwhile(self, step: Change) -> None:
+    def _meanwhile(self, step: ChangePart) -> None:
         """Do what others do: a standby, a failover, another operator."""
         server, rng = self._server, self._server.rng
         if rng.random() < 0.05:

@@ -121,7 +121,7 @@ async def test_no_other_engine_claims_its_tables(genuine: Genuine, console: Open
     workspace = await console()
     assert list(workspace.engines) == [LABEL]
     assert workspace.declined == ()
-    missing = {need.ddl for need in reader(workspace, LABEL).found.missing()}
+    missing = {need.ddl for need in reader(workspace, LABEL).detected.missing()}
     assert all("__" in ddl for ddl in missing), "the engine's own indexes are recognised"
 
 

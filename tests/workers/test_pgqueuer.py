@@ -98,7 +98,7 @@ async def patient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
 async def test_no_other_engine_claims_its_tables(genuine: Genuine, patient: Workspace) -> None:
     assert list(patient.engines) == [LABEL]
     assert patient.declined == ()
-    missing = {need.columns for need in reader(patient, LABEL).found.missing()}
+    missing = {need.columns for need in reader(patient, LABEL).detected.missing()}
     assert missing == {("entrypoint", "id"), ("updated", "id")}, "the engine's own indexes are recognised"
 
 
@@ -281,8 +281,8 @@ async def test_an_installation_with_a_prefix_is_an_engine_of_its_own(
     workspace = await opened(genuine.dsn, tmp_path / "prefix", patience=PATIENCE)
     try:
         assert sorted(workspace.engines) == [LABEL, label]
-        missing = {need.ddl for need in reader(workspace, label).found.missing()}
-        assert len(missing) == len(reader(patient, LABEL).found.missing())
+        missing = {need.ddl for need in reader(workspace, label).detected.missing()}
+        assert len(missing) == len(reader(patient, LABEL).detected.missing())
         genuine.gate.open()
         done = await do(workspace, "wake", [f"{label}/job:{job}"], label=label)
         assert set(outcomes_of(done).values()) == {Outcome.CHANGED}

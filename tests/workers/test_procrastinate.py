@@ -95,7 +95,7 @@ async def patient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
 async def test_no_other_engine_claims_its_tables(genuine: Genuine, patient: Workspace) -> None:
     assert list(patient.engines) == [LABEL]
     assert patient.declined == ()
-    missing = {need.ddl for need in reader(patient, LABEL).found.missing()}
+    missing = {need.ddl for need in reader(patient, LABEL).detected.missing()}
     assert all("__" in ddl for ddl in missing), "the engine's own indexes are recognised"
 
 

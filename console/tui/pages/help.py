@@ -19,7 +19,7 @@ from console.tui import keymap
 from console.tui.keymap import Keys
 from console.tui.view import View
 from queries.contract.spec import Action, FindingSpec
-from queries.read.reader import FINDINGS, Reader
+from queries.read.reader import FINDING_NODES, Reader
 from queries.read.sentence import without_values
 from queries.records.action import Proof
 from queries.records.finding import SkippedFinding
@@ -58,7 +58,7 @@ HEADER = (
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
 )
 
-CUT = f"Only the first {FINDINGS} findings of these kinds are read. `unstick stuck --limit` shows more."
+CUT = f"Only the first {FINDING_NODES} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
 def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bool = False) -> list[Spans]:
@@ -129,7 +129,7 @@ def _phase(phase: Phase, ascii: bool) -> Spans:
 def _engine(reader: Reader, width: int, keys: Keys, skipped_findings: list[SkippedFinding]) -> list[Spans]:
     spec = reader.engine.spec
     lines = [
-        heading(reader.label, f"{spec.title}, in schema {reader.found.schema}"),
+        heading(reader.label, f"{spec.title}, in schema {reader.detected.schema}"),
         *wrapped(spec.about, width),
         *(line for note in reader.variant.notes for line in wrapped(note, width, "bold")),
         *(wrapped(f"Dead letters: {spec.dead}.", width) if spec.dead else []),

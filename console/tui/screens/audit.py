@@ -43,7 +43,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self.newest.refresh(*await workspace.audit_entries(wanted=WITHOUT_ROWS))
+            self.newest.refresh(*await workspace.audit_entries(conditions=WITHOUT_ROWS))
 
     def nothing(self) -> tuple[str, str]:
         workspace = self.session.workspace
@@ -53,7 +53,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         return "No changes made with unstick yet.", f"{about}\n{self._place()}"
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[AuditLogEntry], str | None]:
-        return await workspace.audit_entries(cursor, wanted=WITHOUT_ROWS)
+        return await workspace.audit_entries(cursor, conditions=WITHOUT_ROWS)
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, self.MODE))

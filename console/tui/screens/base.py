@@ -12,7 +12,7 @@ from textual.events import ScreenResume
 from textual.screen import Screen
 
 from console.model.history import Place
-from console.model.session import Link
+from console.model.session import ConnectionState
 from console.text import formatting, severity
 from console.text.formatting import Times
 from console.tui import keymap, theme
@@ -370,7 +370,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
                 trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
                 rates=self.session.rates(label),
                 stale=label in stale_engines,
-                policies=bool(reader.found.policies),
+                policies=bool(reader.detected.policies),
             )
             for label, reader in self.session.engines.items()
         )
@@ -396,7 +396,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             engines=_engines(self.engine, workspace) if workspace else "",
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
-            retry=session.retry_in if session.link is not Link.LIVE else 0.0,
+            retry=session.retry_in if session.link is not ConnectionState.LIVE else 0.0,
             paused=session.paused,
             page_failed=bool(session.page_trouble),
             critical=self._critical(),

@@ -123,7 +123,7 @@ class ChangedScreen(LogScreen[Change]):
                 self.renew()
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[Change], str | None]:
-        answer = await workspace.changed(cursor=cursor, page=CHANGES_LOADED, routine=self._routine)
+        answer = await workspace.changed(cursor=cursor, limit=CHANGES_LOADED, routine=self._routine)
         return answer.changes, answer.cursor
 
     def action_more(self) -> None:

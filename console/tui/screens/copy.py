@@ -72,7 +72,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     cursor: str | None = None
     if session.workspace is not None:
         wanted = audit_log.Filter(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_entries(page=SHIFT_ENTRIES, wanted=wanted)
+        entries, cursor = await session.workspace.audit_entries(limit=SHIFT_ENTRIES, conditions=wanted)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = hand_over.shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]

@@ -16,6 +16,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from console.config import Context
+from console.model.follow_up import WATCHED_NODES
 from console.text import formatting
 from console.text.pages import action as pages
 from console.text.pages.row_diff import ROWS_SHOWN
@@ -32,7 +33,6 @@ from queries.text.safe_text import safe_text
 
 WAIT_SECONDS = 600.0  # seconds to wait for nodes that an executor holds, if the operator chooses to
 IDS_SHOWN = 200  # ids of skipped nodes that are listed
-WATCHED_NODES = 200  # nodes read again at each refresh while the dialog is open
 
 
 class Typed(NamedTuple):

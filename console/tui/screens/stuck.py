@@ -35,6 +35,7 @@ from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.read.incidents import by_schemas, ordered
+from queries.read.reader import NODES_AT_ONCE
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 FOLDED_INCIDENTS = 10  # incidents unchanged for an hour from which on they are folded
 WATCHED_SECONDS = 60.0  # from which on a trend says something
-NODES_AT_ONCE = 500  # nodes of a row that are read for an action, and nodes that are read at once for a filter
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 

@@ -9,7 +9,7 @@ from textual import on
 
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS, previewed
-from console.model.forest import Change, EdgeRow
+from console.model.forest import EdgeRow, ForestChange
 from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
 from console.model.order import Order
 from console.model.session import in_front
@@ -190,7 +190,7 @@ class TreeScreen(ListPage):
         label = key[0]
         self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1])
 
-    def _paint(self, node_list: NodeList, change: Change[Node]) -> None:
+    def _paint(self, node_list: NodeList, change: ForestChange[Node]) -> None:
         """Paint what a refresh of the list has changed."""
         self._show(node_list)
         if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
@@ -495,7 +495,7 @@ class TreeScreen(ListPage):
         if not self._seeking:
             return
         if node_list is self.node_list:
-            self._paint(node_list, Change())
+            self._paint(node_list, ForestChange())
         self.renew()
         if not (found and self.table.go_to(node.id)):
             name = safe_text(f"{node.kind} {node.title}")

@@ -195,8 +195,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def sync(self, cells: Mapping[str, frozenset[str]] | None = None, *, context: Context | None = None) -> None:
         """Paint the forest after it changed.
 
-        ``context``: of the look from now on. Highlight ``cells`` (see ``Change.cells``) until the next ``sync`` with
-        other cells.
+        ``context``: of the look from now on. Highlight ``cells`` (see ``ForestChange.cells``) until the next
+        ``sync`` with other cells.
         """
         self._changed_cells = self._changed_cells if cells is None else cells
         self.look.context = context or self.look.context

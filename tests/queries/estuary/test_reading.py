@@ -29,7 +29,7 @@ async def engines(dsn: str, tmp_path: Path) -> tuple[list[tuple[str, str]], list
     """Return label and schema of each estuary, and the reasons of declined schemas."""
     workspace = await opened(dsn, tmp_path)
     await workspace.close()
-    found = [(label, r.found.schema) for label, r in workspace.engines.items() if r.engine.name == LABEL]
+    found = [(label, r.detected.schema) for label, r in workspace.engines.items() if r.engine.name == LABEL]
     return found, [d.why for d in workspace.declined if d.engine == LABEL]
 
 
@@ -427,7 +427,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     assert len((await r.roots()).nodes) == 3
     await workspace.close()
 
-    server.sql("; ".join(n.ddl.replace("CONCURRENTLY", "") for n in r.found.missing()), estuary)
+    server.sql("; ".join(n.ddl.replace("CONCURRENTLY", "") for n in r.detected.missing()), estuary)
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
     assert [n.id for n in (await r.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]

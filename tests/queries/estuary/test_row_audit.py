@@ -130,9 +130,9 @@ async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
     ))  # fmt: skip
     workspace = await opened(estuary, tmp_path)
     own = workspace.engines[LABEL]
-    found: DetectedEngine = own.found
-    bound = in_schema(loader.load(folder), found.schema)
-    workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(found, engine=bound))
+    detected: DetectedEngine = own.detected
+    bound = in_schema(loader.load(folder), detected.schema)
+    workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(detected, engine=bound))
     yield workspace
     await workspace.close()
 

@@ -49,7 +49,7 @@ async def session() -> AsyncIterator[Session]:
 
 
 def server_findings(workspace: Workspace, **limits: float) -> ServerFindings:
-    reader = ServerFindings(workspace.database, [reader.found for reader in workspace.engines.values()])
+    reader = ServerFindings(workspace.database, [reader.detected for reader in workspace.engines.values()])
     reader.settings |= limits
     return reader
 
