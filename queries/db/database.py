@@ -183,7 +183,12 @@ class Database:
             try:
                 yield transaction
             finally:
-                self._end("read", transaction, "COMMIT")
+                pipeline = self._pipelines.get("read")
+                if transaction.begun and pipeline is not None:
+                    pipeline.send_last("COMMIT")
+                    self.load.ended("COMMIT")
+                if pipeline is not None and pipeline.connection.is_closed():
+                    self._drop("read")
 
     async def together(self, *reads: Coroutine[Any, Any, Any]) -> list[Any]:
         """Run reads side by side in one transaction.
@@ -237,10 +242,8 @@ class Database:
             transaction.limit_time(limit)
             try:
                 yield transaction
-            except BaseException:
+            finally:
                 await self._roll_back(over)
-                raise
-            self._end(over, transaction, ROLLBACK)
 
     def why_read_only(self) -> str:
         """Return why this server accepts no changes, as of its last answer, or ""."""
@@ -296,20 +299,6 @@ class Database:
             met=self._note_facts,
             not_begun=_not_begun,
         )
-
-    def _end(self, purpose: str, transaction: Transaction, command: str) -> None:
-        """End what is still open of a transaction, without waiting for the answer.
-
-        If the command does not arrive, the server rolls back because the connection is lost.
-        """
-        pipeline = self._pipelines.get(purpose)
-        if pipeline is None:
-            return
-        if transaction.begun and pipeline.may_be_in_transaction:
-            pipeline.send_last(command)
-            self.load.ended(command)
-        if pipeline.connection.is_closed():
-            self._drop(purpose)
 
     async def _roll_back(self, purpose: str) -> None:
         """Roll a transaction back, or drop the connection if that fails."""

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 WHOLE = 1 << 20  # bytes; statements that travel together arrive as one piece, and count as one round trip
 COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
-ROLLBACK = b"ROLLBACK; SELECT"
 
 Failure = Literal[
     "before",  # COMMIT is lost, and both ends see the connection break
@@ -114,8 +113,7 @@ class Proxy:
             while data := await reader.read(WHOLE):
                 if b"BEGIN ISOLATION" in data:
                     writes = b"READ WRITE" in data
-                ends = data[5:].startswith(ROLLBACK) if writes else data == COMMIT  # not waited for
-                if to_console not in self._asking and not ends:
+                if to_console not in self._asking and (writes or data != COMMIT):  # the end of a read is not waited for
                     self._asking.add(to_console)
                     self.trips += 1
                 await asyncio.sleep(self.delay / 2)
