@@ -231,15 +231,11 @@ class TreeDriver(ListDriver):
 
 
 async def opens(at: ListDriver) -> None:
-    while True:  # a group unfolds first
-        row = await at.to(lambda row: row.records)
-        if row.record is not None:
-            break
-        await at.grouped()
+    row = await at.to(lambda row: row.records and not row.open)
+    if row.record is None:  # a group unfolds first
         await at.tui.press("enter")
-        await at.until(lambda: any(row.open for row in at.rows))
+        await at.until(lambda: any(row.above for row in at.rows))
         await at.to(lambda row: row.above)
-        break
     await at.tui.press("enter")
     await at.until(lambda: not isinstance(at.tui.app.screen, ListPage))
     await at.tui.press("escape")

@@ -47,8 +47,8 @@ def go_to_finding(terminal: Terminal, title: str) -> None:
 
 
 def words(row: str) -> str:
-    """Return a row without numbers, which change by themselves."""
-    return re.sub(r"\d+", "", row)
+    """Return the begin of a row without numbers: what changes only with the row."""
+    return re.sub(r"\d+", "", row[:50])
 
 
 def test_a_change_in_the_smallest_terminal(eternaltwin_demo: str, tmp_path: Path) -> None:

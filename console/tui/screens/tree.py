@@ -142,13 +142,14 @@ class TreeScreen(ListPage):
         if node_list.visit == visit:
             return
         filling = node_list.visit is None or not node_list.visit[1]
-        at_top = filling and node_list.forest.cursor_row == 0
+        forest = node_list.forest
+        at_top, cursor = filling and forest.cursor_row == 0, forest.cursor
         node_list.visit = visit
         beginning = f"{self._label}/"
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
             await node_list.bring([id_ for id_ in self.session.codes() if id_.startswith(beginning)])
-        if at_top:  # the first rows come in
-            node_list.forest.move(-len(node_list.forest))
+        if at_top and forest.cursor == cursor:  # the first rows come in, and the operator has not moved meanwhile
+            forest.move(-len(forest))
 
     async def _read_documents(self, node_list: NodeList) -> None:
         """Read the stored texts that the filter compares.
