@@ -234,8 +234,8 @@ async def opens(at: ListDriver) -> None:
     row = await at.to(lambda row: row.records and not row.open)
     if row.record is None:  # a group unfolds first
         await at.tui.press("enter")
-        await at.until(lambda: any(row.above for row in at.rows))
-        await at.to(lambda row: row.above)
+        await at.until(lambda: any(each.above == row.key for each in at.rows))
+        await at.to(lambda each: each.above == row.key)
     await at.tui.press("enter")
     await at.until(lambda: not isinstance(at.tui.app.screen, ListPage))
     await at.tui.press("escape")
