@@ -147,12 +147,12 @@ class ListDriver:
         return row
 
     async def grouped(self) -> Any:
-        """Group until there is a row with several records, and put the cursor on it."""
+        """Group until there is a row with several records, and put the cursor on one that is folded."""
         for _ in range(6):
-            if any(row.foldable for row in self.rows):
+            if any(row.foldable and not row.open for row in self.rows):
                 break
             await self.tui.press("g")
-        return await self.to(lambda row: row.foldable)
+        return await self.to(lambda row: row.foldable and not row.open)
 
 
 class StuckDriver(ListDriver):
@@ -329,18 +329,19 @@ async def groups(at: ListDriver) -> None:
     assert len(seen) == len(set(seen)) >= 4
 
 
-async def unfolds(at: ListDriver) -> None:
-    await at.grouped()
+async def unfolds(at: ListDriver) -> Any:
+    group = await at.grouped()
     await at.tui.press("right")
-    await at.until(lambda: any(row.above for row in at.rows))
+    await at.until(lambda: any(row.above == group.key for row in at.rows))
+    return group
 
 
 async def folds(at: ListDriver) -> None:
-    await unfolds(at)
+    group = await unfolds(at)
     await at.tui.press("down")
-    await at.until(lambda: at.row is not None and at.row.above)
+    await at.until(lambda: at.row is not None and at.row.above == group.key)
     await at.fold()
-    await at.until(lambda: not any(row.above for row in at.rows))
+    await at.until(lambda: not any(row.above == group.key for row in at.rows))
     assert at.row is not None
     assert at.row.foldable
 
