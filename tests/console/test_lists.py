@@ -147,7 +147,7 @@ class ListDriver:
         return row
 
     async def grouped(self) -> Any:
-        """Group until there is a row with several records, and put the cursor on one that is folded."""
+        """Group until a row has several records, and put the cursor on a folded one."""
         for _ in range(6):
             if any(row.foldable and not row.open for row in self.rows):
                 break
