@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console.model.node_list import SIBLINGS_READ
+from console.model.node_list import SIBLINGS_READ, NodeList
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -98,6 +99,27 @@ async def test_the_tree_begins_with_what_needs_attention(
         assert len(forest.below(rows[0])) == SIBLINGS_READ + 1
         jobs = [row.id for row in forest.rows(0, 40) if row.depth == 0]
         assert jobs[1] == eternaltwin_db.id(waiting, "job")
+
+
+async def test_a_key_that_is_pressed_while_the_first_rows_come_in_is_not_undone(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Move the cursor while the nodes that need attention are read, as a key does."""
+    for number in range(5):
+        await eternaltwin_db.job(age=3600 * number)
+    bring, moved = NodeList.bring, list[str | None]()
+
+    async def during_a_key(self: NodeList, ids: Sequence[str]) -> None:
+        await bring(self, ids)
+        if not moved:
+            self.forest.move(2)
+            moved.append(self.forest.cursor)
+
+    monkeypatch.setattr(NodeList, "bring", during_a_key)
+    async with run_tui(eternaltwin, tmp_path, size=(120, 35)) as tui:
+        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded and len(tree(tui).forest))
+        assert moved[0] is not None
+        assert tree(tui).forest.cursor == moved[0]
 
 
 async def test_no_row_moves_while_it_is_looked_at(
