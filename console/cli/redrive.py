@@ -111,7 +111,7 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
     """
     if consent.preview:
         shows = target.command("runs", run.log.id)
-        raise click.UsageError(f"--dry-run begins a redrive. `{shows}` shows this one. Nothing was changed.")
+        raise click.UsageError(f"--dry-run is for a new redrive. `{shows}` shows this one. Nothing was changed.")
     if consent.reason:
         run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=consent.reason))
     reader = workspace.named(run.plan.label)

@@ -71,7 +71,7 @@ class EngineLines(Record):
         if cut := len(self.lines) > most:
             here = f" {number + 1}/{len(self.lines)} "
         room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
-        ends = _ends(Table(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
+        ends = _ends(EngineNumbers(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
         whole = []
         for place in range(len(self.lines))[start : start + most]:
             marked = place == self.front or (cut and place == number)
@@ -89,7 +89,7 @@ class EngineLines(Record):
         )
 
 
-class Table(Record):
+class EngineNumbers(Record):
     """Numbers of the engines, the same for each engine in front."""
 
     lines: tuple[EngineLine, ...]
@@ -179,12 +179,12 @@ def _shown(count: Count) -> bool:
 
 
 @lru_cache(2)
-def _ends(table: Table, width: int, head: int) -> list[tuple[Content, Content]]:
+def _ends(numbers: EngineNumbers, width: int, head: int) -> list[tuple[Content, Content]]:
     """Return the ends of the lines.
 
     They are kept, because each move of the cursor may come to another engine.
     """
-    return table.ends(width, head)
+    return numbers.ends(width, head)
 
 
 def engine_lines(width: int, engines: EngineLines) -> Content:
