@@ -161,10 +161,10 @@ def confirmed(
     if tables:
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
         question += f" It would also have {lost}, which do not come back."
-    return agreed(target, actions, question, consent, tables)
+    return accepted_risk(target, actions, question, consent, tables)
 
 
-def agreed(target: Target, actions: Sequence[Action], question: str, consent: Consent, tables: str = "") -> bool:
+def accepted_risk(target: Target, actions: Sequence[Action], question: str, consent: Consent, tables: str = "") -> bool:
     """Ask for what the risk of the actions requires, unless it was given.
 
     ``tables``: those that lose rows. Raises UsageError.

@@ -9,7 +9,7 @@ import msgspec
 
 from console.cli import prompts
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import agreed, confirmed, exit_code, page
+from console.cli.carry_out import accepted_risk, confirmed, exit_code, page
 from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, STOPPED
 from console.cli.following import follow
@@ -121,7 +121,7 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
     await runs.check_author(workspace, run, action)
-    if not agreed(target, [action], "It goes on in this console.", consent):
+    if not accepted_risk(target, [action], "It goes on in this console.", consent):
         say("Nothing was changed.")
         return FAILED
     return await _run(target, workspace, run, consent, answered=consent.yes)
