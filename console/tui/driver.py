@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import io
+import os
+import select
 import termios
+import threading
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
+from textual.constants import ESCAPE_DELAY
 from textual.drivers.linux_driver import LinuxDriver
 
-from console.tui.textual_compat import SYNC_END, SYNC_START
+from console.tui.textual_compat import SYNC_END, SYNC_START, XTermParser
 
 KITTY_OFF = "\x1b[<u"  # one level of the Kitty keyboard protocol
+READ_BYTES = 4096  # at most, at once
 
 
 class Terminal(LinuxDriver):
@@ -26,6 +32,7 @@ class Terminal(LinuxDriver):
         super().__init__(*arguments, **settings)
         self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
         self._update: list[str] = []  # parts of an update that has not ended
+        self.exit_event = self._end_of_keys = WakingEvent()
 
     def write(self, data: str) -> None:
         """Write to the terminal.
@@ -39,6 +46,25 @@ class Terminal(LinuxDriver):
         if data == SYNC_END:
             whole, self._update = "".join(self._update), []
             super().write(whole)
+
+    def run_input_thread(self) -> None:
+        """Read keys, and sleep while there are none.
+
+        Textual's own loop looks ten times a second, which takes a third of the CPU time of a paused console.
+        """
+        parser, decode = XTermParser(), codecs.getincrementaldecoder("utf-8")().decode
+        pause: float | None = None
+        while not self._end_of_keys.is_set():
+            ready = select.select([self.fileno, self._end_of_keys], [], [], pause)[0]
+            if self.fileno in ready:
+                data = os.read(self.fileno, READ_BYTES)
+                if not data:
+                    return
+                for event in parser.feed(decode(data)):
+                    self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+            pause = ESCAPE_DELAY if ready else None  # a lone escape is a key once nothing has followed it for a while
 
     # Both signals may come in the middle of a write, whose lock a second write would wait for. So they are handled when
     # the event loop is free.
@@ -67,6 +93,30 @@ class Terminal(LinuxDriver):
             self.write(KITTY_OFF)  # each start adds a level
             self.close()
         self.resume_application_mode()
+
+
+class WakingEvent(threading.Event):
+    """Event that also wakes a thread that waits for a file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader, self._writer = os.pipe()
+
+    def fileno(self) -> int:
+        """Return what is readable while the event is set."""
+        return self._reader
+
+    def set(self) -> None:
+        """Set the event."""
+        if not self.is_set():
+            super().set()
+            os.write(self._writer, b"!")
+
+    def clear(self) -> None:
+        """Clear the event."""
+        if self.is_set():
+            super().clear()
+            os.read(self._reader, 1)
 
 
 class Output(io.TextIOBase):

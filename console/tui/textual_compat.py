@@ -18,6 +18,7 @@ from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual._compositor import ChopsUpdate, Compositor
 from textual._context import active_app
 from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.color import Color
@@ -28,7 +29,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
 
-__all__ = ["SYNC_END", "SYNC_START"]  # parts that others use as they are
+__all__ = ["SYNC_END", "SYNC_START", "XTermParser"]  # parts that others use as they are
 
 CHECKED = (8, 2)  # minor release
 LAYOUTS = 4  # at most, until nothing moves any more

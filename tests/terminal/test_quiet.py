@@ -11,12 +11,21 @@ from tests.terminal.driver import Terminal
 STARTS = "SELECT query_start FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 BLINKING = {5, 6}
 HEADER = 700  # bytes at most for another first line
+WAKES = 8  # at most, of all threads for one second of age
 NOTICE = 2000  # ... and for that and another notice in the middle
 
 
 def age_of(terminal: Terminal) -> int:
     found = re.search(r"paused, (\d+)s old", terminal.rows[0])
     return int(found[1]) if found else -1
+
+
+def wakes(pid: int) -> int:
+    """Return how often the threads of a process have waited for something so far."""
+    statuses = Path(f"/proc/{pid}/task").glob("*/status")
+    return sum(
+        int(re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", each.read_text(), re.MULTILINE)[0]) for each in statuses
+    )
 
 
 def test_the_first_list_is_painted_once(eternaltwin_demo: str, tmp_path: Path) -> None:
@@ -52,6 +61,15 @@ def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: st
         assert terminal.leave("q") == 0
     assert not BLINKING & terminal.attributes
     assert b"\x1b[?12h" not in terminal.raw  # nor does the cursor blink
+
+
+def test_a_paused_console_wakes_only_for_the_age(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p").wait_for(lambda: age_of(terminal) >= 2)
+        first, before = age_of(terminal), wakes(terminal.process.pid)
+        terminal.wait_for(lambda: age_of(terminal) >= first + 4)
+        assert wakes(terminal.process.pid) - before <= (age_of(terminal) - first + 1) * WAKES
+        assert terminal.leave("q") == 0
 
 
 def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
