@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,7 +17,10 @@ def changed_cells(before: Iterable[Segment], after: Iterable[Segment]) -> tuple[
 
     None if no cell differs.
     """
-    old, new = list(_cells(before)), list(_cells(after))
+    segments, others = list(before), list(after)
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(segments, others, strict=False)))
+    begin = sum(segment.cell_length for segment in segments[:same])
+    old, new = list(_cells(segments[same:])), list(_cells(others[same:]))
     length = max(len(old), len(new))
     blank: Cell = (" ", None)
     old += [blank] * (length - len(old))
@@ -29,7 +33,7 @@ def changed_cells(before: Iterable[Segment], after: Iterable[Segment]) -> tuple[
         start -= 1
     while end < length and "" in (old[end][0], new[end][0]):
         end += 1
-    return start, end - start
+    return begin + start, end - start
 
 
 def _cells(segments: Iterable[Segment]) -> Iterator[Cell]:
