@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
+from rich.color import ColorSystem
 from rich.console import Console
-from rich.control import Control
 from textual import events, messages
 from textual._ansi_sequences import SYNC_END, SYNC_START
-from textual._compositor import ChopsUpdate, Compositor
+from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
 from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
@@ -28,6 +30,8 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
+
+from console.tui.canvas import Canvas
 
 __all__ = ["SYNC_END", "SYNC_START", "XTermParser"]  # parts that others use as they are
 
@@ -123,23 +127,38 @@ def repair_style_cache() -> None:
     StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[method-assign, assignment]
 
 
-def _render_segments(update: ChopsUpdate, console: Console) -> str:
-    written: list[str] = []
+_canvases: WeakKeyDictionary[Console, Canvas] = WeakKeyDictionary()
+
+
+def _canvas(console: Console) -> Canvas:
+    """Return what the terminal of a console shows."""
+    return _canvases.setdefault(console, Canvas(console._color_system or ColorSystem.TRUECOLOR))
+
+
+def _render_spans(update: ChopsUpdate, console: Console) -> str:
+    canvas, written = _canvas(console), []
     for y, start, end in update.spans:
         for stop, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
             first, last = max(x, start), min(stop, end)
             if strip is not None and first < last:
-                written += [Control.move_to(first, y).segment.text, strip.crop(first - x, last - x).render(console)]
-    return "".join(written)
+                written.append(canvas.write(first, y, strip.crop(first - x, last - x)))
+    return "".join((*written, canvas.end()))
 
 
-def send_spans_only() -> None:
-    """Send only the span of a line that changed. Calling it again has no effect.
+def _render_lines(update: LayoutUpdate, console: Console) -> str:
+    canvas, written = _canvas(console), []
+    for y, line in enumerate(update.strips, update.region.y):
+        written.append(canvas.write(update.region.x, y, chain.from_iterable(line), whole=True))
+    return "".join((*written, canvas.end()))
 
-    ``ChopsUpdate.render_segments`` cuts a widget's line after the span, but starts with the line's first cell: a
-    number that changes at the right end of the header costs 600 bytes instead of 20.
+
+def send_changes_only() -> None:
+    """Send only changed cells. Calling it again has no effect.
+
+    A paint of the whole screen sends all cells: something else may have written to the terminal.
     """
-    ChopsUpdate.render_segments = _render_segments  # type: ignore[method-assign, assignment]
+    ChopsUpdate.render_segments = _render_spans  # type: ignore[method-assign, assignment]
+    LayoutUpdate.render_segments = _render_lines  # type: ignore[method-assign, assignment]
 
 
 async def lay_out(screen: Screen[Any]) -> None:

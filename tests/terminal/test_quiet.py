@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
+
+import pytest
 
 from tests.command import fetch
 from tests.terminal.driver import Terminal
@@ -12,12 +15,20 @@ STARTS = "SELECT query_start FROM pg_stat_activity WHERE datname = current_datab
 BLINKING = {5, 6}
 HEADER = 700  # bytes at most for another first line
 WAKES = 8  # at most, of all threads for one second of age
+WHOLE = 3000  # at least, for the whole picture
 NOTICE = 2000  # ... and for that and another notice in the middle
 
 
 def age_of(terminal: Terminal) -> int:
     found = re.search(r"paused, (\d+)s old", terminal.rows[0])
     return int(found[1]) if found else -1
+
+
+def picture(terminal: Terminal) -> list[list[object]]:
+    """Return the cells below the header; blanks have no colour of text."""
+    screen = terminal.screen
+    cells = [[screen.buffer[y][x] for x in range(screen.columns)] for y in range(1, screen.lines)]
+    return [[(cell.data, cell.bg) if cell.data == " " else cell for cell in row] for row in cells]
 
 
 def wakes(pid: int) -> int:
@@ -61,6 +72,20 @@ def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: st
         assert terminal.leave("q") == 0
     assert not BLINKING & terminal.attributes
     assert b"\x1b[?12h" not in terminal.raw  # nor does the cursor blink
+
+
+@pytest.mark.parametrize("start", ["tree", "stuck"])
+def test_what_was_sent_in_parts_is_the_whole_picture(start: str, eternaltwin_demo: str, tmp_path: Path) -> None:
+    """Only changed cells are sent, but all of them after the program was stopped."""
+    with Terminal(eternaltwin_demo, home=tmp_path, start=start) as terminal:
+        terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p", "z").settled()  # no ages
+        steps = "jjjj", "G", "kk", " ", "4", "2", "j", "/", "di", "\x1b", "1", "s", "?", "\x1b", "h", "l"
+        for keys in steps:
+            before = picture(terminal.press(*keys).settled())
+            sent = len(terminal.raw)
+            terminal.signal(signal.SIGCONT).wait_for(lambda sent=sent: len(terminal.raw) - sent > WHOLE).settled()
+            assert picture(terminal) == before, keys
+        terminal.signal(signal.SIGTERM)
 
 
 def test_a_paused_console_wakes_only_for_the_age(eternaltwin_demo: str, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_the_private_parts_are_still_there() -> None:
 
 
 def test_only_the_span_that_changed_is_sent() -> None:
-    textual_compat.send_spans_only()
+    textual_compat.send_changes_only()
     console = Console(color_system=None, width=10)
     strips = [{0: Strip([Segment("abcdef")]), 6: None, 8: Strip([Segment("gh")])}]
     update = ChopsUpdate(strips, [(0, 2, 4), (0, 5, 9)], [[6, 8, 10]])
