@@ -28,7 +28,6 @@ from console.model.order import Order
 from console.model.tree_entry import Listed
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.widgets.changed_cells import changed_cells
 from console.tui.widgets.look import CLASSES, Look
 
 T = TypeVar("T", bound=Listed)
@@ -607,14 +606,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip.adjust_cell_length(self._line_width, self.cell_style(names))
 
     def _repaint(self) -> None:
-        """Compute the visible lines again and send those that differ to the terminal."""
+        """Compute the visible lines again and paint those that differ."""
         self._strips.clear()
         if self._measure_rows():
             return
         for y, before in list(self._painted.items()):
             fresh = self._painted[y] = self._line(self.top_row + y - 1) if y else self._header()
-            if before != fresh and (part := changed_cells(before, fresh)):
-                self.refresh(Region(part[0], y, part[1], 1))
+            if before != fresh:
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def _paint_line(self, y: int) -> None:
         self._painted.pop(y, None)

@@ -12,8 +12,6 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 
-from console.tui.widgets.changed_cells import changed_cells
-
 ACTION = "bar_action"  # not Textual's "@click", which underlines
 
 P = ParamSpec("P")
@@ -59,21 +57,18 @@ class TextBar(Widget, Generic[P]):
         content = self._at_width(self.content_size.width or self.app.size.width)
         if not content.is_same(self._content):
             self._content, before, self._lines = content, self._lines, content.split()
-            self._send(before)
+            self._paint(before)
 
-    def _send(self, before: Sequence[Content]) -> None:
-        """Send the cells that differ, or everything if the number of lines does."""
+    def _paint(self, before: Sequence[Content]) -> None:
+        """Paint the lines that differ, or everything if the number of lines does."""
         if len(before) != len(self._lines) or self._wraps:  # where a line is depends on all of them
             self._painted.clear()
             self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
             return
         for y, (old, new) in enumerate(zip(before, self._lines, strict=True)):
             if not old.is_same(new):
-                was = self._painted.pop(y, None)
-                part = (0, self.content_size.width) if was is None else changed_cells(was, self._strip(y))
-                if part is not None:
-                    start, cells = part
-                    self.refresh(Region(start, y, cells, 1))
+                self._painted.pop(y, None)
+                self.refresh(Region(0, y, self.content_size.width, 1))
 
     @property
     def _wraps(self) -> bool:
