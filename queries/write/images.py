@@ -338,13 +338,13 @@ def _rows_at(layout: Layout) -> Statement:
     return filled("images", layout, images=rows_of([layout]))
 
 
-def value(layout: Layout, row: RowText, column: int) -> str | None:
-    """Return a value of a row as text.
+def values(layout: Layout, row: RowText) -> dict[str, str | None]:
+    """Return the values of a row as texts.
 
     A value that was not read is its size and digest.
     """
-    text = row.texts[column]
-    return _read(text) if layout.varying[column] else text
+    parts = zip(layout.columns, row.texts, layout.varying, strict=True)
+    return {column: _read(text) if varying else text for column, text, varying in parts}
 
 
 def _read(text: str | None) -> str | None:

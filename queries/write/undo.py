@@ -2,7 +2,7 @@
 
 A row is restored only if it is still as the entry left it: the same transaction wrote it, and its digest is the same. A
 node is undone as a whole or not at all. In append-only tables no row is changed; the engine's own SQL adds a row that
-compensates.
+compensates. Afterwards ``RowChange.columns`` says which columns differ from the images, as it does of every change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.asked import Asked, Questions, answered, together
-from queries.records.action import Outcome, Result, Risk, Undo
+from queries.records.action import Outcome, Result, Risk, RowChange, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -33,7 +33,7 @@ from queries.write.row_copies import Copy
 from queries.write.script import AFTER, BEFORE, GuardMissedError
 
 NAME = "undo"
-SHOWN = 4000  # characters of a value in the rows before and after
+SHOWN = 4000  # characters of a value in the detail of a result
 
 ACTION = Action(
     name=NAME,
@@ -405,18 +405,16 @@ class UndoScript:
         """Note columns that differ from the image. Return what kept its value, or ""."""
         if was is not None and text.xmin == was.xmin:
             return f"the row of {row.table}"
-        layout, before = self._texts.layouts[row.table], row.image.before or {}
-        for n, column in enumerate(layout.columns):
-            if layout.generated[n]:
+        layout = self._texts.layouts[row.table]
+        now, old = images.values(layout, text), {} if was is None else images.values(layout, was)
+        expected = {**old, **(row.image.before or {})}
+        for column in RowChange(id="", table=row.table, key=row.key, before=expected, after=now).columns:
+            if layout.generated[layout.columns.index(column)]:
                 continue
-            value, name = images.value(layout, text, n), f"{row.table}.{column}"
-            old = None if was is None else images.value(layout, was, n)
-            expected = old if was is not None and column not in before else before.get(column)
-            if value == expected:
-                continue
-            if was is not None and value == old:
+            value, name = now[column], f"{row.table}.{column}"
+            if column in old and value == old[column]:
                 return name
-            self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected)}")
+            self._note(row.ids, f"{name} differs", f"{name} is {_short(value)}, not {_short(expected.get(column))}")
         return ""
 
     def _note(self, ids: Iterable[str], what: str, detail: str = "") -> None:
@@ -429,15 +427,13 @@ class UndoScript:
             notes[node_id] = why + more, details
 
     def _rows_of(self, texts: Mapping[Place, RowText]) -> row_copies.Rows:
-        """Return rows as JSON of texts, to show them. Large values are cut."""
+        """Return rows as JSON of texts."""
         copied: dict[tuple[str, str, str], str] = {}
         for place, text in texts.items():
             row = self._kept.get(place) or self._added[place]
             layout = self._texts.layouts[row.table]
-            shown = {column: _short(images.value(layout, text, n)) for n, column in enumerate(layout.columns)}
-            for node_id in row.ids:
-                if node_id in self.nodes.live:
-                    copied[node_id, row.table, row.key] = msgspec.json.encode(shown).decode()
+            values = msgspec.json.encode(images.values(layout, text)).decode()
+            copied |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.live}
         return copied
 
 

@@ -97,7 +97,7 @@ async def test_images_of_bytea_have_the_digest_of_its_text(table: Workspace, age
         await reader.learn(transaction, ["jobs"])
         (row,) = (await reader.completed(transaction, {("jobs", "1"): place}, {})).values()
         layout = reader.layouts["jobs"]
-        assert images.value(layout, row, layout.columns.index("raw")) == expected
+        assert images.values(layout, row)["raw"] == expected
         others = [c for c in layout.columns if c not in ("raw", "id")]
         reader = images.ImageReader(table.database, schema, [f"jobs.{c}" for c in others])
         await reader.learn(transaction, ["jobs"])

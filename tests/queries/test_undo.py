@@ -24,7 +24,19 @@ from queries.write import audit_log
 from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
-from tests.queries.builders import OPERATOR, detail, do, dry_run_of, opened, outcomes_of, steps, why
+from tests.queries.builders import (
+    OPERATOR,
+    committed,
+    detail,
+    do,
+    dry_run_edit,
+    dry_run_of,
+    instead,
+    opened,
+    outcomes_of,
+    steps,
+    why,
+)
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
 from tests.simulators.tasker.data import Data
@@ -138,6 +150,13 @@ async def test_a_deleted_job_comes_back_with_large_values(
     await eternaltwin_db.sql("UPDATE task SET revision = revision - 1")  # a counter never goes back
     assert [await eternaltwin_db.rows(table, xmin=False) for table in ("job", "task", "task_timer")] == before
     assert outcomes_of(await undo(workspace, undone.entries[0])) == {eternaltwin_db.id(job, "job"): STALE}
+
+
+async def test_a_change_at_the_end_of_a_value_is_shown(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
+    task = await eternaltwin_db.task(state=b'{"text": "%s1"}' % (b"a" * 5_000))
+    done = await committed(workspace, await dry_run_edit(workspace, eternaltwin_db.id(task), instead('1"', '2"')))
+    (change,) = (await undo_run(workspace, done.entries[0])).changes
+    assert set(change.columns) == {"state", "revision"}
 
 
 async def test_what_cannot_be_undone_is_said_before(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
