@@ -7,7 +7,7 @@ COMMIT is asked for.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -117,7 +117,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         try:
             status = await commit_status.send_commit(transaction)
         except (ConflictError, SlowError) as error:
-            attempt.nodes.skip_all(outcome_of(request, error), error.line)
+            attempt.nodes.skip_all(outcome_of(error, request.reader.engine.spec.stale_by), error.line)
             append_outcome(workspace, attempt, entry)
             raise
         finally:
@@ -234,9 +234,12 @@ def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEnt
     )
 
 
-def outcome_of(request: Request, error: DatabaseError) -> Outcome:
-    """Return the outcome of nodes whose transaction failed with ``error``."""
-    if any(fnmatchcase(error.constraint, index) for index in request.reader.engine.spec.stale_by):
+def outcome_of(error: DatabaseError, stale_by: Iterable[str] = ()) -> Outcome:
+    """Return the outcome of nodes whose transaction failed with ``error``.
+
+    ``stale_by``: unique indexes of the engine that a concurrent change violates.
+    """
+    if any(fnmatchcase(error.constraint, index) for index in stale_by):
         return Outcome.STALE
     if isinstance(error, NO_CONNECTION):
         return Outcome.UNSENT

@@ -69,7 +69,7 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
         why = _denial(attempt, error) if denied else _why(error)
-        failed = unchanged(request, outcome_of(request, error), why)
+        failed = unchanged(request, outcome_of(error, request.reader.engine.spec.stale_by), why)
         failed.lost = why if lost else ""
         return [failed]
     return [attempt]
@@ -88,7 +88,7 @@ async def _halved(workspace: Workspace, request: Request, error: DatabaseError, 
         if time.monotonic() < until:
             done += await attempts(workspace, half, until)
         else:
-            done.append(unchanged(half, outcome_of(request, error), _why(error)))
+            done.append(unchanged(half, outcome_of(error, request.reader.engine.spec.stale_by), _why(error)))
     return done
 
 

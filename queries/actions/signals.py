@@ -2,6 +2,10 @@
 
 A signal cannot be rolled back. So the dry run only reads the sessions, and the commit writes the audit log entry before
 it sends the signal. The guard, pid and start of the session, is in the statement that sends it.
+
+The transaction, its mark, the entry, the answer to COMMIT and the outcome of an error are those of every change. Its
+other steps are not: :func:`~queries.write.change.change` locks, copies and counts rows of an engine's tables, and a
+session has none. A reader of an engine without tables would be longer than the one statement of each step here.
 """
 
 from __future__ import annotations
@@ -12,10 +16,12 @@ from typing import Any
 
 import msgspec
 
+from queries.actions.attempt import outcome_of
 from queries.actions.plan import Plan
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
-from queries.db.errors import DatabaseError, DeniedError, LostError
+from queries.db.errors import DatabaseError, DeniedError, attempted
+from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk, RowChange, titled
 from queries.records.audit import AuditLogEntry
@@ -30,6 +36,7 @@ TABLE = "pg_stat_activity"
 STALE = "the pid belongs to another session now"
 GONE = "the session has ended"
 NOT_ENDED_YET = "the signal was sent, but the session has not ended yet"
+LOST = "the connection was lost while the signal was sent"
 UNRECORDED = "the signal was sent, but its audit log entry is not confirmed"
 
 ACTIONS = {
@@ -126,11 +133,8 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
     ids = [i for i in dry_run.versions if i not in {r.id for r in skipped}]
     try:
         results, xid = await _send(workspace, dry_run, ids, operator) if ids else ([], None)
-    except LostError as error:
-        results, xid = [Result(id=i, outcome=Outcome.UNKNOWN, why=error.line) for i in ids], None
     except DatabaseError as error:
-        outcome = Outcome.DENIED if isinstance(error, DeniedError) else Outcome.REFUSED
-        results, xid = [Result(id=i, outcome=outcome, why=error.line) for i in ids], None
+        results, xid = [Result(id=i, outcome=outcome_of(error), why=error.line) for i in ids], None
     sent = {r.id for r in results if r.outcome is Outcome.CHANGED}
     return Outcomes(
         results=tuple(sorted([*skipped, *results], key=lambda r: r.id)),
@@ -143,33 +147,61 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
 async def _send(
     workspace: Workspace, dry_run: DryRun, ids: Sequence[str], operator: audit_log.Operator
 ) -> tuple[list[Result], str | None]:
-    """Record the intent, send the signals, record the outcome."""
+    """Record the intent, send the signals, record the outcome.
+
+    Raises DatabaseError if no signal was sent.
+    """
     log = workspace.audit_log
     values = {"ids": [i.partition(":")[2] for i in ids], "versions": [dry_run.versions[i] for i in ids]}
-    intent = [Result(id=i, outcome=Outcome.CHANGED) for i in ids]
-    results: list[Result] | None = None
+    results: list[Result] = []
     try:
         async with workspace.database.writing() as transaction:
             mark = await transaction_mark.read_mark(transaction)
-            entry = _entry(workspace, dry_run, operator, mark, intent)
+            entry = AuditLogEntry(
+                id=audit_log.entry_id(),
+                at=mark.at,
+                role=workspace.server.role,
+                os_user=operator.os_user,
+                host=operator.host,
+                engine=LABEL,
+                schema="",
+                action=dry_run.action,
+                reason=dry_run.reason,
+                xid=mark.xid,
+                results=titled((Result(id=i, outcome=Outcome.CHANGED) for i in ids), dry_run.titles),
+                changes=dry_run.changes,
+            )
             await transaction.control("SAVEPOINT intent")
             await log.write(transaction, entry)  # fails now if the role may not write it, before a signal is sent
-            rows = await transaction.rows(statement(dry_run.action), values)
-            done = {f"{LABEL}/{row['id']}": row["done"] for row in rows}
-            results = [_sent(i, dry_run.action, done.get(i)) for i in ids]
-            final = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
+            results = [Result(id=i, outcome=Outcome.UNKNOWN, why=LOST) for i in ids]
+            answer = await attempted(transaction.rows(statement(dry_run.action), values))
+            results = _results(ids, dry_run.action, answer)
+            entry = msgspec.structs.replace(entry, results=titled(results, dry_run.titles))
             await transaction.control("ROLLBACK TO SAVEPOINT intent")
-            if done and isinstance(log, audit_log.Table):  # a file keeps the intent
-                await log.write(transaction, final)
+            # A file keeps the intent.
+            if isinstance(log, audit_log.Table) and any(r.outcome is not Outcome.STALE for r in results):
+                await log.write(transaction, entry)
             status = await commit_status.send_commit(transaction)
     except DatabaseError:
-        if results is None:
+        if not results:
             raise
-        status = commit_status.UNKNOWN  # the signals were sent: no rollback takes them back
-    log.settle(final)
+        status = commit_status.UNKNOWN  # no rollback takes a signal back
+    log.settle(msgspec.structs.replace(entry, results=titled(results, dry_run.titles)))
     if status != commit_status.COMMITTED:
         results = [msgspec.structs.replace(r, why=UNRECORDED) if r.outcome is Outcome.CHANGED else r for r in results]
     return results, mark.xid
+
+
+def _results(ids: Sequence[str], action: str, answer: Rows | DatabaseError) -> list[Result]:
+    """Return the outcomes of the sessions from the server's answer.
+
+    If the statement failed for one of several sessions, those before it have got the signal.
+    """
+    if isinstance(answer, DatabaseError):
+        outcome = Outcome.DENIED if isinstance(answer, DeniedError) and len(ids) == 1 else Outcome.UNKNOWN
+        return [Result(id=i, outcome=outcome, why=answer.line) for i in ids]
+    done = {f"{LABEL}/{row['id']}": row["done"] for row in answer}
+    return [_sent(i, action, done.get(i)) for i in ids]
 
 
 def _sent(session_id: str, action: str, done: bool | None) -> Result:
@@ -227,27 +259,3 @@ def _change(action: str, session_id: str, row: Mapping[str, Any]) -> RowChange:
     before = msgspec.json.decode(row["row"])
     after = None if action == "end_session" else {**before, "statement": None}
     return RowChange(id=session_id, table=TABLE, key=session_id.partition(":")[2], before=before, after=after)
-
-
-def _entry(
-    workspace: Workspace,
-    dry_run: DryRun,
-    operator: audit_log.Operator,
-    mark: transaction_mark.TransactionMark,
-    results: Sequence[Result],
-) -> AuditLogEntry:
-    return AuditLogEntry(
-        id=audit_log.entry_id(),
-        at=mark.at,
-        role=workspace.server.role,
-        os_user=operator.os_user,
-        host=operator.host,
-        engine=LABEL,
-        schema="",
-        action=dry_run.action,
-        reason=dry_run.reason,
-        arguments={},
-        xid=mark.xid,
-        results=titled(results, dry_run.titles),
-        changes=dry_run.changes,
-    )

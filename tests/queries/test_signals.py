@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import asyncpg
+import msgspec
 import pytest
 
 from queries.actions import perform, signals
-from queries.db.errors import DatabaseError, SlowError
+from queries.db.errors import DatabaseError, LostError, SlowError
+from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.files.statement import Statement
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.audit import AuditLogEntry
 from queries.runs import launch
@@ -104,6 +107,51 @@ async def test_a_log_that_fails_after_the_signal_does_not_make_it_refused(
     assert (result.outcome, result.why) == (Outcome.CHANGED, signals.UNRECORDED)
     assert not await alive(audited, idle)
     assert await audited.audit_entries() == ((), None)
+
+
+@both_versions
+async def test_an_error_after_the_signal_is_recorded_as_unknown(
+    audited: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = await dry_run(audited, "end_session", id_of(idle))
+    sent = statement("end_session")
+    failing = msgspec.structs.replace(sent, text=f"SELECT id, done, 1 / (id = '')::int FROM ({sent.text}) AS s")
+    monkeypatch.setattr(signals, "statement", lambda _: failing)
+    (result,) = (await launch.commit(audited, planned, OPERATOR)).results
+    assert (result.outcome, "division by zero" in result.why) == (Outcome.UNKNOWN, True)
+    monkeypatch.undo()
+    assert not await alive(audited, idle)
+    ((entry,), _) = await audited.audit_entries()
+    assert entry.results[0].outcome is Outcome.UNKNOWN
+
+
+async def test_a_connection_that_is_lost_while_the_signal_is_sent_makes_it_unknown(
+    workspace: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Transaction.rows
+
+    async def lost(self: Transaction, asked: Statement, *more: Any) -> Any:
+        answer = await rows(self, asked, *more)
+        if "pg_terminate_backend" in asked.text:
+            raise LostError("The connection broke.")
+        return answer
+
+    monkeypatch.setattr(Transaction, "rows", lost)
+    (result,) = (await act(workspace, "end_session", id_of(idle))).results
+    assert (result.outcome, result.why) == (Outcome.UNKNOWN, signals.LOST)
+    ((entry,), _) = await workspace.audit_entries()
+    assert entry.results[0].outcome is Outcome.UNKNOWN
+
+
+async def test_a_connection_that_is_lost_before_the_signal_sends_none(
+    audited: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lost(*_: object) -> str:
+        raise LostError("The connection broke.")
+
+    monkeypatch.setattr(Table, "write", lost)
+    assert (await act(audited, "end_session", id_of(idle))).results[0].outcome is Outcome.UNSENT
+    assert await alive(audited, idle)
 
 
 @both_versions
