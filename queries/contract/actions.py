@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -21,20 +21,8 @@ TITLES = {"edit": "Edit and retry", "send": "Send message"}
 
 def actions_of(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
     """Return the actions with what follows from the spec and from names of files."""
-    kinds = tuple(kind.name for kind in spec.kinds)
-    only = kinds if len(kinds) == 1 else ()
-    actions = [msgspec.structs.replace(action, kinds=action.kinds or only) for action in spec.actions]
-    for n, action in enumerate(actions):
-        action = _named(action, actions, spec.keys)
-        phases = {each.phase for some in statuses_of(spec.statuses, action.from_).values() for each in some}
-        own = (f"{action.name}_{kind}" for kind in kinds if kind in action.kinds)
-        actions[n] = msgspec.structs.replace(
-            action,
-            file=action.file or next((file for file in own if f"actions/{file}.sql" in files), ""),
-            phases=action.phases or tuple(phase for phase in Phase if phase in phases),
-            effect=action.effect or _effect(action),
-        )
-    return tuple(actions)
+    keys = {**KEYS, **{name: key for key, name in spec.keys.items()}}
+    return tuple(_in_spec(spec, files, keys, action) for action in spec.actions)
 
 
 def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> tuple[Action, ...]:
@@ -43,25 +31,26 @@ def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Sta
     return tuple(_with_effects(spec, action, each) if action.writes else action for action, each in files)
 
 
-def _named(action: Action, actions: Sequence[Action], keys: Mapping[str, str]) -> Action:
-    """Return the action with its title, key and kinds.
+def _in_spec(spec: EngineSpec, files: Collection[str], keys: Mapping[str, str], action: Action) -> Action:
+    """Return the action with its title, key, kinds, phases and file.
 
-    An action that unstick cannot carry out has those of the others of its name.
+    An action that unstick cannot carry out has title, key and kinds of the others of its name.
     """
-    same = [] if action.writes else [each for each in actions if each.name == action.name]
-    title = TITLES.get(action.name, words(action.name).capitalize())
-    key = {**KEYS, **{name: key for key, name in keys.items()}}.get(action.name, "")
+    others = [] if action.writes else [a for a in spec.actions if a.name == action.name and a is not action]
+    every = tuple(kind.name for kind in spec.kinds)
+    shared = every if len(every) == 1 else tuple(dict.fromkeys(kind for each in others for kind in each.kinds))
+    kinds = action.kinds or shared
+    theirs = others[0].title if others else ""
+    phases = {each.phase for some in statuses_of(spec.statuses, action.from_).values() for each in some}
+    own = (f"{action.name}_{kind}" for kind in every if kind in kinds)
     return msgspec.structs.replace(
         action,
-        title=action.title or next((each.title for each in same if each.title), title),
-        key=next((each.key for each in (action, *same) if each.key != KEY_OF_NAME), key),
-        kinds=action.kinds or tuple(dict.fromkeys(kind for each in same for kind in each.kinds)),
+        title=action.title or theirs or TITLES.get(action.name, words(action.name).capitalize()),
+        key=next((each.key for each in (action, *others) if each.key != KEY_OF_NAME), keys.get(action.name, "")),
+        kinds=kinds,
+        file=action.file or next((file for file in own if f"actions/{file}.sql" in files), ""),
+        phases=action.phases or tuple(phase for phase in Phase if phase in phases),
     )
-
-
-def _effect(action: Action) -> str:
-    values = ", ".join(f"{column} = {value}" for column, value in action.set.items())
-    return "Deletes the row." if action.delete else f"Sets {values}." if values else ""
 
 
 def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[Statement, ...]]) -> Action:

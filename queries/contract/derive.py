@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from queries.contract.folder import TOML, Folder
-from queries.contract.kinds import columns_of, kind_of_file
+from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED, statuses_of
 from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
@@ -79,9 +79,8 @@ class _Writer:
     def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile) -> None:
         self.folder, self.spec, self.toml = folder, spec, toml
         self.files: dict[str, SqlText] = {}
-        kinds = [msgspec.structs.replace(kind, columns=columns_of(spec, kind)) for kind in spec.kinds]
-        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(kinds)}
-        self.tables = [(n, kind) for n, kind in enumerate(kinds) if kind.table]
+        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(spec.kinds)}
+        self.tables = [(n, kind) for n, kind in enumerate(spec.kinds) if kind.table]
 
     def write(self) -> None:
         """Derive each file that is not there."""

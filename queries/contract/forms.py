@@ -159,14 +159,18 @@ def option(written: Written) -> Written:
 
 
 def action(written: Written) -> Written:
-    """Return an action with its support and risk.
+    """Return an action with its support, risk and effect.
 
-    It is emulated if there is a ``why``, and its risk is high if the operator types a confirmation.
+    It is emulated if there is a ``why``, and its risk is high if the operator types a confirmation. ``set`` and
+    ``delete`` say what it does.
     """
     given = {name: setting.value for name, setting in written.table().items()}
     support = {"support": Support.EMULATED.value} if given.get("why") else {}
     risk = {"risk": Risk.HIGH.value} if given.get("confirm") == "typed" else {}
-    return _with(written, {**support, **risk})
+    sets = given["set"].items() if isinstance(given.get("set"), dict) else ()
+    sets = ", ".join(f"{column} = {value}" for column, value in sets)
+    effect = "Deletes the row." if given.get("delete") else f"Sets {sets}." if sets else ""
+    return _with(written, {**support, **risk, "effect": effect})
 
 
 def arguments(written: Written) -> Written:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
 from queries.contract.rows import NodeRow, required
-from queries.contract.spec import EngineSpec, Kind
+from queries.contract.spec import Kind
 from queries.files.statement import Statement
 
 _OPTIONAL = tuple(
@@ -16,14 +16,14 @@ _OPTIONAL = tuple(
 )
 
 
-def columns_of(spec: EngineSpec, kind: Kind) -> dict[str, str]:
-    """Return the columns of a kind's nodes, as SQL.
+def with_columns(kind: Kind, relations: Mapping[str, Collection[str]]) -> Kind:
+    """Return the kind with all columns of its nodes.
 
     A column of the table that has the name of one need not be written.
     """
-    relation = spec.recognise.relations.get(kind.table, {})
-    same = [name for name in ("title", *_OPTIONAL) if name in relation and not name.endswith("_id")]
-    return {**dict(zip(same, same, strict=True)), **kind.columns}
+    relation = relations.get(kind.table, ())
+    same = {name: name for name in ("title", *_OPTIONAL) if name in relation and not name.endswith("_id")}
+    return msgspec.structs.replace(kind, columns={**same, **kind.columns})
 
 
 def recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:

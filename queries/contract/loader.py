@@ -15,7 +15,7 @@ from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
 from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
 from queries.contract.folder import CATALOG, TOML, Folder, read
-from queries.contract.kinds import recorded, with_kinds
+from queries.contract.kinds import recorded, with_columns, with_kinds
 from queries.contract.needs import needs_of, with_needs
 from queries.contract.references import names_in_sql, reference_faults
 from queries.contract.rules import RULES, STATEMENT_RULES, RuleInput, setting_faults, threshold
@@ -62,40 +62,26 @@ def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]
     """
     faults: list[Fault] = []
     toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
-    written = _spec(folder, toml, faults)
-    spec = msgspec.structs.replace(written, needs=needs_of(written)) if written is not None else None
+    written = _decoded(folder, toml, faults)
+    spec = None if written is None else _completed(written, folder.files)
     if spec is not None:
         faults += setting_faults(toml, RuleInput(folder, spec), STATEMENT_RULES)
     can_derive = not faults
     more = derived(folder, spec, toml) if spec is not None and can_derive else {}
     files = _parsed_files(folder, more, spec, faults)
-    if spec is not None:
-        spec = msgspec.structs.replace(spec, actions=with_effects(spec, files.sections))
+    if spec is not None and written is not None:
+        spec = _with_statements(spec, written.needs, files)
         present = names_of(folder, more) if can_derive else None
         faults += setting_faults(toml, RuleInput(folder, spec, files, present), RULES)
         faults += file_faults(folder, spec, files, present)
         faults += reference_faults(spec, files)
-    if faults or spec is None or written is None:
+    if faults or spec is None:
         raise BrokenEngineError(folder.name, *sorted(set(faults)))
-    return _used(spec, written.needs, files.statements), files, more
+    return spec, files, more
 
 
-def _used(spec: EngineSpec, written: Collection[str], statements: Mapping[str, Statement]) -> EngineSpec:
-    """Return the spec with what is not recorded, and without needs that nothing uses.
-
-    A ``written`` need stays.
-    """
-    nodes = [statement for file, statement in statements.items() if file.startswith("nodes")]
-    used = {*written, *(need for statement in statements.values() for need in statement.needs)}
-    return msgspec.structs.replace(
-        spec,
-        kinds=tuple(recorded(kind, nodes) for kind in spec.kinds),
-        needs={name: need for name, need in spec.needs.items() if name in used},
-    )
-
-
-def _spec(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | None:
-    """Return what ``engine.toml`` says, with what follows from the names of files."""
+def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | None:
+    """Return what ``engine.toml`` and ``catalog.toml`` say."""
     if TOML not in folder.files:
         faults.append(Fault(folder.shown(TOML), 1, 1, "the file is missing"))
         return None
@@ -104,16 +90,39 @@ def _spec(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | N
         if spec.own != Own():
             faults.append(folder.fault(TOML, f"own: what belongs to the engine is recorded in {CATALOG}", "[own"))
         facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
-        undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(folder.files) if file.startswith("undo/"))
-        return msgspec.structs.replace(
-            spec,
-            own=own_objects(facts),
-            undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
-            actions=actions_of(spec, folder.files),
-        )
+        return msgspec.structs.replace(spec, own=own_objects(facts))
     except TomlError as error:
         faults += error.faults
         return None
+
+
+def _completed(spec: EngineSpec, files: Collection[str]) -> EngineSpec:
+    """Return the spec with what follows from its settings, and from names of files."""
+    undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(files) if file.startswith("undo/"))
+    spec = msgspec.structs.replace(
+        spec,
+        kinds=tuple(with_columns(kind, spec.recognise.relations) for kind in spec.kinds),
+        undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
+        actions=actions_of(spec, files),
+    )
+    return msgspec.structs.replace(spec, needs=needs_of(spec))  # of the columns of its kinds
+
+
+def _with_statements(spec: EngineSpec, written: Collection[str], files: ParsedFiles) -> EngineSpec:
+    """Return the spec with what follows from its statements.
+
+    A need that nothing uses is dropped, unless it is ``written``.
+    """
+    nodes = [statement for file, statement in files.statements.items() if file.startswith("nodes")]
+    parts = [part for sections in files.sections.values() for run in sections.values() for part in run]
+    used = {need for each in (*files.statements.values(), *parts) for need in (*each.needs, *(each.of_ids or ()))}
+    used.update(written, *(action.needs for action in spec.actions))
+    return msgspec.structs.replace(
+        spec,
+        kinds=tuple(recorded(kind, nodes) for kind in spec.kinds),
+        needs={name: need for name, need in spec.needs.items() if name in used},
+        actions=with_effects(spec, files.sections),
+    )
 
 
 def _parsed_files(

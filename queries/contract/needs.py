@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from queries.contract.indexes import index_of
-from queries.contract.kinds import columns_of, sql_words
+from queries.contract.kinds import sql_words
 from queries.contract.spec import EngineSpec, Kind, Need
 from queries.contract.sql_templates import one_line
 from queries.files.statement import Statement
@@ -34,7 +34,7 @@ def need_of(needs: Mapping[str, Need], table: str, column: str) -> tuple[str, Ne
 
 def status_need(spec: EngineSpec, kind: Kind) -> tuple[str, Need] | None:
     """Return the need by which the nodes of a kind are found by status."""
-    status, small = columns_of(spec, kind).get("status", ""), f"{kind.name}{OF_EXPRESSION}"
+    status, small = kind.columns.get("status", ""), f"{kind.name}{OF_EXPRESSION}"
     if status and status not in spec.recognise.relations.get(kind.table, {}):
         return (small, spec.needs[small]) if small in spec.needs else None
     return need_of(spec.needs, kind.table, status)
@@ -85,7 +85,7 @@ def _derived(
 
     A derived index may have the order of dead letters, too.
     """
-    relation, columns = spec.recognise.relations.get(kind.table, {}), columns_of(spec, kind)
+    relation, columns = spec.recognise.relations.get(kind.table, {}), kind.columns
     status, due = columns.get("status", ""), columns.get("due_at", "")
     if kind.parent and need_of(written, kind.table, kind.parent) is None:
         yield f"{kind.name}_by_parent", Need(table=kind.table, columns=(kind.parent,))

@@ -13,7 +13,6 @@ from queries.contract.derive import KEY_TYPES
 from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
-from queries.contract.kinds import columns_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
 from queries.files.statement import NAME as SQL_NAME
@@ -215,7 +214,7 @@ def _no_status(c: RuleInput, words: Collection[str], *kinds: str) -> Iterator[st
         if word not in known:
             yield f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}"
     for kind in c.spec.kinds:
-        if words and kind.table and kind.name in kinds and not columns_of(c.spec, kind).get("status"):
+        if words and kind.table and kind.name in kinds and not kind.columns.get("status"):
             yield f"`columns` of the kind {kind.name} needs a status"
 
 

@@ -456,6 +456,15 @@ def test_the_digest_covers_the_templates(folder: Path, monkeypatch: pytest.Monke
     assert read(folder).digest != before
 
 
+def test_a_derived_need_stays_as_long_as_something_uses_it(folder: Path) -> None:
+    files = loader.derived_files(read(folder))
+    file = next(file for file in files if file.startswith("children"))
+    (folder / file).write_text(files[file].replace("-- needs: item_by_parent\n", ""))
+    assert "item_by_parent" not in load(folder).spec.needs
+    change(folder, TOML, "[actions.cancel]", '[actions.cancel]\nneeds = ["item_by_parent"]')
+    assert "item_by_parent" in load(folder).spec.needs
+
+
 def test_a_derived_text_has_no_placeholder_left() -> None:
     for text in loader.derived_files(read(HOMEMADE)).values():
         names = {match["name"] for match in NAME.finditer(text) if match["name"]}
