@@ -179,10 +179,10 @@ class Learned:
         self._types: dict[str, Counter[str]] = {}
         self._keys: dict[str, Counter[str]] = {}
         self._ranges: dict[str, list[tuple[Decimal, str]]] = {}  # lowest and highest
-        left = PLACES
+        places = PLACES
         for part in (part for value in values for part in _parts(value)):
-            left -= 1
-            if left < 0:
+            places -= 1
+            if places < 0:
                 return
             self._learn(part.place, part.value)
 
@@ -201,18 +201,18 @@ class Learned:
         ``before``: the value before the edit.
         """
         was = {part.path: part.value for part in _parts(before)}
-        found = [mark for part in _parts(value) for mark in self._marks(part, was)]
-        return sorted(found, key=lambda mark: not mark.new)
+        marks = [mark for part in _parts(value) for mark in self._marks(part, was)]
+        return sorted(marks, key=lambda mark: not mark.new)
 
     def _marks(self, part: DocumentPart, was: Mapping[str, Any]) -> Iterator[Mark]:
         path, place, owner, value = part
-        known, kind = self._types.get(place), _type(value)
-        if known is None:
+        types, kind = self._types.get(place), _type(value)
+        if types is None:
             if self._types.get(owner, Counter())["object"]:
                 yield Mark(path=path, code="unknown_key", what=f"not a key in {self._who}", new=path not in was)
             return
-        if kind not in known:
-            what = f"{kind}, but {' or '.join(sorted(known))} in {self._who}"
+        if kind not in types:
+            what = f"{kind}, but {' or '.join(sorted(types))} in {self._who}"
             yield Mark(path=path, code="type_change", what=what, new=path not in was or _type(was[path]) != kind)
         number, ends = _decimal(value), self._ranges.get(place)
         if self._of_successes and number and ends and not ends[0][0] <= number[0] <= ends[1][0]:
@@ -221,22 +221,22 @@ class Learned:
         if isinstance(value, dict):
             before = was.get(path)
             for key, number_of in self._keys.get(place, Counter()).items():
-                if number_of == known["object"] and key not in value:
+                if number_of == types["object"] and key not in value:
                     new = isinstance(before, dict) and key in before
                     yield Mark(path=below(path, key), code="missing_key", what=f"a key in {self._who}", new=new)
 
 
 def _parts(value: Any) -> Iterator[DocumentPart]:
     """Yield a value and everything in it."""
-    left = [DocumentPart("$", "$", "", value)]
-    while left:
-        part = left.pop()
+    parts = [DocumentPart("$", "$", "", value)]
+    while parts:
+        part = parts.pop()
         yield part
-        path, place, _, found = part
-        if isinstance(found, dict):
-            left += [DocumentPart(below(path, k), below(place, k), place, v) for k, v in reversed(found.items())]
-        elif isinstance(found, list):
-            left += [DocumentPart(f"{path}[{n}]", f"{place}[]", "", v) for n, v in reversed([*enumerate(found)])]
+        path, place, _, inner = part
+        if isinstance(inner, dict):
+            parts += [DocumentPart(below(path, k), below(place, k), place, v) for k, v in reversed(inner.items())]
+        elif isinstance(inner, list):
+            parts += [DocumentPart(f"{path}[{n}]", f"{place}[]", "", v) for n, v in reversed([*enumerate(inner)])]
 
 
 def _type(value: Any) -> str:

@@ -85,12 +85,12 @@ async def dry_run(
 
 def _summed(others: Iterable[OtherRows]) -> tuple[OtherRows, ...]:
     """Return the rows of other tables of several transactions, once for each table."""
-    found: dict[str, OtherRows] = {}
+    sums: dict[str, OtherRows] = {}
     for other in others:
-        was = found.get(other.table, OtherRows(table=other.table))
+        was = sums.get(other.table, OtherRows(table=other.table))
         numbers = {name: getattr(was, name) + getattr(other, name) for name in gate.WORDS}
-        found[other.table] = msgspec.structs.replace(other, **numbers)
-    return tuple(found[table] for table in sorted(found))
+        sums[other.table] = msgspec.structs.replace(other, **numbers)
+    return tuple(sums[table] for table in sorted(sums))
 
 
 class PartOutcomes(Record):

@@ -78,8 +78,8 @@ class Plan(Record):
         The nodes of an undo are grouped by the entry that is undone, which is their version.
         """
         if len(self.actions) == 1 and not self.refused and self.name != undo.NAME:  # as in most bulks
-            known = {node_id: self.versions[node_id] for node_id in ids}
-            return [(self.action, known)] if known else []
+            versions = {node_id: self.versions[node_id] for node_id in ids}
+            return [(self.action, versions)] if versions else []
         groups: dict[tuple[str, str], tuple[Action, dict[str, str]]] = {}
         for node_id in ids:
             if node_id not in self.refused:
@@ -143,8 +143,9 @@ def plan_versions(
             denied = action.writes and reader.detected.lacks(action.privileges)
             outcome = Outcome.DENIED if denied else Outcome.REFUSED
             refused |= {i: _refused(i, available.why, action.commands(i), outcome) for i in ids}
-    known = dict(titles or {})
-    return Plan(label=label, name=name, actions=actions, versions=dict(versions), refused=refused, titles=known)
+    return Plan(
+        label=label, name=name, actions=actions, versions=dict(versions), refused=refused, titles=dict(titles or {})
+    )
 
 
 def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, names: set[str]) -> Plan | Availability:
@@ -158,9 +159,9 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
     for node in selected:
         if not node.id.startswith(f"{reader.label}/"):
             continue
-        found = next((action for action in reader.actions(node.kind) if action.name in names), None)
-        if found is not None:
-            by_kind.setdefault(node.kind, found)
+        action = next((action for action in reader.actions(node.kind) if action.name in names), None)
+        if action is not None:
+            by_kind.setdefault(node.kind, action)
     if not by_kind:
         here = [action for action in reader.engine.actions_here if action.name in names]
         if not here:
@@ -215,11 +216,11 @@ def _from_title(action: Action, nodes: Sequence[Node]) -> dict[str, Any]:
 
 def _commands(results: Iterable[Result]) -> dict[str, str]:
     """Return the commands of all results, one on each line, by their places."""
-    found: dict[str, dict[str, None]] = {}
+    lines: dict[str, dict[str, None]] = {}
     for result in results:
         for place, command in (result.commands or {}).items():
-            found.setdefault(place, {})[command] = None
-    return {place: "\n".join(commands) for place, commands in found.items()}
+            lines.setdefault(place, {})[command] = None
+    return {place: "\n".join(commands) for place, commands in lines.items()}
 
 
 def _refused(node_id: str, why: str, commands: Mapping[str, str] = {}, outcome: Outcome = Outcome.REFUSED) -> Result:

@@ -107,8 +107,8 @@ class DetectedEngine(Record):
     def changed(self, privileges: Iterable[str]) -> list[tuple[str, str]]:
         """Return the tables that an action changes and this role may lock."""
         changed = {name for word, _, name in (p.partition(" ") for p in privileges) if word in CHANGES}
-        found = [self.relations[name] for name in sorted(changed & self.relations.keys())]
-        return [(r.schema, r.relation) for r in found if r.lockable and r.kind in ("r", "p")]
+        tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
+        return [(r.schema, r.relation) for r in tables if r.lockable and r.kind in ("r", "p")]
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why using these privileges could run code of an untrusted role, or ""."""
@@ -325,15 +325,15 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
         checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
         named = {f"'{word}'" for word in words}
         own = [each for each in spec.own.objects if each.startswith(f"check on {name}: ")]
-        known = {word for each in own for word in re.findall(_LITERAL, each)}
+        literals = {word for each in own for word in re.findall(_LITERAL, each)}
         for allowed in (set(re.findall(_LITERAL, check)) for check in checks if own):
-            if named <= allowed and (more := sorted(allowed - known)):
+            if named <= allowed and (more := sorted(allowed - literals)):
                 return f"{name} may have the status {', '.join(more)}, which this engine does not have: it is only read"
     privileges = (p.partition(" ") for worker in spec.workers for p in worker.privileges)
     for name in sorted({name for word, _, name in privileges if word in CHANGES and name in relations}):
-        known = set(spec.own.columns.get(name, ()))
-        there = relations[name].columns if known else {}
-        if more := sorted(column for column in there if column not in known and _HELD.search(column)):
+        columns = set(spec.own.columns.get(name, ()))
+        there = relations[name].columns if columns else {}
+        if more := sorted(column for column in there if column not in columns and _HELD.search(column)):
             why = "which this engine does not have: its actions would not set it, so it is only read"
             return f"{name} has {', '.join(more)}, {why}"
     return ""
@@ -415,14 +415,14 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], sche
         if name not in relations:
             continue
         there = relations[name]
-        known = sum(c in there.columns for c in columns)
+        number = sum(c in there.columns for c in columns)
         for column, kind in columns.items():
             if f"{name}.{column}" in recognise.optional and column not in there.columns:
                 continue
             is_ = there.columns.get(column)
             of, _, local = (is_ or "").rpartition(".")
             if (local if of in schemas else is_) not in (kind.split("|") if kind != "*" else there.columns.values()):
-                if known * 2 <= len(columns) and not _resembles(recognise, relations):
+                if number * 2 <= len(columns) and not _resembles(recognise, relations):
                     return ""
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
         for column in recognise.absent.get(name, ()):

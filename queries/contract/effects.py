@@ -48,20 +48,20 @@ class Effects(Record):
 
 def effects_of(statements: Iterable[Statement]) -> Effects:
     """Return the effects of an action's statements."""
-    found: dict[str, list[str]] = {field: [] for field in Effects.__struct_fields__}
+    effects: dict[str, list[str]] = {field: [] for field in Effects.__struct_fields__}
     for statement in statements:
         text = " ".join(map(_word, tokens_of(statement.text)))
         for update in _UPDATE.finditer(text):
-            found["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
+            effects["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
         for insert in _INSERT.finditer(text):
-            found["inserts"].append(insert["name"])
+            effects["inserts"].append(insert["name"])
             upsert = _UPSERT.search(text, insert.end())
             if upsert and upsert[1] == "UPDATE":
-                found["locks"].append(insert["name"])
-        found["deletes"] += (match["name"] for match in _DELETE.finditer(text))
-        found["locks"] += _locked(text)
-        found["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
-    return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in found.items()})
+                effects["locks"].append(insert["name"])
+        effects["deletes"] += (match["name"] for match in _DELETE.finditer(text))
+        effects["locks"] += _locked(text)
+        effects["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
+    return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in effects.items()})
 
 
 def _word(token: Token) -> str:

@@ -31,10 +31,10 @@ class ParsedFiles(Record):
     @property
     def variants(self) -> dict[str, tuple[Statement, ...]]:
         """The variants of each statement, by its name."""
-        found: dict[str, tuple[Statement, ...]] = {}
+        variants: dict[str, tuple[Statement, ...]] = {}
         for file, statement in self.statements.items():
-            found[key_of(file)] = (*found.get(key_of(file), ()), statement)
-        return found
+            variants[key_of(file)] = (*variants.get(key_of(file), ()), statement)
+        return variants
 
 
 NO_FILES = ParsedFiles(statements={}, sections={})
@@ -111,10 +111,10 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
 
 def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
     of_undo = file.startswith("undo/")
-    known = UNDO_SECTIONS if of_undo else SECTIONS
+    names = UNDO_SECTIONS if of_undo else SECTIONS
     for section in sections:
-        if section not in known:
-            message = f"section {section!r} is not one of {', '.join(known)}"
+        if section not in names:
+            message = f"section {section!r} is not one of {', '.join(names)}"
             yield folder.fault(file, message, f"-- :{section}")
     for part in () if of_undo else sections.get("rows", ()):
         if not re.search(r"\bplace\b", part.text):
@@ -135,7 +135,7 @@ def _header_faults(folder: Folder, spec: EngineSpec, file: str, statement: State
         if not statement.title or not statement.kinds:
             yield folder.fault(file, "a detail section needs the lines -- title: and -- kinds:")
         if statement.drawn and statement.drawn not in DRAWN:
-            known = " or ".join(DRAWN)
-            yield folder.fault(file, f"there is no drawing {statement.drawn!r}; use {known}", "-- drawn:")
+            drawings = " or ".join(DRAWN)
+            yield folder.fault(file, f"there is no drawing {statement.drawn!r}; use {drawings}", "-- drawn:")
     for kind in sorted(set(statement.kinds) - {k.name for k in spec.kinds}):
         yield folder.fault(file, f"there is no node kind {kind!r}", "-- kinds:")

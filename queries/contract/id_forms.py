@@ -21,12 +21,12 @@ def why_malformed(detected: DetectedEngine, kind: str, key: str) -> str:
 
     Any text is the key of a node whose kind has neither a form nor a column of a known type.
     """
-    known = detected.engine.kind(kind)
-    if known is None:
+    node_kind = detected.engine.kind(kind)
+    if node_kind is None:
         return ""
-    relation = detected.relations.get(known.table)
-    type_ = relation.columns.get(known.key, "") if relation is not None else ""
-    form = known.form or (type_ if type_ in _FORMS else TEXT)
+    relation = detected.relations.get(node_kind.table)
+    type_ = relation.columns.get(node_kind.key, "") if relation is not None else ""
+    form = node_kind.form or (type_ if type_ in _FORMS else TEXT)
     if form == TEXT:
         return ""
     known_forms = [_FORMS.get(each, (re.escape(each), f'"{each}"', each)) for each in form.split("|")]

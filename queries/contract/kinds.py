@@ -28,8 +28,8 @@ def with_columns(kind: Kind, relations: Mapping[str, Collection[str]]) -> Kind:
 
 def recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:
     """Return the kind. Columns that no statement of its nodes has are not recorded."""
-    found = {word for each in statements if each.is_for(kind.name) for word in sql_words(each.text)}
-    missing = tuple(column for column in _OPTIONAL if found and column not in found)
+    words = {word for each in statements if each.is_for(kind.name) for word in sql_words(each.text)}
+    missing = tuple(column for column in _OPTIONAL if words and column not in words)
     return msgspec.structs.replace(kind, not_recorded=tuple(dict.fromkeys((*kind.not_recorded, *missing))))
 
 

@@ -20,22 +20,22 @@ _LEAST_SURE = (Precision.UNKNOWN, Precision.CAPPED, Precision.ESTIMATED, Precisi
 
 def phases_of(statuses: Iterable[Status]) -> Phases:
     """Return the phases that each status may have."""
-    found: dict[str, tuple[Phase, ...]] = {}
+    phases: dict[str, tuple[Phase, ...]] = {}
     for status in statuses:
-        found[status.native] = tuple(dict.fromkeys((*found.get(status.native, ()), status.phase)))
-    return found
+        phases[status.native] = tuple(dict.fromkeys((*phases.get(status.native, ()), status.phase)))
+    return phases
 
 
 def statuses_of(statuses: Iterable[Status], words: Iterable[str]) -> dict[str, tuple[Status, ...]]:
     """Return the statuses that are, or have a phase that is, one of these words."""
-    found: dict[str, tuple[Status, ...]] = {}
+    matches: dict[str, tuple[Status, ...]] = {}
     every = tuple(statuses)
     natives = {status.native for status in every}
     for word in words:
         for status in every:
             if word == (status.native if word in natives else status.phase):
-                found[status.native] = (*found.get(status.native, ()), status)
-    return found
+                matches[status.native] = (*matches.get(status.native, ()), status)
+    return matches
 
 
 def phase_of(row: Row, phases: Phases) -> Phase:
@@ -48,11 +48,11 @@ def phase_of(row: Row, phases: Phases) -> Phase:
     status = row.get("status")
     if status is None:
         raise UnreadableError("the columns phase and status have NULL; one of them is required")
-    known = phases.get(status, (Phase.UNKNOWN,))
-    if len(known) > 1:
-        words = " or ".join(known)
+    choices = phases.get(status, (Phase.UNKNOWN,))
+    if len(choices) > 1:
+        words = " or ".join(choices)
         raise UnreadableError(f"the column phase has NULL, and the status {status!r} may be {words}")
-    return known[0]
+    return choices[0]
 
 
 def counts_of(rows: Iterable[Row], phases: Phases) -> tuple[Count, ...]:
@@ -68,8 +68,8 @@ def counts_of(rows: Iterable[Row], phases: Phases) -> tuple[Count, ...]:
 
 def drawn_phase(row: Row, phases: Phases) -> str | None:
     """Return the phase of a row of a drawing, else the only one of its state."""
-    known = phases.get(row["state"], ())
-    return known[0] if row["phase"] is None and len(known) == 1 else row["phase"]
+    choices = phases.get(row["state"], ())
+    return choices[0] if row["phase"] is None and len(choices) == 1 else row["phase"]
 
 
 def _sum(phase: Phase, rows: Sequence[Row]) -> Count:

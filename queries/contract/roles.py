@@ -34,11 +34,11 @@ def bound(engines: Sequence[Engine], names: Collection[str]) -> tuple[Engine, ..
 
     ``names``: of the tables that are there.
     """
-    found: list[Engine] = []
+    every: list[Engine] = []
     for engine in engines:
         roles = _tables(engine)
-        found += (_bound(engine, text) for text in _texts(roles, names)) if roles else (engine,)
-    return tuple(found)
+        every += (_bound(engine, text) for text in _texts(roles, names)) if roles else (engine,)
+    return tuple(every)
 
 
 def _tables(engine: Engine) -> dict[str, str]:
@@ -51,8 +51,8 @@ def _texts(roles: Mapping[str, str], names: Collection[str]) -> list[str]:
     texts = set()
     for pattern in roles.values():
         before, _, after = pattern.partition("*")
-        wanted = re.compile(re.escape(before) + r"(\w*)" + re.escape(after))
-        texts |= {match[1] for name in names if (match := wanted.fullmatch(name))}
+        form = re.compile(re.escape(before) + r"(\w*)" + re.escape(after))
+        texts |= {match[1] for name in names if (match := form.fullmatch(name))}
     return sorted(texts)
 
 
@@ -60,12 +60,12 @@ def _bound(engine: Engine, text: str) -> Engine:
     """Return the engine with the tables that have this text in their names."""
     replace = msgspec.structs.replace
     tables = {role: pattern.replace("*", text) for role, pattern in engine.spec.recognise.roles.items()}
-    found: Engine = _renamed(engine, _NAMES, tables)
+    own: Engine = _renamed(engine, _NAMES, tables)
     return replace(
-        found,
+        own,
         name=f"{engine.name}.{text}" if text else engine.name,
         unbound=engine.name,
-        spec=replace(found.spec, recognise=replace(found.spec.recognise, roles={})),
+        spec=replace(own.spec, recognise=replace(own.spec.recognise, roles={})),
     )
 
 

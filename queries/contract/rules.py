@@ -182,10 +182,10 @@ def _no_index_of_need(c: RuleInput, name: str, need: Need) -> list[str]:
 
 
 def _no_role(c: RuleInput, role: str, pattern: str) -> bool:
-    known = {*c.relations, *c.spec.recognise.enums}
-    known |= {word for meaning in c.spec.own.objects for word in re.findall(r"\w+", meaning)}
-    known |= {channel for worker in c.spec.workers for channel in worker.channels}
-    return role not in known or role == "schema"
+    names = {*c.relations, *c.spec.recognise.enums}
+    names |= {word for meaning in c.spec.own.objects for word in re.findall(r"\w+", meaning)}
+    names |= {channel for worker in c.spec.workers for channel in worker.channels}
+    return role not in names or role == "schema"
 
 
 def _no_column_of(column: Callable[[Kind], str]) -> Test:
@@ -209,10 +209,10 @@ def _no_column_to_set(c: RuleInput, action: Action, column: str, _: str) -> Iter
 
 def _no_status(c: RuleInput, words: Collection[str], *kinds: str) -> Iterator[str]:
     """Yield why nodes of these kinds cannot be found by statuses and phases."""
-    known = [*(status.native for status in c.spec.statuses), *(status.phase.value for status in c.spec.statuses)]
+    names = [*(status.native for status in c.spec.statuses), *(status.phase.value for status in c.spec.statuses)]
     for word in words:
-        if word not in known:
-            yield f"{word!r} is neither a status nor a phase of one{did_you_mean(word, known)}"
+        if word not in names:
+            yield f"{word!r} is neither a status nor a phase of one{did_you_mean(word, names)}"
     for kind in c.spec.kinds:
         if words and kind.table and kind.name in kinds and not kind.columns.get("status"):
             yield f"`columns` of the kind {kind.name} needs a status"
@@ -281,8 +281,8 @@ def _unused_argument(c: RuleInput, name: str, argument: object) -> bool:
 
 
 def _no_argument(c: RuleInput, finding: FindingSpec) -> Iterable[str]:
-    known = [each.name for action in c.spec.actions if action.name == finding.action for each in action.arguments]
-    return unknown(finding.arguments, known) if c.all_are_read else []
+    names = [each.name for action in c.spec.actions if action.name == finding.action for each in action.arguments]
+    return unknown(finding.arguments, names) if c.all_are_read else []
 
 
 def _no_guard(c: RuleInput, *actions: Action) -> bool:

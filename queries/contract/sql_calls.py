@@ -196,7 +196,7 @@ def _is_query(tokens: list[Token], opening: int) -> bool:
 
 def tokens_of(text: str) -> list[Token]:
     """Return the tokens of a text without spaces and line comments."""
-    found = []
+    tokens = []
     for match in _TOKEN.finditer(text):
         kind, value = str(match.lastgroup), match[0]
         if match["text"] is not None:
@@ -205,5 +205,5 @@ def tokens_of(text: str) -> list[Token]:
             continue
         quoted = kind == "name" and value[-1] == '"'
         word = named(f"U&{value[2:]}" if value[0] == "u" else value) if quoted else value.lower()
-        found.append(Token(kind=kind, text=value, word=word, at=match.start()))
-    return found
+        tokens.append(Token(kind=kind, text=value, word=word, at=match.start()))
+    return tokens

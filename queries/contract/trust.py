@@ -34,9 +34,9 @@ class Trust:
 
     def unreadable(self, schema: str, relations: Iterable[str]) -> str:
         """Return why these tables must not be read, or ""."""
-        known = {"", *relations}
+        names = {"", *relations}
         for doubt in self._doubts.get(schema, ()):
-            if doubt.sort in ("schema", "relation", "type", "reads") and doubt.relation in known:
+            if doubt.sort in ("schema", "relation", "type", "reads") and doubt.relation in names:
                 return (
                     f"{doubt.what} belongs to {doubt.role}, who is not trusted: reading could run that role's code."
                     f" If you trust it: --trust {doubt.role}, or trusted_owners in a context"
@@ -57,8 +57,8 @@ class Trust:
 
     def trigger_makers(self, schema: str, relations: Iterable[str]) -> tuple[str, ...]:
         """Return untrusted roles that can create triggers on these tables."""
-        doubts, known = self._doubts.get(schema, ()), set(relations)
-        return tuple(d.role for d in doubts if d.sort == "trigger" and d.relation in known)
+        doubts, names = self._doubts.get(schema, ()), set(relations)
+        return tuple(d.role for d in doubts if d.sort == "trigger" and d.relation in names)
 
     def trigger_path(self, schema: str) -> tuple[str, ...]:
         """Return the schemas in which triggers of a schema's tables may find names.
@@ -68,8 +68,8 @@ class Trust:
         """
         if not any(d.sort == "runs" for d in self._doubts.get(schema, ())):
             return ()
-        found = ((d.relation, each) for each, doubts in self._doubts.items() for d in doubts if d.sort == "path")
-        return tuple(name for _, name in sorted(found) if not self.uncalled(name))
+        paths = ((d.relation, each) for each, doubts in self._doubts.items() for d in doubts if d.sort == "path")
+        return tuple(name for _, name in sorted(paths) if not self.uncalled(name))
 
     def uncalled(self, schema: str, functions: Iterable[str] = ()) -> str:
         """Return why a schema and these functions must not be used, or "".

@@ -48,12 +48,12 @@ class EngineVariant:
 
         One more line for row-level security, if policies exist.
         """
-        known = tuple(f"{name}: {self.engine.settings[name]} ({why})" for name, why in self._reasons.items())
+        lines = tuple(f"{name}: {self.engine.settings[name]} ({why})" for name, why in self._reasons.items())
         if self.detected.policies:
-            known = (*known, f"row-level security: {self.policies}")
+            lines = (*lines, f"row-level security: {self.policies}")
         if self.unrecognised:
-            known = (*known, f"the variant of the engine could not be determined: {self.unrecognised}")
-        return known
+            lines = (*lines, f"the variant of the engine could not be determined: {self.unrecognised}")
+        return lines
 
     async def recognise(self, *, again: bool = False) -> None:
         """Read the options from the engine's data with ``options.sql``.

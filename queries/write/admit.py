@@ -142,8 +142,8 @@ async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -
     if not ids:
         return {}
     with transaction.apart():
-        found = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
-    return {} if isinstance(found, DatabaseError) else found  # a missing privilege must not make the action fail
+        holders = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
+    return {} if isinstance(holders, DatabaseError) else holders  # a missing privilege must not make the action fail
 
 
 async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
@@ -153,11 +153,11 @@ async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids:
     for the former. Nodes beyond the limit of probes count as locked.
     """
     hidden: set[str] = set()
-    left = [ids] if ids else []
+    groups = [ids] if ids else []
     for _ in range(PROBES):
-        if not left:
+        if not groups:
             break
-        probed = left.pop(0)
+        probed = groups.pop(0)
         locked: set[str] = set()
         with transaction.apart():
             try:
@@ -169,7 +169,7 @@ async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids:
                 hidden |= set(probed) - locked
             except LockedError:
                 half = len(probed) // 2
-                left += [probed[:half], probed[half:]] if half else []
+                groups += [probed[:half], probed[half:]] if half else []
     return hidden
 
 
@@ -213,8 +213,8 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, aske
         with nodes.only(asked):
             questions = [nodes.asked(part) for part in parts]
         sessions = Asked([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
-        *found, facts = await together(*questions, sessions).answer(transaction)
-        owners.update(witnesses.owners([row for rows in found for row in rows], facts, row_locks))
+        *answers, facts = await together(*questions, sessions).answer(transaction)
+        owners.update(witnesses.owners([row for rows in answers for row in rows], facts, row_locks))
     return {nodes.full(local): owner for local, owner in owners.items()}
 
 

@@ -211,7 +211,7 @@ class _Chain:
 
     def result(self, place: str) -> Verification:
         """Check the heads that were exported earlier; return all that was found."""
-        for head in [head for head, found in self._heads.items() if not found]:
+        for head in [head for head, there in self._heads.items() if not there]:
             entry = head.partition(":")[0]
             if self._named[entry]:
                 self._report("changed", entry, "an exported head has another hash of it")

@@ -223,8 +223,8 @@ class EntryProof(Record):
         None if the table cannot be read. Raises DatabaseError.
         """
         values = {"id": self.entry.xid, "args": fields(self.entry)}
-        found: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
-        return found
+        holds: bool | None = (await transaction.rows(statement("audit_log_holds"), values))[0]["holds"]
+        return holds
 
 
 def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
@@ -256,11 +256,11 @@ class Table:
         while more:
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("audit_log_page"), {"cursor": after, **values})
-            found = [entry_of(row) for row in rows if row["results"] is not None]
-            for entry in found:
+            entries = [entry_of(row) for row in rows if row["results"] is not None]
+            for entry in entries:
                 yield entry if node is None else node.named(entry)
             unseen = next((row["id"] for row in rows if row["results"] is None), None)
-            after = found[-1].id if len(found) == at_once else unseen
+            after = entries[-1].id if len(entries) == at_once else unseen
             more = after is not None
 
     async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
@@ -268,23 +268,23 @@ class Table:
         if not is_table_id(name):
             return None
         cursor = str(int(name) + 1)  # the entry is the first one before it
-        found, _ = await page(self, cursor, 1, None, Filter(entry=name, changes=changes))
-        return next(iter(found), None)
+        entries, _ = await page(self, cursor, 1, None, Filter(entry=name, changes=changes))
+        return next(iter(entries), None)
 
     async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
         """Return the entries of a run, newest first, without their rows.
 
         Raises DatabaseError.
         """
-        found: list[AuditLogEntry] = []
+        entries: list[AuditLogEntry] = []
         more = self._readable
         while more:
-            values = {"id": run, "cursor": found[-1].id if found else None, "page": OF_RUN}
+            values = {"id": run, "cursor": entries[-1].id if entries else None, "page": OF_RUN}
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("run_entries"), values)
-            found += map(entry_of, rows)
+            entries += map(entry_of, rows)
             more = len(rows) == OF_RUN
-        return tuple(found)
+        return tuple(entries)
 
     async def verify(self, heads: Iterable[str]) -> Verification:
         """Verify the hash chain. Raises DatabaseError."""
@@ -340,8 +340,8 @@ class Table:
                 kept = {}
                 if self._state.images and rows:
                     ids = [row["id"] for row in rows]
-                    found = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
-                    kept = {row["id"]: row["digest"] for row in found}
+                    images = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
+                    kept = {row["id"]: row["digest"] for row in images}
             for row in rows:
                 fields = dict(row)
                 own = fields.pop("images_digest")
@@ -462,10 +462,10 @@ class File:
 
         Raises DatabaseError, UnknownIdError.
         """
-        found = self._entries(node, conditions)
-        if after is not None and not any(entry.id == after for entry in found):
+        entries = self._entries(node, conditions)
+        if after is not None and not any(entry.id == after for entry in entries):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
-        for entry in found:
+        for entry in entries:
             yield entry
 
     async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
@@ -575,13 +575,13 @@ async def page(
 
     Raises DatabaseError, UnknownIdError.
     """
-    found: list[AuditLogEntry] = []
+    some: list[AuditLogEntry] = []
     async with contextlib.aclosing(log.entries(cursor, node, conditions, size)) as entries:
         async for entry in entries:
-            found.append(entry)
-            if len(found) == size:
-                return tuple(found), entry.id
-    return tuple(found), None
+            some.append(entry)
+            if len(some) == size:
+                return tuple(some), entry.id
+    return tuple(some), None
 
 
 def _parsed(text: bytes) -> Line | None:
@@ -620,8 +620,8 @@ def _heads(descriptor: int, end: int) -> list[str]:
     Reads the end of the file. Only after an incomplete line or one of an earlier version it reads more.
     """
     size = min(TAIL, end)
-    if found := _HEAD.search(os.pread(descriptor, size, end - size)):
-        intended, name, digest = (part.decode() for part in found.groups())
+    if head := _HEAD.search(os.pread(descriptor, size, end - size)):
+        intended, name, digest = (part.decode() for part in head.groups())
         return [f"{name}{INTENT if intended == 'true' else ''}:{digest}"]
     lines = _backwards(descriptor, end)
     return next(([link.head] for line in lines if (link := _link(line)) and link.recorded), [])

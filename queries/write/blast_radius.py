@@ -145,13 +145,13 @@ def _apart(asked: Asked[R]) -> Asked[R]:
 async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> State:
     """Read phases and findings. A failure costs one of them."""
     state = State()
-    left: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
-    left += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
+    questions: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
+    questions += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
     asked = False
-    while left and not (asked and time.monotonic() > until):
-        some, asked = left[:ASKED_AT_ONCE], True
+    while questions and not (asked and time.monotonic() > until):
+        some, asked = questions[:ASKED_AT_ONCE], True
         answers = await answered(transaction, [_apart(each) for _, each in some])
-        left = left[len(answers) :]
+        questions = questions[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):
             if isinstance(answer, DatabaseError):
                 state.unread[code] = answer.line
@@ -161,7 +161,7 @@ async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: 
                 state.unread[code] = answer[1]
             else:
                 state.findings[code] = frozenset(answer[0])
-    state.unread.update(dict.fromkeys((code for code, _ in left), LATE))
+    state.unread.update(dict.fromkeys((code for code, _ in questions), LATE))
     return state
 
 
@@ -184,8 +184,8 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     for each in measured:
         differences.add(each)
     reached = (*differences.lines(), *_relations(measured))
-    known = {i: node for each in measured for i, node in (each.before.nodes | each.after.nodes).items()}
-    titles = {i: known[i].title for reach in reached for i in reach.ids if i in known}
+    nodes = {i: node for each in measured for i, node in (each.before.nodes | each.after.nodes).items()}
+    titles = {i: nodes[i].title for reach in reached for i in reach.ids if i in nodes}
     return BlastRadius(reached=reached, seconds=sum(each.seconds for each in measured), titles=titles)
 
 
@@ -207,8 +207,8 @@ class _Differences:
     def add(self, measured: Measured) -> None:
         """Add the differences of one transaction."""
         now = self._now or measured.before
-        known = measured.codes
-        codes = [code for code in known if code in now.findings]
+        every = measured.codes
+        codes = [code for code in every if code in now.findings]
         self._unread |= measured.before.unread | measured.after.unread
         if len(measured.acted) > ACTED:
             self._notes[f"only {ACTED} of {len(measured.acted)} changed nodes were measured"] = None
@@ -218,7 +218,7 @@ class _Differences:
         jobs = {node_id: node.job_id for node_id, node in measured.after.nodes.items()}
         gating = {j for j in jobs.values() if j is not None and split_id(j)[1] in self._gating}
         for node_id, job in jobs.items():
-            states = measured.before.of(node_id, known), measured.after.of(node_id, known)
+            states = measured.before.of(node_id, every), measured.after.of(node_id, every)
             ready = self._phases(*states, acted=node_id in acted) == (Phase.READY, Phase.READY)
             if ready and job in gating.intersection(differing):
                 self._nodes.setdefault(("follows", ""), []).append(node_id)

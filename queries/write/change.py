@@ -161,10 +161,10 @@ class RowProof:
             now = (await self._script.copied().answer(transaction)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
         for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
-            left, found = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)
-            if left != found:
-                return left
-            if left:
+            after, before = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)
+            if after != before:
+                return after
+            if after:
                 return None
         return None
 

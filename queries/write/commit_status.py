@@ -68,12 +68,12 @@ async def wait_for_status(
     silent = time.monotonic() + gone
     while True:
         try:
-            found = await _query(database, mark, proof, sure=False)
+            answer = await _query(database, mark, proof, sure=False)
             silent = time.monotonic() + gone
         except ASK_AGAIN_AFTER:
-            found = None
-        if found is not None:
-            return found
+            answer = None
+        if answer is not None:
+            return answer
         if time.monotonic() + pause > min(deadline, silent):
             return CommitStatus(status=UNKNOWN)
         await asyncio.sleep(pause)
@@ -86,8 +86,8 @@ async def status_now(database: Database, mark: TransactionMark, proof: Provable 
     ``unknown`` also while it is in progress. ``proof``: None if its row copies are gone. ``sure``: COMMIT was
     acknowledged. Raises an error of ASK_AGAIN_AFTER.
     """
-    found = await _query(database, mark, proof, sure=sure)
-    return UNKNOWN if found is None else found.status
+    answer = await _query(database, mark, proof, sure=sure)
+    return UNKNOWN if answer is None else answer.status
 
 
 async def _query(

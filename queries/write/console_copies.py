@@ -79,10 +79,10 @@ class ConsoleCopies:
         if reader is None:
             return None
         # Inserted rows need their values.
-        known = {place: text for place, text in after.texts.items() if place in self._texts or text.texts}
-        texts = await reader.completed(transaction, after.places, known)
-        found = reader.collect(copies, self._texts, texts, nodes.reader.local)
-        return found.without(map(nodes.reader.local, nodes.live), _uncopied(copies, others))
+        texts = {place: text for place, text in after.texts.items() if place in self._texts or text.texts}
+        now = await reader.completed(transaction, after.places, texts)
+        images = reader.collect(copies, self._texts, now, nodes.reader.local)
+        return images.without(map(nodes.reader.local, nodes.live), _uncopied(copies, others))
 
 
 def _uncopied(copies: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> str:

@@ -123,14 +123,8 @@ class Journal:
                 else:
                     unclear.append(one)
             for one in unclear:
-                known = (
-                    commit_status.COMMITTED
-                    if one.answered < exists
-                    else commit_status.ABORTED
-                    if one.sent > lost
-                    else ""
-                )
-                fates.append((one, known or commit_status.UNKNOWN))
+                fate = commit_status.ABORTED if one.sent > lost else commit_status.UNKNOWN
+                fates.append((one, commit_status.COMMITTED if one.answered < exists else fate))
             for one, fate in fates:
                 self._apply(one, fate)
             for one in checked:

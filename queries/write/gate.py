@@ -61,8 +61,8 @@ class Written(Record):
     def since(self, before: Written) -> dict[Table, Counts]:
         """Return what was written since ``before``."""
         both = self.tables.keys() | before.tables.keys()
-        found = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
-        return {table: counts for table, counts in found.items() if counts != NONE}
+        changes = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
+        return {table: counts for table, counts in changes.items() if counts != NONE}
 
 
 class UnshownError(ConflictError):
@@ -104,10 +104,10 @@ def _written(answers: Sequence[Rows]) -> Written:
 def copied(changes: Iterable[RowChange], schema: str) -> dict[Table, Counts]:
     """Count the changed rows of the copies by table. Nodes may share a row."""
     rows = {(c.table, c.key): (c.before is None, c.after is None) for c in changes}
-    found: dict[Table, list[int]] = {}
+    numbers: dict[Table, list[int]] = {}
     for (table, _), (inserted, deleted) in rows.items():
-        found.setdefault(qualified(table, schema), [0, 0, 0])[0 if inserted else 2 if deleted else 1] += 1
-    return {table: Counts(*counts) for table, counts in found.items()}
+        numbers.setdefault(qualified(table, schema), [0, 0, 0])[0 if inserted else 2 if deleted else 1] += 1
+    return {table: Counts(*counts) for table, counts in numbers.items()}
 
 
 def qualified(table: str, schema: str) -> Table:
@@ -124,7 +124,7 @@ def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> 
 
     Raises MiscountedError if it wrote less. A row that moves to another partition counts as deleted and inserted.
     """
-    found = {}
+    surplus = {}
     for table in server.keys() | copies.keys():
         inserted, updated, deleted = server.get(table, NONE).minus(copies.get(table, NONE))
         moved = max(min(-updated, inserted, deleted), 0)
@@ -137,8 +137,8 @@ def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> 
                     f" {word} {here[WORDS.index(word)]}."
                 )
         if more != NONE:
-            found[table] = more
-    return found
+            surplus[table] = more
+    return surplus
 
 
 async def others(
@@ -193,12 +193,12 @@ def compare(others: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) 
     """
     seen = {other.table: other for other in shown.others}
     dry_run = shown.nodes
-    known, same = dry_run.issuperset(nodes), dry_run == frozenset(nodes)
+    subset, same = dry_run.issuperset(nodes), dry_run == frozenset(nodes)
     for table in sorted({*seen, *(other.table for other in others)} if same else {other.table for other in others}):
         now = next((other for other in others if other.table == table), OtherRows(table=table))
         was = seen.get(table, OtherRows(table=table))
         pairs = zip(now.counts, was.counts, strict=True)
-        if any(n != w if same else n > w if known else (n and not w) for n, w in pairs):
+        if any(n != w if same else n > w if subset else (n and not w) for n, w in pairs):
             what = f"the dry run showed {was.words}" if any(was.counts) else "the dry run did not show that"
             cause = f" ({now.cause})" if now.cause else ""
             raise UnshownError(f"It would also have {now.words} of {table}{cause}; {what}.", {})
@@ -211,8 +211,8 @@ def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[
     counted. Another operator may have made the dry run, and actions write the name.
     """
     dry_run = shown.nodes
-    known = dry_run.intersection(nodes)
-    done = [change.read() for change in changes if change.id in known]
+    overlap = dry_run.intersection(nodes)
+    done = [change.read() for change in changes if change.id in overlap]
     names = "|".join(map(re.escape, sorted({operator, shown.operator} - {""}, key=len, reverse=True)))
     varying = re.compile(f"{names}|{_VARYING.pattern}") if names else _VARYING
     rows = {(c.table, c.key): c for c in done if c.before is not None}
@@ -223,7 +223,7 @@ def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[
         why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was, varying)
         if why:
             whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
-    if known == dry_run and known.issuperset(nodes):
+    if overlap == dry_run and overlap.issuperset(nodes):
         made, expected = (Counter(c.table for c in each if c.before is None) for each in (done, shown.changes))
         for place in sorted(before.keys() - rows.keys()):
             why = "it did not change a row that the dry run changed"

@@ -190,12 +190,12 @@ class ImageReader:
 
         A row that was changed since is missing. Raises DatabaseError.
         """
-        found = dict(texts)
+        images = dict(texts)
         for table, layout in list(self.layouts.items()):
             keys = {at: place for place, at in places.items() if place[0] == table and place not in texts}
             for row in await self._rows(transaction, table, list(keys)) if keys and layout.plain else ():
-                found[keys[row["place"]]] = RowText(**row)
-        return found
+                images[keys[row["place"]]] = RowText(**row)
+        return images
 
     async def _rows(self, transaction: Transaction, table: str, places: list[str]) -> Sequence[Any]:
         """Read rows. If the columns have changed, learn them again."""
@@ -217,11 +217,11 @@ class ImageReader:
     def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Asked[None]:
         """Ask for the columns of tables, or of all, unless they are known."""
         asked = []
-        wanted = self._columns.keys() & set(self._columns if tables is None else tables)
-        for table in sorted(wanted - self.layouts.keys() - self._absent):
-            known = self._known.get((self._schema, table, tuple(self._columns[table])))
-            if known is not None and not again:
-                self.layouts[table] = known
+        names = self._columns.keys() & set(self._columns if tables is None else tables)
+        for table in sorted(names - self.layouts.keys() - self._absent):
+            layout = self._known.get((self._schema, table, tuple(self._columns[table])))
+            if layout is not None and not again:
+                self.layouts[table] = layout
             else:
                 asked.append({"name": table, "columns": self._columns[table], "limit": ROW_IMAGE_BYTES})
         values = {"schema": self._schema, "args": asked}
@@ -323,10 +323,10 @@ class _Maker:
 
 def filled(name: str, layout: Layout, **parts: str) -> Statement:
     """Return the statement ``name`` for a table. The server quoted the names in it."""
-    found = statement(name)
+    template = statement(name)
     own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
-    text = with_parts(found.text, {**own, "texts": layout.texts, "rest": layout.rest, **parts})
-    return msgspec.structs.replace(found, text=text)
+    text = with_parts(template.text, {**own, "texts": layout.texts, "rest": layout.rest, **parts})
+    return msgspec.structs.replace(template, text=text)
 
 
 def rows_of(layouts: Iterable[Layout]) -> str:

@@ -87,13 +87,13 @@ class Receipts:
         return [r for r in self._read() if (r.system_identifier, r.database) == here and r.at > time.time() - KEPT_S]
 
     def _read(self) -> Iterable[Receipt]:
-        found: dict[tuple[str, str, str], Receipt] = {}
+        receipts: dict[tuple[str, str, str], Receipt] = {}
         with contextlib.suppress(OSError), open(self.path, "rb", opener=open_private) as file:
             while line := file.readline(LINE_BYTES):
                 with contextlib.suppress(msgspec.MsgspecError):
                     receipt = msgspec.json.decode(line, type=Receipt)
-                    found[receipt.key] = receipt
-        return found.values()
+                    receipts[receipt.key] = receipt
+        return receipts.values()
 
     async def settle(self, database: Database) -> tuple[Receipt, ...]:
         """Ask a server that replaced the one of a receipt for its transaction.
@@ -104,7 +104,7 @@ class Receipts:
         server = database.server
         if server is None or not (receipts := self.of(server)):
             return ()
-        left: list[Receipt] = []
+        doubts: list[Receipt] = []
         for receipt in receipts[-QUERIED:]:
             settled = receipt
             replaced = receipt.mark.history != server.history
@@ -117,5 +117,5 @@ class Receipts:
                     self.add(settled)
             open_fate = not settled.fate and (replaced or settled.durability is Durability.UNCONFIRMED)
             if settled.fate == LOST or open_fate:
-                left.append(settled)
-        return tuple(left)
+                doubts.append(settled)
+        return tuple(doubts)

@@ -72,19 +72,19 @@ def _copy(prefix: str, parts: Sequence[Answer], *, imaged: bool) -> Copy:
     foreign: set[tuple[str, str, str]] = set()
     places: dict[Place, str] = {}
     texts: dict[Place, RowText] = {}
-    for found in parts:
-        for local, table, key, place, row in map(_copied, found):
+    for answer in parts:
+        for local, table, key, place, row in map(_copied, answer):
             rows[prefix + local, table, key] = row
             if place is not None:
                 places[table, key] = place
         if imaged:
             texts |= {
                 (table, key): RowText(place, rest, text or (), xmin or "", digest or "")
-                for table, key, place, xmin, text, rest, digest in map(_imaged, found)
+                for table, key, place, xmin, text, rest, digest in map(_imaged, answer)
                 if rest is not None
             }
-        if found and "ours" in found[0]:  # false: another transaction wrote the row
-            foreign |= {(prefix + r["id"], r["table"], r["key"]) for r in found if r["ours"] is False}
+        if answer and "ours" in answer[0]:  # false: another transaction wrote the row
+            foreign |= {(prefix + r["id"], r["table"], r["key"]) for r in answer if r["ours"] is False}
     return Copy(rows=rows, foreign=frozenset(foreign), places=places, texts=texts)
 
 

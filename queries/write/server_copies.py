@@ -121,9 +121,9 @@ class ServerCopies:
 @lru_cache(maxsize=8)
 def _before(part: Statement, layouts: tuple[Layout, ...]) -> Statement:
     """Return the statement that reads the rows of ``part`` before the change."""
-    found = statement("copies_before", *part.parameters)
+    template = statement("copies_before", *part.parameters)
     return msgspec.structs.replace(
-        found, text=with_parts(found.text, {"copied": part.text, "images": images.rows_of(layouts)})
+        template, text=with_parts(template.text, {"copied": part.text, "images": images.rows_of(layouts)})
     )
 
 
@@ -135,14 +135,14 @@ def _compared(
 
     ``label``: the start of the nodes' ids.
     """
-    found = statement("copies_compared", *part.parameters)
+    template = statement("copies_compared", *part.parameters)
     parts = {
         "copied": part.text,
         "images": images.rows_of(layouts),
         "compared": "\nUNION ALL\n".join(_row(layout, label, keeps_values) for layout in layouts),
         "tables": ", ".join(map(_table, layouts)) if keeps_images else "",
     }
-    return msgspec.structs.replace(found, text=with_parts(found.text, parts))
+    return msgspec.structs.replace(template, text=with_parts(template.text, parts))
 
 
 def _row(layout: Layout, label: str, keeps_values: bool) -> str:

@@ -83,10 +83,10 @@ class Kept(Record, gc=False):
         return self.table, self.key
 
 
-class Found(NamedTuple):
+class RowState(NamedTuple):
     """A row as it is now.
 
-    ``taken``: it was found, and no other transaction locks it. ``image``: None if it was changed meanwhile.
+    ``taken``: it exists, and no other transaction locks it. ``image``: None if it was changed meanwhile.
     """
 
     taken: bool
@@ -119,19 +119,19 @@ class UndoScript:
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read the images of the entry. Raises DatabaseError."""
-        found = await log.images(transaction, self._entry)
-        if found is None:
+        entry = await log.images(transaction, self._entry)
+        if entry is None:
             raise DatabaseError(
                 f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
             )
-        why = undo_rights.why_foreign(self.reader, found)
+        why = undo_rights.why_foreign(self.reader, entry)
         if not why:
-            doubts = await undo_rights.author_doubts(transaction, self.reader, found, in_table=self._in_table)
+            doubts = await undo_rights.author_doubts(transaction, self.reader, entry, in_table=self._in_table)
             why, self._hidden_from_author = doubts
         if why:
             self.nodes.skip_all(Outcome.REFUSED, why)
             return
-        await self._learn(transaction, found.images)
+        await self._learn(transaction, entry.images)
 
     async def _learn(self, transaction: Transaction, images: Images) -> None:
         """Keep images, and read the columns of their tables. Raises DatabaseError."""
@@ -184,11 +184,11 @@ class UndoScript:
             self._finding([r for r in rows if r.image.after is None], lock=False),
         )
         locked, others = await asked.answer(transaction)
-        found: dict[Place, Found] = {**locked, **others}
-        self._now = _images_of(found)
+        states: dict[Place, RowState] = {**locked, **others}
+        self._now = _images_of(states)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
-            verdict = _verdict(row, found[place]) if place in found else None
+            verdict = _verdict(row, states[place]) if place in states else None
             for node_id in row.ids if verdict is not None else ():
                 if verdict is not None:
                     changed.setdefault(node_id, verdict)
@@ -248,19 +248,19 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, Found]]:
+    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, RowState]]:
         """Ask for rows, as they are now."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
-        asked = {table: wanted for table, wanted in by_table.items() if wanted}
+        asked = {table: each for table, each in by_table.items() if each}
 
-        def read(answers: Sequence[Rows]) -> dict[Place, Found]:
+        def read(answers: Sequence[Rows]) -> dict[Place, RowState]:
             pairs = zip(asked.values(), answers, strict=True)
-            return {wanted[row["n"]].place: _found(row) for wanted, rows in pairs for row in rows}
+            return {each[row["n"]].place: _state(row) for each, rows in pairs for row in rows}
 
         queries = [
-            Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in wanted]})
-            for table, wanted in asked.items()
+            Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in each]})
+            for table, each in asked.items()
         ]
         return Asked(queries, read)
 
@@ -326,8 +326,8 @@ class UndoScript:
         changes = []
         for row in rows:
             now = self._now.get(row.place)
-            known = {} if now is None else {"place": now.place, "xmin": now.xmin}
-            changes.append({**known, "before": row.image.before})
+            position = {} if now is None else {"place": now.place, "xmin": now.xmin}
+            changes.append({**position, "before": row.image.before})
         values = {"changes": changes, "places": [change["place"] for change in changes if "place" in change]}
         await transaction.rows(self._statement(name, rows[0].table), values)
 
@@ -452,18 +452,18 @@ def _words(kept: Images, table: str, append_only: Iterable[str]) -> Iterable[str
         yield "DELETE"
 
 
-def _found(row: Mapping[str, Any]) -> Found:
+def _state(row: Mapping[str, Any]) -> RowState:
     image = (
         None if row["rest"] is None else RowText(row["place"], row["rest"], row["texts"], row["xmin"], row["digest"])
     )
-    return Found(row["place"] is not None, row["present"], image)
+    return RowState(row["place"] is not None, row["present"], image)
 
 
-def _images_of(rows: Mapping[Place, Found]) -> dict[Place, RowText]:
+def _images_of(rows: Mapping[Place, RowState]) -> dict[Place, RowText]:
     return {place: row.image for place, row in rows.items() if row.image is not None}
 
 
-def _verdict(row: Kept, state: Found) -> tuple[Outcome, str, str | None] | None:
+def _verdict(row: Kept, state: RowState) -> tuple[Outcome, str, str | None] | None:
     """Return outcome, reason and writer if a row was changed since, or None."""
     taken, present, now = state
     if row.image.after is None:
@@ -481,11 +481,11 @@ def _verdict(row: Kept, state: Found) -> tuple[Outcome, str, str | None] | None:
 
 def _parents_first(parts: Iterable[Parts]) -> list[Parts]:
     """Order tables so that each comes after those that it references."""
-    left = {p.name: p for p in parts}
+    pending = {p.name: p for p in parts}
     ordered: list[Parts] = []
-    while left:
-        name = next((n for n, p in left.items() if not any(r in left for r in p.parents)), next(iter(left)))
-        ordered.append(left.pop(name))
+    while pending:
+        name = next((n for n, p in pending.items() if not any(r in pending for r in p.parents)), next(iter(pending)))
+        ordered.append(pending.pop(name))
     return ordered
 
 

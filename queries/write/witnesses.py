@@ -57,12 +57,12 @@ def unread(why: str) -> Owner:
 
 
 def _owner(rows: Iterable[Row], sessions: Row, row_lock: str | None) -> Owner:
-    found = [Witness(name=r["witness"], verdict=Verdict(r["verdict"]), detail=r["detail"]) for r in rows]
+    signs = [Witness(name=r["witness"], verdict=Verdict(r["verdict"]), detail=r["detail"]) for r in rows]
     since = next((r["since"] for r in rows if r.get("since") is not None), None)
     common = [_sessions(sessions, since), *([] if row_lock is None else [_row_lock(row_lock)])]
-    own = {w.name for w in found}
+    own = {w.name for w in signs}
     every = tuple(
-        sorted((*found, *(w for w in common if w.name not in own)), key=lambda w: (ORDER.index(w.verdict), w.name))
+        sorted((*signs, *(w for w in common if w.name not in own)), key=lambda w: (ORDER.index(w.verdict), w.name))
     )
     counts = {v: sum(w.verdict is v for w in every) for v in Verdict}
     return _judged(counts[Verdict.DEAD], counts[Verdict.ALIVE], counts[Verdict.UNKNOWN], every)
