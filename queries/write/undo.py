@@ -24,7 +24,7 @@ from queries.records.action import Outcome, Result, Risk, RowChange, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.write import audit_log, images, row_copies, undo_rights
+from queries.write import audit_log, images, undo_rights
 from queries.write.admit import HELD
 from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
 from queries.write.nodes import Nodes
@@ -137,8 +137,10 @@ class UndoScript:
         """Keep images, and read the columns of their tables. Raises DatabaseError."""
         self._images = images
         names = [t.table for t in images.tables]
-        words = [f"{word} {name}" for name in names for word in _words(images, name, self._append_only)]
-        self.action = msgspec.structs.replace(self.action, privileges=tuple(words))
+        locks = [" ".join(("UPDATE", t.table)) for t in images.tables if any(row.after is not None for row in t.rows)]
+        needs = (f"{need['word']} {need['table']}" for need in undo_rights.needs(self.reader, images.tables))
+        words = tuple(dict.fromkeys((*locks, *needs)))
+        self.action = msgspec.structs.replace(self.action, privileges=words)
         detected = self.reader.detected
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
@@ -188,10 +190,8 @@ class UndoScript:
         self._now = _images_of(states)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
-            verdict = _verdict(row, states[place]) if place in states else None
-            for node_id in row.ids if verdict is not None else ():
-                if verdict is not None:
-                    changed.setdefault(node_id, verdict)
+            if place in states and (verdict := _verdict(row, states[place])):
+                changed |= {i: verdict for i in row.ids if i not in changed}
         reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.nodes.live})
         for node_id, (outcome, why, detail) in reasons.items():
             self.nodes.skip(node_id, outcome, why, detail)
@@ -374,10 +374,6 @@ class UndoScript:
 
         return Asked(asked.queries, read)
 
-    def _copy(self, texts: Mapping[Place, RowText]) -> Copy:
-        places = {place: row.place for place, row in texts.items() if self._concerned(place)}
-        return Copy(rows=self._rows_of(texts), places=places, texts=texts)
-
     def _check_restored(self, now: Mapping[Place, RowText]) -> None:
         """Note columns that differ from the images.
 
@@ -426,30 +422,19 @@ class UndoScript:
                 details += f", {detail}" if details else detail
             notes[node_id] = why + more, details
 
-    def _rows_of(self, texts: Mapping[Place, RowText]) -> row_copies.Rows:
-        """Return rows as JSON of texts."""
-        copied: dict[tuple[str, str, str], str] = {}
+    def _copy(self, texts: Mapping[Place, RowText]) -> Copy:
+        """Return a copy of rows, as JSON of their texts."""
+        rows: dict[tuple[str, str, str], str] = {}
         for place, text in texts.items():
             row = self._kept.get(place) or self._added[place]
-            layout = self._texts.layouts[row.table]
-            values = msgspec.json.encode(images.values(layout, text)).decode()
-            copied |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.live}
-        return copied
+            values = msgspec.json.encode(images.values(self._texts.layouts[row.table], text)).decode()
+            rows |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.live}
+        places = {place: row.place for place, row in texts.items() if self._concerned(place)}
+        return Copy(rows=rows, places=places, texts=texts)
 
 
 def _same_columns(kept: TableImages, layout: Layout) -> bool:
     return (kept.key, kept.columns, kept.others) == (layout.key, layout.columns, layout.others)
-
-
-def _words(kept: Images, table: str, append_only: Iterable[str]) -> Iterable[str]:
-    """Yield the privileges that restoring the rows of a table needs."""
-    rows = [row for t in kept.tables if t.table == table for row in t.rows]
-    if any(row.after is not None for row in rows):
-        yield "UPDATE"
-    if table in append_only or any(row.after is None for row in rows):
-        yield "INSERT"
-    if table not in append_only and any(row.before is None for row in rows):
-        yield "DELETE"
 
 
 def _state(row: Mapping[str, Any]) -> RowState:

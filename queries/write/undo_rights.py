@@ -62,8 +62,8 @@ async def author_doubts(
 
     Also return the tables of which policies may have hidden rows from the writer. Raises DatabaseError.
     """
-    needs = list(_needs(reader, stored.images.tables))
-    rows = await _lacking(transaction, reader, stored.role, needs, in_table=in_table)
+    uses = list(needs(reader, stored.images.tables))
+    rows = await _lacking(transaction, reader, stored.role, uses, in_table=in_table)
     hidden = tuple(dict.fromkeys(row["what"] for row in rows if row["sort"] == "policies"))
     changed = {table.table for table in stored.images.tables}
     forms = {"missing": UNKNOWN_ROLE, "lacks": LACKS, "policies": POLICIES}
@@ -111,7 +111,7 @@ async def _lacking(
     return await transaction.rows(statement("undo_author"), values)
 
 
-def _needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:
+def needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:
     """Yield the privileges that restoring the rows of tables uses."""
     undo = reader.engine.spec.undo
     for table in tables:
