@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from queries.actions import perform, signals
-from queries.db.errors import DatabaseError, LostError, SlowError
+from queries.db.errors import DatabaseError, DeniedError, LostError, SlowError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
@@ -125,22 +125,41 @@ async def test_an_error_after_the_signal_is_recorded_as_unknown(
     assert entry.results[0].outcome is Outcome.UNKNOWN
 
 
+def failing_signal(monkeypatch: pytest.MonkeyPatch, error: DatabaseError) -> None:
+    """Send signals, and raise an error instead of their answer."""
+    rows = Transaction.rows
+
+    async def failing(self: Transaction, asked: Statement, *more: Any) -> Any:
+        answer = await rows(self, asked, *more)
+        if "pg_terminate_backend" in asked.text:
+            raise error
+        return answer
+
+    monkeypatch.setattr(Transaction, "rows", failing)
+
+
 async def test_a_connection_that_is_lost_while_the_signal_is_sent_makes_it_unknown(
     workspace: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = Transaction.rows
-
-    async def lost(self: Transaction, asked: Statement, *more: Any) -> Any:
-        answer = await rows(self, asked, *more)
-        if "pg_terminate_backend" in asked.text:
-            raise LostError("The connection broke.")
-        return answer
-
-    monkeypatch.setattr(Transaction, "rows", lost)
+    failing_signal(monkeypatch, LostError("The connection broke."))
     (result,) = (await act(workspace, "end_session", id_of(idle))).results
     assert (result.outcome, result.why) == (Outcome.UNKNOWN, signals.LOST)
     ((entry,), _) = await workspace.audit_entries()
     assert entry.results[0].outcome is Outcome.UNKNOWN
+
+
+async def test_a_privilege_that_lacks_for_one_of_two_sessions_makes_both_unknown(
+    eternaltwin: str, audited: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing_signal(monkeypatch, DeniedError("Permission denied."))
+    other: Connection = await asyncpg.connect(eternaltwin)
+    done = await act(audited, "end_session", id_of(idle), id_of(other))
+    assert {r.outcome for r in done.results} == {Outcome.UNKNOWN}
+    other.terminate()
+    another: Connection = await asyncpg.connect(eternaltwin)
+    done = await act(audited, "end_session", id_of(another))  # the server checks before it sends the only signal
+    assert {r.outcome for r in done.results} == {Outcome.DENIED}
+    another.terminate()
 
 
 async def test_a_connection_that_is_lost_before_the_signal_sends_none(
