@@ -99,10 +99,12 @@ def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec 
 def _completed(spec: EngineSpec, files: Collection[str]) -> EngineSpec:
     """Return the spec with what follows from its settings, and from names of files."""
     undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(files) if file.startswith("undo/"))
+    only = spec.kinds[0].name if len(spec.kinds) == 1 else ""
     spec = msgspec.structs.replace(
         spec,
         kinds=tuple(with_columns(kind, spec.recognise.relations) for kind in spec.kinds),
         undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
+        findings=tuple(msgspec.structs.replace(each, kind=each.kind or only) for each in spec.findings),
         actions=actions_of(spec, files),
     )
     return msgspec.structs.replace(spec, needs=needs_of(spec))  # of the columns of its kinds

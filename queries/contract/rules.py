@@ -223,11 +223,6 @@ def _no_threshold(c: RuleInput, reason: str) -> list[str]:
     return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
 
 
-def _kind_of(c: RuleInput, finding: FindingSpec) -> str:
-    """Return the kind of the nodes of a finding that is derived from its table."""
-    return finding.kind or (c.spec.kinds[0].name if len(c.spec.kinds) == 1 else "")
-
-
 def _no_table_of(c: RuleInput, *names: str) -> bool:
     return len(names) != 1 or not any(kind.table for kind in c.spec.kinds if kind.name == names[0])
 
@@ -340,11 +335,11 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no threshold {value}"),
     )),
     Rules("findings.*", "finding {0.code}: ", (
-        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, _kind_of(c, finding)),
+        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, finding.kind),
          "`kind` must be a kind with a table, because it has `since`"),
         ("among", lambda c, finding: finding.among and f"parts/{finding.among}.sql" not in c.folder.files,
          "parts/{0.among}.sql is missing"),
-        ("from", lambda c, finding: _no_status(c, finding.from_, _kind_of(c, finding)), "{value}"),
+        ("from", lambda c, finding: _no_status(c, finding.from_, finding.kind), "{value}"),
     )),
     Rules("actions.*", "action {0.name}: ", (
         ("kinds", lambda c, action: (action.set or action.delete) and action.kinds and _no_table_of(c, *action.kinds),
