@@ -19,7 +19,7 @@ from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.asked import Asked, value_of
-from queries.records.action import OtherRows, RowChange
+from queries.records.action import OtherRows, RowChange, is_same
 from queries.records.record import Record
 from queries.text.json_text import decoded
 from queries.write import gate
@@ -161,8 +161,8 @@ class RowProof:
             now = (await self._script.copied().answer(transaction)).rows
         rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
         for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
-            after, before = any(row == c.after for row, c in rows), any(row == c.before for row, c in rows)
-            if after != before:
+            after = any(is_same(row, c.after) for row, c in rows)
+            if after is not any(is_same(row, c.before) for row, c in rows):
                 return after
             if after:
                 return None

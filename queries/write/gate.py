@@ -22,7 +22,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read.asked import Asked
-from queries.records.action import DryRun, OtherRows, RowChange
+from queries.records.action import DryRun, OtherRows, RowChange, is_same
 from queries.records.record import Record
 
 WORDS = ("inserted", "updated", "deleted")
@@ -244,7 +244,7 @@ def _columns_differ(now: RowChange, was: RowChange, varying: re.Pattern[str]) ->
         return ""
     shown = was.columns
     for name in now.columns:
-        if now.before.get(name) != was.before.get(name):
+        if not is_same(now.before.get(name), was.before.get(name)):
             continue  # another transaction has changed it since; the versions say whether that matters
         if name not in shown:
             return f"the commit changed {now.table}.{name}, which the dry run did not"
@@ -255,7 +255,7 @@ def _columns_differ(now: RowChange, was: RowChange, varying: re.Pattern[str]) ->
 
 def _alike(now: Any, was: Any, varying: re.Pattern[str]) -> bool:
     """Return True if two values differ at most in times, ids, tokens and operators."""
-    if now == was:
+    if is_same(now, was):
         return True
     if isinstance(now, str) and isinstance(was, str):
         return varying.sub("0", now) == varying.sub("0", was)
