@@ -122,9 +122,7 @@ class Journal:
                     fates.append((one, fate))
                 else:
                     unclear.append(one)
-            for one in unclear:
-                fate = commit_status.ABORTED if one.sent > lost else commit_status.UNKNOWN
-                fates.append((one, commit_status.COMMITTED if one.answered < exists else fate))
+            fates += ((one, commit_status.ABORTED if one.sent > lost else commit_status.UNKNOWN) for one in unclear)
             for one, fate in fates:
                 self._apply(one, fate)
             for one in checked:

@@ -13,11 +13,17 @@ import pytest
 
 from queries.actions import attempt, parts
 from queries.db import database
-from queries.records.action import Outcome
+from queries.db.database import Database
+from queries.records.action import Outcome, Result
+from queries.records.audit import AuditLogEntry
 from queries.runs import launch
 from queries.runs.runner import Runner
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, commit_status
+from queries.write.audit_log import EntryProof
+from queries.write.commit_status import ABORTED, COMMITTED
+from queries.write.failover import Committed, Journal
+from queries.write.transaction_mark import TransactionMark
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, steps, why
@@ -60,6 +66,43 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 
 
 # What a new primary does not have
+
+
+async def test_the_order_of_commits_tells_what_the_server_cannot(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(workspace.database, workspace.local_file)
+    order = {  # by xid: when COMMIT was sent and answered, and what the server says
+        "1": (1, 2, "not asked"),
+        "2": (3, 4, COMMITTED),
+        "3": (5, 6, ""),
+        "4": (7, 9, ABORTED),
+        "5": (8, 12, ""),
+        "6": (10, 11, ""),
+    }
+
+    async def answer(_: Database, mark: TransactionMark, *more: object, **sure: bool) -> str:
+        return order[mark.xid][2]
+
+    monkeypatch.setattr(commit_status, "status_now", answer)
+    for xid, (sent, answered, _) in order.items():
+        entry = AuditLogEntry(
+            id=xid,
+            at=0.0,
+            role="",
+            os_user="",
+            host="",
+            engine="eternaltwin",
+            schema="public",
+            action="wake",
+            reason="",
+            results=(Result(id=xid, outcome=CHANGED),),
+        )
+        mark = TransactionMark(xid=xid, life="before", history="before", at=0.0)
+        proof = EntryProof(entry=entry)
+        journal.add(Committed(mark=mark, proof=proof, entry=entry, sent=sent, answered=answered, run="", settled=True))
+    await journal.check()
+    assert outcomes_of(journal.corrected) == {"3": UNKNOWN, "4": LOST, "5": UNKNOWN, "6": LOST}
 
 
 @pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
