@@ -72,6 +72,7 @@ async def test_the_local_audit_file_has_the_intent_and_the_outcome(workspace: Wo
     await act(workspace, "end_session", id_of(idle))
     ((entry,), _) = await workspace.audit_entries()
     assert (entry.action, entry.results[0].outcome) == ("end_session", Outcome.CHANGED)
+    assert len(workspace.local_file.path.read_text().splitlines()) == 2
 
 
 async def test_a_disk_that_fails_after_the_signal_does_not_make_it_refused(

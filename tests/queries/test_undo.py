@@ -152,6 +152,20 @@ async def test_a_deleted_job_comes_back_with_large_values(
     assert outcomes_of(await undo(workspace, undone.entries[0])) == {eternaltwin_db.id(job, "job"): STALE}
 
 
+async def test_a_generated_column_is_not_compared_with_the_image(
+    workspace: Workspace, eternaltwin_db: EternaltwinDb
+) -> None:
+    await eternaltwin_db.sql("ALTER TABLE task ADD COLUMN double int8 GENERATED ALWAYS AS (revision * 2) STORED")
+    await workspace.detect()
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job)
+    done = await do(workspace, "delete", [eternaltwin_db.id(job, "job")])
+    undone = await undo(workspace, done.entries[0])
+    assert outcomes_of(undone) == {eternaltwin_db.id(job, "job"): CHANGED}
+    assert "task.revision" in detail(undone, eternaltwin_db.id(job, "job"))
+    assert "task.double" not in detail(undone, eternaltwin_db.id(job, "job"))
+
+
 async def test_a_change_at_the_end_of_a_value_is_shown(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
     task = await eternaltwin_db.task(state=b'{"text": "%s1"}' % (b"a" * 5_000))
     done = await committed(workspace, await dry_run_edit(workspace, eternaltwin_db.id(task), instead('1"', '2"')))
