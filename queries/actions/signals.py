@@ -5,7 +5,7 @@ it sends the signal. The guard, pid and start of the session, is in the statemen
 
 The transaction, its mark, the entry, the answer to COMMIT and the outcome of an error are those of every change. Its
 other steps are not: :func:`~queries.write.change.change` locks, copies and counts rows of an engine's tables, and a
-session has none. A reader of an engine without tables would be longer than the one statement of each step here.
+session has none. Three statements here would need the twelve methods of a script and of copies, most of them empty.
 """
 
 from __future__ import annotations
