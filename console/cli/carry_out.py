@@ -1,16 +1,15 @@
-"""Carry out a change: dry-run it, show it, ask, commit, and report the outcomes.
+"""Carry out a change: show its dry run, ask, do it, report the outcomes.
 
-All commands that change rows do this, with the same write path as the console.
+All commands that change rows do this, with the same write path as the console. A `Course` has what differs between a
+plain change (`plain_change.py`) and a redrive (`redrive.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import click
-import msgspec
 
 from console.cli import prompts
 from console.cli.consent import Consent
@@ -18,109 +17,107 @@ from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, UNKNOWN
 from console.cli.following import follow
 from console.cli.output import output_for, say
 from console.target import Target
-from console.text.pages.action import STANDBY_WAIT, certain, dry_run_page, result_page
-from console.text.spans import UNLIMITED, Spans
-from queries.actions import perform, signals
-from queries.actions.plan import Plan, count_nodes
+from console.text.pages.action import STANDBY_WAIT, dry_run_page
+from console.text.spans import UNLIMITED, Make, Spans
+from queries.actions import signals
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.errors import NO_CONNECTION
-from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
-from queries.records.finding import OPEN
+from queries.records.action import DryRun, Outcome, Result, Risk
 from queries.records.record import Record
-from queries.runs import launch
 from queries.runs.run import Run
-from queries.runs.runner import NOT_TRIED, Decisions
-from queries.runs.steps import Step
+from queries.runs.runner import Decisions, Runner
+from queries.runs.steps import Ask
 from queries.workspace import Workspace
-from queries.write.audit_log import TABLE, operator
 
-UNREACHABLE = "not tried: the server stayed unreachable"
 STANDBY_LOOK_S = 0.5  # between two looks at a COMMIT that may wait for a standby
+Begin = Callable[[Decisions], Awaitable[tuple[Run | None, Runner]]]
 
 
-class CommitEnd(Record):
-    """Outcomes of a commit, and how it ended.
+class Report(Record):
+    """A dry run, or the outcomes of a change so far.
 
-    ``left``: results of the nodes that were not reached. ``given_up``: the server did not return in time.
+    ``record``: as JSON. ``lines``: as text. ``results``: of the nodes, or of those that were skipped. ``question``:
+    what only the operator can decide. ``notes``: how it can be undone or continued. ``open``: other nodes follow if it
+    is continued. ``code`` None: that of the results.
     """
 
-    outcomes: Outcomes
-    left: tuple[Result, ...] = ()
-    given_up: bool = False
+    record: Record
+    lines: Make
+    results: Sequence[Result]
+    question: str = ""
+    notes: Sequence[str] = ()
+    open: bool = False
+    code: int | None = None
 
 
-async def carry_out(
-    target: Target,
-    workspace: Workspace,
-    plan: Plan,
-    actions: Sequence[Action],
-    consent: Consent,
-    arguments: Mapping[str, Any],
-    *,
-    reason: str,
-    gone: Sequence[Result] = (),
-    wait: float = 0.0,
-    run: Run | None = None,
-) -> int:
-    """Dry-run a plan, ask, commit it, and print the outcomes. Return the exit code.
+class Course(Record):
+    """Difference between a plain change and a redrive.
 
-    ``actions``: the action for each kind of the nodes. ``gone``: results of nodes that do not exist. ``wait``: seconds
-    to wait for nodes that an executor holds. ``run``: the run that is continued.
+    ``actions``: the action for each kind of the nodes. ``dry_run``: of what is changed first, and ``preview``: the same
+    as it is printed; None: it was confirmed when the run began. ``more``: what the confirmation is also about.
+    ``possible`` False: no node can be changed. ``line``: the step of the runner on one line, or "". ``report``: the
+    outcomes; its last argument is True if the server did not return in time.
     """
-    measures = consent.preview or not consent.yes
-    dry_run = msgspec.structs.replace(
-        await perform.dry_run(workspace, plan, reason, arguments, measures=measures), wait=wait
-    )
+
+    actions: Sequence[Action]
+    begin: Begin
+    line: Callable[[Run | None, Runner], str]
+    report: Callable[[Run | None, Runner, bool], Report]
+    dry_run: DryRun | None = None
+    preview: Report | None = None
+    more: str = ""
+    possible: bool = True
+
+
+async def carry_out(target: Target, workspace: Workspace, course: Course, consent: Consent) -> int:
+    """Show a dry run, ask, do the change, print the outcomes.
+
+    It is done step by step, until it ends, asks without a terminal, or is left. Ctrl-C and SIGTERM stop between two
+    steps, once the outcome of the current one is known. Return the exit code.
+    """
     if consent.preview:
-        shown = msgspec.structs.replace(dry_run, results=_sorted(dry_run.results, gone))
-        output_for(target).page(shown, lambda cells: page(dry_run, actions, gone, cells))
-        say(*_instead(target, shown.results))
-        return exit_code(shown.results)
-    possible = (
-        len(dry_run.results) < len(dry_run.versions)
-        or any(r.outcome is Outcome.CHANGED for r in dry_run.results)
-        or bool(dry_run.wait and dry_run.for_now)
-    )
-    if possible and not confirmed(target, workspace, actions, dry_run, gone, consent):
+        assert course.preview is not None, "a run that goes on has none"
+        return printed(target, course.preview)
+    if course.possible and not _confirmed(target, workspace, course, consent):
         say("Nothing was changed.")
         return FAILED
-    end = CommitEnd(outcomes=Outcomes(results=dry_run.results))
-    if possible or run is not None:
-        end = await _commit(workspace, dry_run, run)
-    return _report(target, dry_run, end, gone)
+    decisions, before = Decisions(), len(workspace.journal.corrected)
+    run, runner = await course.begin(decisions)
+    agreed = consent.yes and course.dry_run is None  # the first question is answered with "go on"
+
+    def answer(ask: Ask) -> bool:
+        nonlocal agreed
+        if not agreed and (consent.yes or not prompts.possible()):
+            return False
+        question = f"{course.report(run, runner, False).question} Go on? Otherwise the redrive ends."
+        if agreed or prompts.agreed(question):
+            decisions.go_on(ask)
+        else:
+            decisions.stop()
+        agreed = False
+        return True
+
+    standby, given_up = asyncio.ensure_future(_standby_wait(workspace)), False
+    try:
+        await follow(runner, decisions, lambda: course.line(run, runner), answer)
+    except NO_CONNECTION as error:
+        waited = "" if run is None or decisions.stopped else f" for {OUTAGE_SECONDS:.0f} s"
+        say(f"The server was unreachable{waited}. {error.line}")
+        given_up = True
+    finally:
+        standby.cancel()
+    runner.total.correct(workspace.journal.corrected[before:])
+    report = course.report(run, runner, given_up)
+    code = printed(target, report)
+    return INTERRUPTED if report.open and decisions.left else code
 
 
-def _sorted(*parts: Sequence[Result]) -> tuple[Result, ...]:
-    return tuple(sorted((result for part in parts for result in part), key=lambda result: result.id))
-
-
-def _report(target: Target, dry_run: DryRun, end: CommitEnd, gone: Sequence[Result]) -> int:
-    """Print the outcomes, and how to undo, continue or repeat. Return the exit code."""
-    done, left = end.outcomes, end.left
-    # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
-    outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, left), for_now=())
-    code = print_outcomes(target, outcomes)
-    if done.durability is not None:
-        say(certain(done.durability))
-    if done.audit_log is not None:
-        say(f"Audit log: {'the table unstick.audit_log' if done.audit_log == TABLE else done.audit_log}.")
-    if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
-        names = [done.run] if done.run and len(done.entries) > 1 else done.entries
-        say(f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}")
-    if left and done.run:
-        say(f"Not changed yet: {count_nodes(len(left), ())}. Continue: {target.command('do', '--resume', done.run)}")
-    if dry_run.for_now and not dry_run.wait:
-        held = count_nodes(len(dry_run.for_now), dry_run.for_now)
-        say(f"An executor holds {held}. --wait SECONDS acts when they are free.")
-    say(*_instead(target, outcomes.results))
-    return INTERRUPTED if left and not end.given_up else code
-
-
-def print_outcomes(target: Target, outcomes: Outcomes) -> int:
-    """Print the outcomes of all nodes. Return their exit code."""
-    output_for(target).page(outcomes, lambda cells: result_page(outcomes.results, cells, limit=UNLIMITED))
-    return exit_code(outcomes.results)
+def printed(target: Target, report: Report) -> int:
+    """Print a report, and what to do next. Return its exit code."""
+    output_for(target).page(report.record, report.lines)
+    say(*filter(None, [report.question]), *report.notes, *_instead(target, report.results))
+    return exit_code(report.results) if report.code is None else report.code
 
 
 def page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
@@ -135,36 +132,29 @@ def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
         yield f"Refused: `{target.command('show', refused)}` says what can be done instead, if anything must be."
 
 
-def confirmed(
-    target: Target,
-    workspace: Workspace,
-    actions: Sequence[Action],
-    dry_run: DryRun,
-    gone: Sequence[Result],
-    consent: Consent,
-    more: str = "",
-) -> bool:
+def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Consent) -> bool:
     """Show the dry run and ask for a confirmation that fits the risk.
 
-    ``more``: what the confirmation is also about. Raises UsageError.
+    Raises UsageError.
     """
-    if not target.json:
-        output_for(target).show(lambda cells: page(dry_run, actions, gone, cells))
-    server = workspace.server
+    dry_run, server = course.dry_run, workspace.server
+    if dry_run is None:
+        return _accepted_risk(target, course.actions, course.more, consent)
+    if not target.json and course.preview is not None:
+        output_for(target).show(course.preview.lines)
     place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
-    question = f"{actions[0].title}: {number} of {len(dry_run.results) + len(gone)} nodes on {place}."
-    if dry_run.wait and dry_run.for_now:
-        question += f" Then wait up to {dry_run.wait:.0f} s for {len(dry_run.for_now)} that an executor holds."
-    question += more
+    question = f"{course.actions[0].title}: {number} of {len(dry_run.results)} nodes on {place}.{course.more}"
     tables = ",".join(other.table for other in dry_run.removed)
     if tables:
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
         question += f" It would also have {lost}, which do not come back."
-    return accepted_risk(target, actions, question, consent, tables)
+    return _accepted_risk(target, course.actions, question, consent, tables)
 
 
-def accepted_risk(target: Target, actions: Sequence[Action], question: str, consent: Consent, tables: str = "") -> bool:
+def _accepted_risk(
+    target: Target, actions: Sequence[Action], question: str, consent: Consent, tables: str = ""
+) -> bool:
     """Ask for what the risk of the actions requires, unless it was given.
 
     ``tables``: those that lose rows. Raises UsageError.
@@ -179,42 +169,6 @@ def accepted_risk(target: Target, actions: Sequence[Action], question: str, cons
     if consent.confirm is not None or (tables and consent.yes):
         raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
     return prompts.typed(question, expected, f"--confirm {expected}")
-
-
-async def _commit(workspace: Workspace, dry_run: DryRun, run: Run | None) -> CommitEnd:
-    """Commit part by part, then wait for nodes that an executor holds.
-
-    Ctrl-C and SIGTERM stop between two parts, once the outcome of the current one is known.
-    """
-    decisions, before = Decisions(), len(workspace.journal.corrected)
-    if dry_run.wait and dry_run.for_now:
-        say(f"Waiting up to {dry_run.wait:.0f} s for {count_nodes(len(dry_run.for_now), ())}. Ctrl-C stops.")
-    if run is None:
-        run, runner = await launch.start(workspace, dry_run, operator(), decisions)
-    else:
-        runner = launch.proceed(workspace, run, dry_run, operator(), decisions)
-    nodes = len(dry_run.versions) if run is None else len(run.plan.members)
-
-    def progress(step: Step) -> str:
-        done = len(runner.total.results)
-        return f"{min(done, nodes)} of {nodes}" if done and run is not None else ""
-
-    standby, why = asyncio.ensure_future(_standby_wait(workspace)), NOT_TRIED
-    try:
-        await follow(runner, decisions, progress)
-    except NO_CONNECTION as error:
-        say(f"The server was unreachable for {OUTAGE_SECONDS:.0f} s. {error.line}")
-        why = UNREACHABLE
-    finally:
-        standby.cancel()
-    runner.total.correct(workspace.journal.corrected[before:])
-    if runner.lost or any(result.outcome is Outcome.LOST for result in runner.total.results):
-        say("A failover has undone committed changes. What was not changed again has the outcome lost.")
-    return CommitEnd(
-        outcomes=msgspec.structs.replace(runner.total.outcomes(), run="" if run is None else run.log.id),
-        left=tuple(runner.unfinished(why)),
-        given_up=why != NOT_TRIED,
-    )
 
 
 async def _standby_wait(workspace: Workspace) -> None:

@@ -31,6 +31,11 @@ class Consent(Record):
         return self.yes or self.confirm is not None
 
     @property
+    def measures(self) -> bool:
+        """True if the dry run is for the operator, and measures the blast radius."""
+        return self.preview or not self.yes
+
+    @property
     def said(self) -> str:
         """The reason for the audit log. Raises UsageError without one."""
         if not (self.reason or "").strip():

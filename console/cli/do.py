@@ -8,10 +8,10 @@ from typing import TextIO
 import click
 
 from console.cli.arguments import arguments_of, unknown_action
-from console.cli.carry_out import carry_out
 from console.cli.consent import Consent
 from console.cli.edited import edited_plan
 from console.cli.output import say
+from console.cli.plain_change import change
 from console.cli.selected import Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
@@ -51,7 +51,7 @@ async def do(
         if any(map(signals.is_session, nodes)):
             say(*await unfinished.messages(workspace))
             plan = signals.plan(action, nodes)
-            return await carry_out(target, workspace, plan, [plan.action], consent, {}, reason=reason)
+            return await change(target, workspace, plan, [plan.action], consent, {}, reason=reason)
         reader = _reader(workspace, nodes)
         reads = (unfinished.messages(workspace), resolve_nodes(reader, nodes))
         messages, found = await workspace.database.together(*reads)
@@ -67,7 +67,7 @@ async def do(
         else:
             plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
         given |= plan.arguments
-        return await carry_out(target, workspace, plan, variants, consent, given, reason=reason, gone=gone, wait=wait)
+        return await change(target, workspace, plan, variants, consent, given, reason=reason, gone=gone, wait=wait)
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:

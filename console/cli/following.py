@@ -8,25 +8,16 @@ from collections.abc import Callable
 from console.cli.output import say
 from console.interrupts import signals_call
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, Pause, Step
+from queries.runs.steps import Ask, Pause
 
 
-def _no_answer(ask: Ask) -> bool:
-    return False
-
-
-async def follow(
-    runner: Runner,
-    decisions: Decisions,
-    line: Callable[[Step], str],
-    answer: Callable[[Ask], bool] = _no_answer,
-) -> Step | None:
+async def follow(runner: Runner, decisions: Decisions, line: Callable[[], str], answer: Callable[[Ask], bool]) -> None:
     """Run until the end, a question without an answer, or Ctrl-C.
 
-    Return the last step. ``line`` describes a step, or is "". ``answer`` decides on a question, or returns False.
-    Ctrl-C and SIGTERM leave the run open, once the outcome of what is under way is known. Raises DatabaseError.
+    ``line`` describes the step of the runner, or is "". ``answer`` decides on a question, or returns False. Ctrl-C and
+    SIGTERM leave the run open, once the outcome of what is under way is known. Raises DatabaseError.
     """
-    said, step = "", None
+    said = ""
 
     def interrupted() -> None:
         decisions.leave()
@@ -38,9 +29,8 @@ async def follow(
                 if isinstance(step, Pause):
                     text = f"Server lost, retrying in {step.seconds:.0f} s. Ctrl-C stops. {step.why}"
                 else:
-                    text = line(step)
+                    text = line()
                 if text and text != said:
                     say(said := text)
                 if isinstance(step, Ask) and not decisions.left and not answer(step):
                     break
-    return step

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import msgspec
 
-from console.cli import prompts
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import accepted_risk, confirmed, exit_code, page
+from console.cli.carry_out import Begin, Course, Report, carry_out, page
 from console.cli.consent import Consent
-from console.cli.exit_codes import ASKS, FAILED, INTERRUPTED, STOPPED
-from console.cli.following import follow
-from console.cli.output import output_for, say
+from console.cli.exit_codes import ASKS, FAILED, STOPPED
+from console.cli.output import say
 from console.cli.selected import EmptyError, Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
@@ -21,6 +21,7 @@ from console.target import Target
 from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED
 from queries.actions.plan import count_nodes
+from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import split_id
@@ -30,7 +31,7 @@ from queries.runs import run as runs
 from queries.runs.cohorts import Redrive, parse_settings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, ChangePart, Ended, Reason, Step
+from queries.runs.steps import ChangePart, Reason
 from queries.text.counted import counted
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
@@ -59,24 +60,23 @@ async def redrive(
         action = redrive_plan.action_of(reader, found)
         given = arguments_of([action], arguments)
         plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
-        preview = await redrive_plan.preview(workspace, plan, measures=consent.preview or not consent.yes)
-        if consent.preview:
-            output_for(target).page(
-                preview,
-                lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
-            )
-            return exit_code(preview.dry_run.results)
-        if not target.json:
-            output_for(target).show(lambda cells: pages.plan(preview, cells))
-        rest = len(plan.members) - len(preview.dry_run.versions)
+        preview = await redrive_plan.preview(workspace, plan, measures=consent.measures)
+        shown = Report(
+            record=preview,
+            lines=lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
+            results=preview.dry_run.results,
+        )
+        rest = preview.nodes - len(preview.dry_run.versions)
         more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
-        if not confirmed(target, workspace, [action], preview.dry_run, (), consent, more):
-            say("Nothing was changed.")
-            return FAILED
-        run = await runs.begin(workspace, plan)
-        nodes = count_nodes(len(plan.members), plan.ids)
-        say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
-        return await _run(target, workspace, run, consent)
+
+        async def begin(decisions: Decisions) -> tuple[Run, Runner]:
+            run = await runs.begin(workspace, plan)
+            nodes = count_nodes(len(plan.members), plan.ids)
+            say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
+            return run, launch.proceed(workspace, run, decisions)
+
+        course = _course(target, action, begin, more, dry_run=preview.dry_run, preview=shown)
+        return await carry_out(target, workspace, course, consent)
 
 
 async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
@@ -121,61 +121,41 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
     if action is None:
         raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
     await runs.check_author(workspace, run, action)
-    if not accepted_risk(target, [action], "It goes on in this console.", consent):
-        say("Nothing was changed.")
-        return FAILED
-    return await _run(target, workspace, run, consent, answered=consent.yes)
+
+    async def begin(decisions: Decisions) -> tuple[Run, Runner]:
+        return run, launch.proceed(workspace, run, decisions)
+
+    course = _course(target, action, begin, "It goes on in this console.")
+    return await carry_out(target, workspace, course, consent)
 
 
-def redrive_of(runner: Runner) -> Redrive:
-    """Return the state of a redrive's runner."""
+def _course(target: Target, action: Action, begin: Begin, more: str, **dry_run: Any) -> Course:
+    line, report = _line, functools.partial(report_of, target)
+    return Course(actions=[action], begin=begin, line=line, report=report, more=more, **dry_run)
+
+
+def _state(run: Run | None, runner: Runner) -> RedriveReport:
+    assert run is not None
     assert isinstance(runner.state, Redrive)
-    return runner.state
+    return redrive_plan.report(run, runner.state, runner.step, runner.total.durability)
 
 
-async def _run(target: Target, workspace: Workspace, run: Run, consent: Consent, *, answered: bool = False) -> int:
-    """Run a redrive until it ends, asks without a terminal, or is left.
-
-    ``answered``: the first question is answered with "go on".
-    """
-    decisions = Decisions()
-    runner = launch.redrive(workspace, run, decisions)
-    given = answered
-
-    def report(step: Step | None) -> RedriveReport:
-        return redrive_plan.report(run, redrive_of(runner), step, runner.total.durability)
-
-    def line(step: Step) -> str:
-        return "" if isinstance(step, ChangePart) else pages.line(report(step))
-
-    def answer(ask: Ask) -> bool:
-        nonlocal given
-        if given:
-            given = False
-            decisions.go_on(ask)
-        elif consent.yes or not prompts.possible():
-            return False
-        elif prompts.agreed(f"{pages.question(report(ask))} Go on? Otherwise the redrive ends."):
-            decisions.go_on(ask)
-        else:
-            decisions.stop()
-        return True
-
-    step = await follow(runner, decisions, line, answer)
-    if isinstance(step, Ask) and not decisions.left:
-        say(pages.question(report(step)))
-    if not isinstance(step, Ended):
-        say(f"The redrive is open. Continue: {target.command('redrive', run.log.id, '--resume')}")
-        say(f"End it: {target.command('redrive', run.log.id, '--stop')}")
-    code = print_report(target, report(step))
-    if isinstance(step, Ended):
-        return code
-    return INTERRUPTED if decisions.left else ASKS
+def _line(run: Run | None, runner: Runner) -> str:
+    return "" if isinstance(runner.step, ChangePart) else pages.line(_state(run, runner))
 
 
-def print_report(target: Target, report: RedriveReport) -> int:
-    """Print the state of a redrive. Return the exit code of its end."""
-    output_for(target).page(report, lambda cells: pages.page(report, cells, limit=UNLIMITED))
-    if report.state in (Reason.BUDGET, Reason.STOPPED):
-        return STOPPED
-    return exit_code(report.skipped)
+def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = False) -> Report:
+    """Return the cohorts of a redrive, and how it ended or can be continued."""
+    state = _state(run, runner)
+    report = Report(
+        record=state,
+        lines=lambda cells: pages.page(state, cells, limit=UNLIMITED),
+        results=state.skipped,
+        code=STOPPED if state.state in (Reason.BUDGET, Reason.STOPPED) else None,
+    )
+    if not state.open:
+        return report
+    resume, stop = (target.command("redrive", state.run, way) for way in ("--resume", "--stop"))
+    notes = [f"The redrive is open. Continue: {resume}", f"End it: {stop}"]
+    code = FAILED if given_up else ASKS
+    return msgspec.structs.replace(report, question=pages.question(state), notes=notes, open=True, code=code)

@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Iterator
 import click
 
 from console.cli import do, redrive, tables
-from console.cli.carry_out import carry_out, print_outcomes
+from console.cli.carry_out import printed
 from console.cli.consent import Consent
 from console.cli.output import output_for, say
+from console.cli.plain_change import change, outcomes_of
 from console.cli.target import opened
 from console.model.fields.run import FIELDS
 from console.target import Target
@@ -21,7 +22,7 @@ from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
 from queries.records.run import RunDetail, Runs
-from queries.runs import launch, redrive_plan
+from queries.runs import launch
 from queries.runs import run as runs
 from queries.runs.run import Run
 from queries.text import duration
@@ -97,7 +98,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
     if not left:
         await launch.stop(workspace, run)
         say(f"The run {run.log.id} is complete.")
-        return print_outcomes(target, Outcomes(results=found.results))
+        return printed(target, outcomes_of(Outcomes(results=found.results)))
     if found.run.state != "open":
         raise DatabaseError(f"The run {run.log.id} has ended: {found.run.state}.", "Nothing was changed.")
     ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
@@ -106,9 +107,8 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
         f" the last step was {ago} ago. {plan.reason}"
     )
     again = runs.part_of(workspace, plan, left)
-    return await carry_out(
-        target, workspace, again, variants, consent, plan.beginning.arguments, reason=plan.reason, run=run
-    )
+    given = plan.beginning.arguments
+    return await change(target, workspace, again, variants, consent, given, reason=plan.reason, run=run)
 
 
 async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
@@ -116,7 +116,7 @@ async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
     async with _loaded(target, name, redrives=redrives) as (workspace, run):
         ending = await launch.stop(workspace, run)
         if run.plan.is_redrive:
-            return redrive.print_report(target, redrive_plan.report(run, redrive.redrive_of(ending), None))
+            return printed(target, redrive.report_of(target, run, ending))
     left = count_nodes(len(ending.unfinished()), ())
     say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {left}.")
     return 0

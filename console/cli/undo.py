@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.cli.carry_out import carry_out
 from console.cli.consent import Consent
+from console.cli.plain_change import change
 from console.cli.target import opened
 from console.target import Target
 from queries.actions.undo import plan_entry
@@ -17,4 +17,4 @@ async def undo(target: Target, entry: str, ids: Sequence[str], consent: Consent)
     reason = consent.said
     async with opened(target) as workspace:
         plan = await plan_entry(workspace, entry, ids)
-        return await carry_out(target, workspace, plan, [ACTION], consent, plan.arguments, reason=reason)
+        return await change(target, workspace, plan, [ACTION], consent, plan.arguments, reason=reason)

@@ -57,7 +57,6 @@ class RunWork:
         self._corrected = len(workspace.journal.corrected)
         self._decisions = Decisions()
         self._runner: Runner | None = None
-        self._step: Step | None = None
         self._workspace = workspace
         self._changed = changed
         self._report: RedriveReport | None = None  # of the last step: it counts all nodes
@@ -95,7 +94,7 @@ class RunWork:
     @property
     def is_open(self) -> bool:
         """True for a redrive whose end is not recorded."""
-        return self.report.state in ("running", "asking")
+        return self.report.open
 
     @property
     def wrong(self) -> str:
@@ -160,7 +159,7 @@ class RunWork:
     @property
     def asks(self) -> bool:
         """True while the operator must decide."""
-        return isinstance(self._step, Ask) and not self.ended
+        return self._runner is not None and isinstance(self._runner.step, Ask) and not self.ended
 
     @property
     def report(self) -> RedriveReport:
@@ -208,8 +207,8 @@ class RunWork:
 
     def answer(self) -> None:
         """Answer the question with "go on"."""
-        if isinstance(self._step, Ask):
-            self._decisions.go_on(self._step)
+        if self._runner is not None and isinstance(self._runner.step, Ask):
+            self._decisions.go_on(self._runner.step)
 
     def go_on(self) -> None:
         """Continue a stopped change with the remaining nodes and the same versions."""
@@ -224,13 +223,10 @@ class RunWork:
     async def _started(self) -> Runner:
         """Begin, or continue what was stopped. Raises DatabaseError."""
         workspace, operator = self._workspace, audit_log.operator()
-        if self._dry_run is None:
-            assert self.run is not None
-            return launch.redrive(workspace, self.run, self._decisions)
-        if self._runner is not None and self.run is not None:
-            run = await runs.load(workspace, self.run_id)
-            return launch.proceed(workspace, run, self._dry_run, operator, self._decisions)
-        wanted = self._dry_run if self._rest is None else msgspec.structs.replace(self._dry_run, versions=self._rest)
+        if self.run is not None:
+            run = self.run if self.watches else await runs.load(workspace, self.run_id)
+            return launch.proceed(workspace, run, self._decisions, self._dry_run, operator)
+        wanted = self.dry_run if self._rest is None else msgspec.structs.replace(self.dry_run, versions=self._rest)
         self.run, runner = await launch.start(workspace, wanted, operator, self._decisions, self.outcomes.outcomes())
         return runner
 
@@ -261,7 +257,7 @@ class RunWork:
         return [Result(id=node_id, outcome=Outcome.REFUSED, why=why) for node_id in self._dry_run.versions]
 
     def _show(self, runner: Runner, step: Step) -> None:
-        self._step, self.error_text = step, runner.error_text
+        self.error_text = runner.error_text
         if self.run is not None and isinstance(runner.state, Redrive):
             self._report = redrive_plan.report(self.run, runner.state, step, runner.total.durability)
         if isinstance(step, Pause):

@@ -97,6 +97,11 @@ class RedriveReport(Record):
     skipped: tuple[Result, ...] = ()
     durability: Durability | None = None
 
+    @property
+    def open(self) -> bool:
+        """True if its end is not recorded."""
+        return self.state in ("running", "asking")
+
 
 class RedrivePreview(Record):
     """Plan of a redrive: the sizes of its cohorts, and the dry run of the first one."""

@@ -65,20 +65,21 @@ async def start(
 
 
 def proceed(
-    workspace: Workspace, run: Run, dry_run: DryRun, operator: audit_log.Operator, decisions: Decisions
+    workspace: Workspace,
+    run: Run,
+    decisions: Decisions,
+    dry_run: DryRun | None = None,
+    operator: audit_log.Operator | None = None,
 ) -> Runner:
-    """Return the runner that continues a run.
+    """Return the runner that continues a run as its policy says.
 
-    ``dry_run``: of the nodes without an outcome.
+    ``dry_run``: of the nodes of a bulk without an outcome. A redrive dry-runs each cohort itself.
     """
-    return _runner(workspace, dry_run, operator, decisions, run)
-
-
-def redrive(workspace: Workspace, run: Run, decisions: Decisions) -> Runner:
-    """Return the runner of a redrive in this database."""
     plan = run.plan
-    world = RedriveWorld(workspace, run, decisions)
-    return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, fresh=run.fresh)
+    if plan.is_redrive:
+        world = RedriveWorld(workspace, run, decisions)
+        return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, fresh=run.fresh)
+    return _runner(workspace, dry_run or _unseen(workspace, plan), operator or audit_log.operator(), decisions, run)
 
 
 async def stop(workspace: Workspace, run: Run) -> Runner:
@@ -88,15 +89,12 @@ async def stop(workspace: Workspace, run: Run) -> Runner:
     """
     decisions = Decisions()
     decisions.stop()
-    if run.plan.is_redrive:
-        ending = redrive(workspace, run, decisions)
-    else:
-        ending = proceed(workspace, run, unseen(workspace, run.plan), audit_log.operator(), decisions)
+    ending = proceed(workspace, run, decisions)
     await ending.run()
     return ending
 
 
-def unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
+def _unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
     """Return the nodes of a run as a dry run that was not made."""
     return DryRun(
         engine=plan.label,

@@ -101,8 +101,8 @@ class Decisions:
 class Runner:
     """A run that this console continues.
 
-    ``state`` and ``total`` are up to date whenever `steps` yields. ``error_text``: why the server cannot be reached
-    now, or "". ``lost``: nodes whose change a failover has undone during this run.
+    ``step``, ``state`` and ``total`` are up to date whenever `steps` yields. ``error_text``: why the server cannot be
+    reached now, or "". ``lost``: nodes whose change a failover has undone during this run.
     """
 
     def __init__(
@@ -124,6 +124,7 @@ class Runner:
         self._running: dict[asyncio.Task[Changed | None], ChangePart] = {}
         self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
         self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
+        self.step: Step | None = None
         self.state: Policy = policy()
         self.total = Total()
         self.total.add(self._before)
@@ -141,7 +142,7 @@ class Runner:
         try:
             while True:
                 try:
-                    step = await self._next()
+                    step = self.step = await self._next()
                     if step is None:
                         return
                     backoff, until, self.error_text = Backoff(), time.monotonic() + OUTAGE_SECONDS, ""
@@ -158,7 +159,8 @@ class Runner:
                         raise
                     self.error_text = error.line
                     pause = self._world.rests or backoff.next(error)
-                    yield Pause(seconds=pause, why=error.line)
+                    self.step = Pause(seconds=pause, why=error.line)
+                    yield self.step
                     await self._world.pause(pause)
         finally:
             for task in self._running:

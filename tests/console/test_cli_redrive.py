@@ -11,6 +11,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.db.errors import LostError
+from queries.runs import runner
+from queries.runs.world import RedriveWorld
 from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.console.test_printed_commands import printed, run
@@ -198,6 +201,20 @@ def test_a_dry_run_shows_the_first_cohort_and_changes_nothing(queue: Queue) -> N
     assert [r["outcome"] for r in shown["dry_run"]["results"]] == ["changed"]
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'failed'") == [(40,)]
     assert fetch(queue.dsn, "SELECT count(*) FROM unstick.audit_log") == [(0,)]
+
+
+def test_a_server_that_stays_away_leaves_it_open(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = queue.fill(2)
+
+    async def lost(*_: object) -> None:
+        raise LostError("gone")
+
+    monkeypatch.setattr(RedriveWorld, "change", lost)
+    monkeypatch.setattr(runner, "OUTAGE_SECONDS", -1.0)
+    answer = queue.redrive("--group", key, "--yes", *REASON)
+    assert (answer.code, answer.json["state"], answer.json["revived"]) == (1, "running", 0)
+    assert "The server was unreachable" in answer.err
+    assert len(printed(answer.err)) == 2, "continue it, end it"
 
 
 def test_a_filter_selects_dead_letters_only(queue: Queue) -> None:

@@ -173,7 +173,7 @@ async def test_a_redrive_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: 
     found = (await workspace.engines["agent_jobs"].dead()).dead_letters
     plan = await redrive_plan.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
     run = await runs.begin(workspace, plan)
-    runner = launch.redrive(workspace, run, Decisions())
+    runner = launch.proceed(workspace, run, Decisions())
     role.rotate()
 
     async def redrive() -> None:

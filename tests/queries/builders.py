@@ -166,7 +166,7 @@ async def steps(
     if run is None:
         run, runner = await launch.start(workspace, dry_run, OPERATOR, decisions)
     else:
-        runner = launch.proceed(workspace, run, dry_run, OPERATOR, decisions)
+        runner = launch.proceed(workspace, run, decisions, dry_run, OPERATOR)
     known: set[str] = set()
 
     def progress(step: Step | None) -> Progress:

@@ -57,7 +57,7 @@ async def begun(workspace: Workspace, label: str, **arguments: Any) -> Run:
 
 
 def runner_of(workspace: Workspace, run: Run) -> Runner:
-    return launch.redrive(workspace, run, Decisions())
+    return launch.proceed(workspace, run, Decisions())
 
 
 async def until(runner: Runner, kind: type[Step]) -> Step:

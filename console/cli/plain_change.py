@@ -1,0 +1,122 @@
+"""Plain change of a command: all nodes at once, then those that an executor held."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from console.cli.carry_out import Course, Report, carry_out, page
+from console.cli.consent import Consent
+from console.cli.output import say
+from console.target import Target
+from console.text.pages.action import certain, result_page
+from console.text.spans import UNLIMITED
+from queries.actions import perform
+from queries.actions.plan import Plan, count_nodes
+from queries.contract.spec import Action
+from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.records.finding import OPEN
+from queries.runs import launch
+from queries.runs.run import Run
+from queries.runs.runner import NOT_TRIED, Decisions, Runner
+from queries.workspace import Workspace
+from queries.write.audit_log import TABLE, operator
+
+UNREACHABLE = "not tried: the server stayed unreachable"
+
+
+async def change(
+    target: Target,
+    workspace: Workspace,
+    plan: Plan,
+    actions: Sequence[Action],
+    consent: Consent,
+    arguments: Mapping[str, Any],
+    *,
+    reason: str,
+    gone: Sequence[Result] = (),
+    wait: float = 0.0,
+    run: Run | None = None,
+) -> int:
+    """Dry-run a plan, ask, commit it, and print the outcomes. Return the exit code.
+
+    ``actions``: the action for each kind of the nodes. ``gone``: results of nodes that do not exist. ``wait``: seconds
+    to wait for nodes that an executor holds. ``run``: the run that is continued.
+    """
+    dry_run = await perform.dry_run(workspace, plan, reason, arguments, measures=consent.measures)
+    dry_run = msgspec.structs.replace(dry_run, wait=wait)
+    shown = msgspec.structs.replace(dry_run, results=_sorted(dry_run.results, gone))
+    held = dry_run.for_now if wait else ()
+
+    async def begin(decisions: Decisions) -> tuple[Run | None, Runner]:
+        if held:
+            say(f"Waiting up to {wait:.0f} s for {count_nodes(len(held), ())}. Ctrl-C stops.")
+        if run is None:
+            return await launch.start(workspace, dry_run, operator(), decisions)
+        return run, launch.proceed(workspace, run, decisions, dry_run)
+
+    course = Course(
+        actions=actions,
+        dry_run=shown,
+        preview=Report(record=shown, lines=lambda cells: page(dry_run, actions, gone, cells), results=shown.results),
+        more=f" Then wait up to {wait:.0f} s for {len(held)} that an executor holds." if held else "",
+        possible=bool(held)
+        or len(dry_run.results) < len(dry_run.versions)
+        or any(r.outcome is Outcome.CHANGED for r in dry_run.results),
+        begin=begin,
+        line=_line,
+        report=functools.partial(_report, target, dry_run, gone),
+    )
+    return await carry_out(target, workspace, course, consent)
+
+
+def _line(run: Run | None, runner: Runner) -> str:
+    """Return how many nodes of a run have an outcome."""
+    done, nodes = len(runner.total.results), 0 if run is None else len(run.plan.members)
+    return f"{min(done, nodes)} of {nodes}" if done and nodes else ""
+
+
+def _report(
+    target: Target, dry_run: DryRun, gone: Sequence[Result], run: Run | None, runner: Runner, given_up: bool
+) -> Report:
+    """Return the outcome of each node."""
+    done = msgspec.structs.replace(runner.total.outcomes(), run="" if run is None else run.log.id)
+    left = runner.unfinished(UNREACHABLE if given_up else NOT_TRIED)
+    # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
+    outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, left), for_now=())
+    notes = list(_notes(target, dry_run, done, len(left)))
+    if runner.lost or any(r.outcome is Outcome.LOST for r in done.results):
+        notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
+    return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(left))
+
+
+def _notes(target: Target, dry_run: DryRun, done: Outcomes, left: int) -> Iterator[str]:
+    """Yield what is certain, and how to undo, continue or repeat it."""
+    if done.durability is not None:
+        yield certain(done.durability)
+    if done.audit_log is not None:
+        yield f"Audit log: {'the table unstick.audit_log' if done.audit_log == TABLE else done.audit_log}."
+    if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
+        names = [done.run] if done.run and len(done.entries) > 1 else done.entries
+        yield f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}"
+    if left and done.run:
+        yield f"Not changed yet: {count_nodes(left, ())}. Continue: {target.command('do', '--resume', done.run)}"
+    if dry_run.for_now and not dry_run.wait:
+        held = count_nodes(len(dry_run.for_now), dry_run.for_now)
+        yield f"An executor holds {held}. --wait SECONDS acts when they are free."
+
+
+def outcomes_of(outcomes: Outcomes) -> Report:
+    """Return the outcomes of all nodes as a report."""
+    return Report(
+        record=outcomes,
+        lines=lambda cells: result_page(outcomes.results, cells, limit=UNLIMITED),
+        results=outcomes.results,
+    )
+
+
+def _sorted(*parts: Sequence[Result]) -> tuple[Result, ...]:
+    return tuple(sorted((result for part in parts for result in part), key=lambda result: result.id))
