@@ -16,12 +16,14 @@ from console.cli.target import opened
 from console.model.fields.run import FIELDS
 from console.target import Target
 from console.text.pages.action import result_page
+from console.text.pages.lines import BLANK, plain, wrapped
+from console.text.pages.redrive import page as redrive_page
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
-from queries.records.run import RunDetail, Runs
+from queries.records.run import RunDetail
 from queries.runs import launch
 from queries.runs import run as runs
 from queries.runs.run import Run
@@ -36,17 +38,10 @@ async def listed(target: Target, *, redrives: bool = False) -> int:
     async with opened(target, empty=True) as workspace:
         found = await runs.listed(workspace, LISTED, runs.REDRIVE if redrives else None)
         closed = workspace.no_runs
-    output_for(target).answer(found, lambda: _rows(found))
+    output_for(target).answer(found, lambda: tables.listed(FIELDS, found.runs) if found.runs else ["No runs."])
     if closed:
         say(f"Only runs of this machine are listed: {closed}.")
     return 0
-
-
-def _rows(found: Runs) -> Iterator[str | Spans]:
-    """Yield a line for each run, below a heading."""
-    if not found.runs:
-        yield "No runs."
-    yield from tables.listed(FIELDS, found.runs)
 
 
 @contextlib.asynccontextmanager
@@ -67,19 +62,24 @@ async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
     async with _loaded(target, name) as (workspace, run):
         found = await launch.look(workspace, run)
-    output_for(target).answer(found, lambda: _lines(target, found))
+    output_for(target).page(found, lambda cells: list(_lines(target, found, cells)))
     return 0
 
 
-def _lines(target: Target, found: RunDetail) -> Iterator[str | Spans]:
-    yield from _rows(Runs(runs=(found.run,)))
-    yield f"Reason: {found.run.reason}"
-    yield ""
-    yield from result_page(found.results, UNLIMITED, limit=ROWS_SHOWN)
-    if found.run.state == "open":
-        yield f"{count_nodes(len(found.pending), found.pending)} without an outcome."
-        yield f"Continue: {target.command('do', '--resume', found.run.run)}"
-        yield f"End it: {target.command('runs', found.run.run, '--stop')}"
+def _lines(target: Target, found: RunDetail, cells: int) -> Iterator[Spans]:
+    run, report = found.run, found.report
+    yield from tables.listed(FIELDS, (run,))
+    yield from wrapped(f"Reason: {run.reason}", cells, indent=0)
+    yield BLANK
+    if report is not None:
+        yield from redrive_page(report, cells, limit=UNLIMITED)
+    else:
+        yield from result_page(found.results, cells, limit=ROWS_SHOWN)
+    if run.state == "open":
+        yield BLANK
+        yield plain(f"{count_nodes(len(found.pending), found.pending)} without an outcome.", indent=0)
+        yield plain(f"Continue: {target.command('do', '--resume', run.run)}", indent=0)
+        yield plain(f"End it: {target.command('runs', run.run, '--stop')}", indent=0)
 
 
 async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:

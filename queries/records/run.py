@@ -55,14 +55,6 @@ class Runs(Record):
     runs: tuple[RunSummary, ...]
 
 
-class RunDetail(Record):
-    """A run with its outcomes so far. ``pending``: the nodes without one."""
-
-    run: RunSummary
-    results: tuple[Result, ...]
-    pending: tuple[str, ...]
-
-
 class CohortReport(Record):
     """A cohort of a redrive. ``answers``: number of revived nodes with each answer."""
 
@@ -101,6 +93,18 @@ class RedriveReport(Record):
     def open(self) -> bool:
         """True if its end is not recorded."""
         return self.state in ("running", "asking")
+
+
+class RunDetail(Record):
+    """A run with its outcomes so far.
+
+    ``pending``: the nodes without one. ``report``: of a redrive, as its nodes are now.
+    """
+
+    run: RunSummary
+    results: tuple[Result, ...]
+    pending: tuple[str, ...]
+    report: RedriveReport | None = None
 
 
 class RedrivePreview(Record):

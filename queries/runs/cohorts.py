@@ -193,6 +193,11 @@ class Redrive:
             self._revived.append((event.at, changed))
             self._since[event.part] = max(event.at, self._since.get(event.part, event.at))
 
+    @property
+    def changed(self) -> int:
+        """Number of revived nodes."""
+        return len(self.answers)
+
     def observe(self, answers: Mapping[str, Answer]) -> None:
         """Add what was seen of the watched nodes."""
         for node_id, answer in answers.items():

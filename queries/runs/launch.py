@@ -10,12 +10,13 @@ from queries.actions.storable import check_storable
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.run import Member, RunDetail
+from queries.runs import redrive_plan
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
 from queries.runs.cohorts import Redrive
 from queries.runs.run import BULK, Beginning, Run, RunPlan
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Changed
+from queries.runs.steps import Ask, Changed
 from queries.runs.total import Total
 from queries.runs.world import ChangeWorld, Log, RedriveWorld
 from queries.workspace import Workspace
@@ -112,9 +113,13 @@ def _unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
 
 
 async def look(workspace: Workspace, run: Run) -> RunDetail:
-    """Return a run with its outcomes so far. Continues nothing. Raises DatabaseError."""
+    """Return a run with its outcomes so far, and of a redrive what its nodes do now.
+
+    Continues nothing. Raises DatabaseError.
+    """
     plan, reader = run.plan, workspace.named(run.plan.label)
-    policy, total = AllAtOnce([tuple(plan.ids)]), Total()
+    policy = Redrive(plan.ids, plan.cohorts) if plan.is_redrive else AllAtOnce([tuple(plan.ids)])
+    total, step = Total(), None
     entries = await run.log.entries(guarded=False)
     for entry in entries:
         event = runs.event_of(reader, entry, workspace.audit_log_place)
@@ -122,6 +127,10 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
             policy.apply(event)
         if isinstance(event, Changed):
             total.add(event.outcomes)
+    if isinstance(policy, Redrive) and policy.ended is None:
+        at = await workspace.now()
+        policy.observe(await redrive_plan.read_answers(reader, plan, set(policy.watched())))
+        step = policy.step(at)
     listed = Listed(
         begun=msgspec.structs.replace(run.begun, engine=plan.label),
         changed=policy.changed,
@@ -133,6 +142,10 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         run=runs.summary(listed),
         results=tuple(total.results),
         pending=tuple(policy.pending()),
+        # An end that a look comes to is not recorded, so it is none.
+        report=redrive_plan.report(run, policy, step if isinstance(step, Ask) else None)
+        if isinstance(policy, Redrive)
+        else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from queries.actions import perform
@@ -12,11 +12,11 @@ from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.reader import NODES_AT_ONCE, Reader
-from queries.records.action import Durability
+from queries.records.action import Answer, Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
 from queries.records.run import CohortReport, RedrivePreview, RedriveReport, WatchedMember
-from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, sizes
+from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, judge, sizes
 from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
@@ -139,6 +139,17 @@ async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
                 moved=node.id in moved,
             )
     return found
+
+
+async def read_answers(reader: Reader, plan: RunPlan, ids: Collection[str]) -> dict[str, Answer]:
+    """Return the answers of revived nodes. Raises DatabaseError."""
+    marks = frozenset(mark for member in plan.watched for mark in member.marks)
+    members = [member for member in plan.watched if member.id in ids]
+    signs = await read_signs(reader, [member.target for member in members])
+    flow = reader.engine.spec.flow
+    hidden = reader.detected.policies  # a policy may hide a row that exists
+    gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
+    return {m.id: judge(m, signs.get(m.target), marks, gone=gone) for m in members}
 
 
 def attempt_of(node: Node) -> str:

@@ -15,8 +15,7 @@ from queries.db.errors import DatabaseError, LostError
 from queries.read.reader import Reader
 from queries.records.action import Answer, DryRun, Outcome, Result
 from queries.runs import run as runs
-from queries.runs.cohorts import judge
-from queries.runs.redrive_plan import read_signs
+from queries.runs.redrive_plan import read_answers
 from queries.runs.run import Run
 from queries.runs.runner import Decisions
 from queries.runs.steps import Changed, ChangePart, Event
@@ -244,8 +243,6 @@ class RedriveWorld(_World):
     def __init__(self, workspace: Workspace, run: Run, decisions: Decisions) -> None:
         super().__init__(workspace, decisions, Log(workspace, run, audit_log.operator()))
         self._run = run
-        self._members = {member.id: member for member in run.plan.watched}
-        self._marks = frozenset(mark for member in run.plan.watched for mark in member.marks)
 
     def room(self, running: int) -> bool:
         """Return True if no cohort is being revived."""
@@ -273,13 +270,8 @@ class RedriveWorld(_World):
     async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
         """Return the server's time and the answers of these nodes."""
         started = time.monotonic()
-        members = [self._members[i] for i in ids]
         at = await self._workspace.now()
-        signs = await read_signs(self._reader, [member.target for member in members])
-        flow = self._reader.engine.spec.flow
-        hidden = self._reader.detected.policies  # a policy may hide a row that exists
-        gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
-        answers = {m.id: judge(m, signs.get(m.target), self._marks, gone=gone) for m in members}
+        answers = await read_answers(self._reader, self._run.plan, set(ids))
         self._cost = time.monotonic() - started
         return at, answers
 

@@ -109,6 +109,13 @@ def queue(server: PostgresServer, tmp_path: Path) -> Iterator[Queue]:
     server.drop(dsn)
 
 
+def same_as_shown(queue: Queue, report: dict[str, Any]) -> None:
+    """Compare what `runs` shows of a redrive with its report."""
+    shown = queue.run("runs", report["run"], "--json").json["report"]
+    own = {"format": report["format"], "at": report["at"], "durability": report["durability"]}
+    assert {**shown, **own} == report
+
+
 def fine(_: int) -> str | None:
     return None
 
@@ -124,6 +131,8 @@ def test_cohorts_grow_and_the_oldest_come_first(queue: Queue) -> None:
     assert report["answers"] == {"finished": 40}
     assert report["durability"] == "local"
     assert queue.revived() == [[1], [*range(2, 7)], [*range(7, 32)], [*range(32, 41)]]
+    same_as_shown(queue, report)
+    assert f"Redrive {report['run']}  retry group" in queue.run("runs", report["run"]).out
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'completed'") == [(40,)]
 
 
@@ -137,6 +146,7 @@ def test_it_stops_by_itself_when_they_die_of_the_same(queue: Queue) -> None:
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'failed'") == [(56,)]
     again = queue.redrive(report["run"], "--resume", "--yes")
     assert again.json["answers"] == report["answers"], "what ended it is known from its log"
+    same_as_shown(queue, again.json)
 
 
 def test_the_same_error_within_the_budget_does_not_stop_it(queue: Queue) -> None:
@@ -163,6 +173,7 @@ def test_without_an_answer_it_asks_and_revives_no_other(queue: Queue) -> None:
     answer = queue.redrive("--group", key, "--yes", "--wait", "0", *REASON)
     assert (answer.code, answer.json["state"], answer.json["question"]) == (8, "asking", "no_answer")
     assert answer.json["revived"] == 1
+    same_as_shown(queue, answer.json)
     assert queue.redrive(answer.json["run"], "--resume", "--yes", "--reason", "still waiting").code == 8
     assert queue.revived() == [[1]]
     stopped = queue.redrive(answer.json["run"], "--stop", "--reason", "enough")
