@@ -10,6 +10,7 @@ import click
 from console.cli import do, redrive, tables
 from console.cli.carry_out import printed
 from console.cli.consent import Consent
+from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.plain_change import change, outcomes_of
 from console.cli.target import opened
@@ -41,7 +42,8 @@ async def listed(target: Target, *, redrives: bool = False) -> int:
     output_for(target).answer(found, lambda: tables.listed(FIELDS, found.runs) if found.runs else ["No runs."])
     if closed:
         say(f"Only runs of this machine are listed: {closed}.")
-    return 0
+    say(*(f"A run is not listed: {why}" for why in found.unread))
+    return FAILED if found.unread else 0
 
 
 @contextlib.asynccontextmanager

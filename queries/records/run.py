@@ -50,9 +50,10 @@ class RunSummary(Record):
 
 
 class Runs(Record):
-    """Runs, newest first."""
+    """Runs, newest first. ``unread``: why others, of this machine, cannot be read."""
 
     runs: tuple[RunSummary, ...]
+    unread: tuple[str, ...] = ()
 
 
 class CohortReport(Record):

@@ -232,12 +232,14 @@ def _event(reader: Reader, entry: AuditLogEntry, place: str) -> Event | None:
 async def listed(workspace: Workspace, most: int, kind: str | None = None, *, open_only: bool = False) -> Runs:
     """Return runs, newest first. Raises DatabaseError.
 
-    ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended.
+    ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended. ``open_only``: only
+    those that have not ended, and of those in files only those that no console continues.
     """
     found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
-    files = () if kind == REDRIVE else run_file.unfinished(_local(workspace))
+    local = _local(workspace)
+    files, unread = ([], []) if kind == REDRIVE else run_file.unfinished(local, idle=open_only)
     summaries = map(summary, (*found, *files))
-    return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]))
+    return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]), unread=tuple(unread))
 
 
 def summary(listed: Listed) -> RunSummary:

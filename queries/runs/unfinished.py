@@ -20,7 +20,8 @@ async def messages(workspace: Workspace) -> list[str]:
     Raises an error of NO_CONNECTION only.
     """
     try:
-        found = [run for run in (await listed(workspace, NAMED + 1, open_only=True)).runs if run.state == "open"]
+        all_open = await listed(workspace, NAMED + 1, open_only=True)
+        found = [run for run in all_open.runs if run.state == "open"]
         now = await workspace.now() if found else 0.0
     except NO_CONNECTION:
         raise
@@ -29,6 +30,7 @@ async def messages(workspace: Workspace) -> list[str]:
     command = workspace.database.command
     lines = [_message(workspace, run, now) for run in found[:NAMED]]
     lines += [f"There are more: `{command('runs')}` lists them."] if len(found) > NAMED else []
+    lines += all_open.unread[:NAMED]
     if workspace.audit_log is workspace.local_file:
         try:
             entries, _ = await audit_log.page(workspace.audit_log, None, RECENT)

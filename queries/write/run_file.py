@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.db.database import Database
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, LockedError
 from queries.db.transaction import Transaction
 from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result
@@ -57,7 +57,6 @@ class FileRun:
     """A run in the local audit file, continued by this process."""
 
     def __init__(self, local: Local, begun: AuditLogEntry, members: msgspec.Raw) -> None:
-        """Lock the run. Raises DatabaseError if another process continues it."""
         self.id, self.begun, self.members = begun.id, begun, members
         self.file, self.place = local.file, local.file.place
         self.irregular = False
@@ -65,7 +64,15 @@ class FileRun:
         self._database, self._log = local.database, local.log
         self._proofs: dict[str, Provable] = {}  # of the transactions of this process
         self._path = local.locks / begun.id
-        self._locked: int | None = _lock(self._path)
+        self._locked: int | None = None
+
+    def lock(self) -> FileRun:
+        """Lock the run, and return it.
+
+        Raises DatabaseError, LockedError if another process continues it.
+        """
+        self._locked = _lock(self._path)
+        return self
 
     async def guard(self, transaction: Transaction) -> None:
         """Share the lock of the run. Raises OvertakenError."""
@@ -136,7 +143,7 @@ class FileRun:
                 return
             if line.entry.run == self.id:
                 if not line.intact:
-                    raise run_log.tampered(self.id)
+                    raise run_log.tampered(self.id, self._path)
                 yield line
 
     async def _entry(self, line: Line, outcome: tuple[Result, ...]) -> AuditLogEntry | None:
@@ -147,7 +154,7 @@ class FileRun:
         entry, mark = line.entry, line.mark
         assert self._database.server is not None
         if mark is None:
-            raise run_log.tampered(self.id)
+            raise run_log.tampered(self.id, self._path)
         doubtful = not outcome or any(r.outcome is Outcome.UNKNOWN for r in outcome)
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
@@ -181,7 +188,7 @@ def begin(local: Local, entry: AuditLogEntry, event: Mapping[str, Any], members:
     named = run_log.naming(entry, run_log.beginning(event, listed))
     entry = msgspec.structs.replace(named, id=audit_log.entry_id(), at=time.time())
     local.file.append(entry, intended=False, images=listed)
-    return FileRun(local, entry, listed)
+    return FileRun(local, entry, listed).lock()
 
 
 def is_id(text: str) -> bool:
@@ -194,6 +201,17 @@ def load(local: Local, name: str) -> FileRun | None:
 
     Raises DatabaseError if it is changed, in use, or of another database.
     """
+    if (run := _found(local, name)) is None:
+        return None
+    origin = run.begun.origin
+    if origin is None or not origin.same(local.file.origin()):
+        owner = "" if origin is None else f"the database {origin.database} of "
+        raise DatabaseError(f"The run {name} belongs to {owner}another server.", "Nothing was changed.")
+    return run.lock()
+
+
+def _found(local: Local, name: str) -> FileRun | None:
+    """Return a run of any database, not locked. Raises DatabaseError if it is changed."""
     if not is_id(name):
         return None
     lines = local.file.lines(f'"id":"{name}"'.encode())
@@ -203,28 +221,38 @@ def load(local: Local, name: str) -> FileRun | None:
             raise DatabaseError(f"The file {path} is of version 0.2.0, which continues it.", "Nothing was changed.")
         return None
     entry, members = line.entry, line.kept
-    if entry.origin is None or not entry.origin.same(local.file.origin()):
-        owner = "" if entry.origin is None else f"the database {entry.origin.database} of "
-        raise DatabaseError(f"The run {name} belongs to {owner}another server.", "Nothing was changed.")
     if not line.intact or not run_log.has_members(entry.event, members):
-        raise run_log.tampered(name)
+        raise run_log.tampered(name, local.locks / name)
     return FileRun(local, entry, msgspec.Raw(members))
 
 
-def unfinished(local: Local) -> Iterator[Listed]:
-    """Yield this database's runs that have not ended and are not in use."""
+def unfinished(local: Local, *, idle: bool = False) -> tuple[list[Listed], list[str]]:
+    """Return this database's runs that have not ended, and why others cannot be read.
+
+    ``idle``: only those that no process continues.
+    """
     try:
-        names = sorted(path.name for path in local.locks.iterdir())
-    except OSError:
-        return
-    for name in names:
-        with contextlib.suppress(DatabaseError):
-            if (run := load(local, name)) is None:
-                continue
-            with contextlib.closing(run):
-                listed = run.listed()
-            if listed.ended is None:
-                yield listed
+        names = sorted({path.name.removesuffix(".jsonl") for path in local.locks.iterdir()})
+    except FileNotFoundError:
+        return [], []
+    except OSError as error:
+        return [], [f"The folder {local.locks} cannot be read: {error.strerror}."]
+    runs: list[Listed] = []
+    unread: dict[str, None] = {}
+    for name in filter(is_id, names):
+        try:
+            if (run := _found(local, name)) is None:
+                why = f"{local.file.path} has lost the beginning of the run {name}."
+                raise DatabaseError(why + run_log.UNLISTED.format(file=local.locks / name))
+            if run.begun.origin is not None and run.begun.origin.same(local.file.origin()):
+                with contextlib.closing(run.lock() if idle else run):
+                    listed = run.listed()
+                runs += [listed] if listed.ended is None else []
+        except LockedError:
+            continue
+        except DatabaseError as error:
+            unread[error.line] = None
+    return runs, list(unread)
 
 
 def _lock(path: Path) -> int:
@@ -238,7 +266,7 @@ def _lock(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise DatabaseError(f"The run {name} is running in another console.", "Nothing was changed.") from error
+        raise LockedError(f"The run {name} is running in another console.", "Nothing was changed.") from error
     return lock
 
 

@@ -13,6 +13,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -31,6 +32,7 @@ from queries.write.transaction_mark import Provable, TransactionMark
 BEGIN, RESUME, SKIPPED = "begin", "resume", "skipped"  # kinds of events, beside END
 LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
 ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
+UNLISTED = " Without the file {file} the run is listed no more."
 OPEN = 100  # unfinished runs of a schema that are looked at
 
 
@@ -167,11 +169,14 @@ class TableRun:
             )
 
 
-def tampered(run: str) -> DatabaseError:
-    """Return the error of a run with an entry that has not its hash any more."""
+def tampered(run: str, file: Path | None = None) -> DatabaseError:
+    """Return the error of a run with an entry that has not its hash any more.
+
+    ``file``: because of which it is listed.
+    """
     return DatabaseError(
         f"An entry of the run {run} was changed since it was written.",
-        "Nothing was changed. `unstick audit --verify` names it.",
+        "Nothing was changed. `unstick audit --verify` names it." + (UNLISTED.format(file=file) if file else ""),
     )
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 from itertools import product
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
@@ -138,6 +139,15 @@ def test_what_is_left_can_be_looked_at_refused_and_forgotten(
     assert (ended.code, unfinished(eternaltwin, tmp_path)) == (1, [])
     assert f"The run {name} has ended: stopped." in ended.err
     assert "stopped" in unstick("runs", name, dsn=eternaltwin, home=tmp_path).out
+
+
+def test_a_run_that_cannot_be_read_is_said(eternaltwin: str, tmp_path: Path) -> None:
+    (tmp_path / "state/unstick/runs").mkdir(parents=True)
+    (tmp_path / "state/unstick/runs/18ec200025f3361d-7de2").touch()
+    listed = unstick("runs", "--json", dsn=eternaltwin, home=tmp_path)
+    assert (listed.code, listed.json["runs"], len(listed.json["unread"])) == (1, [], 1)
+    for words in (("runs",), ("do", "wake", f"eternaltwin/task:{UUID(int=1)}", "-r", "x", "--dry-run")):
+        assert "has lost the beginning" in unstick(*words, dsn=eternaltwin, home=tmp_path).err
 
 
 def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServer, tmp_path: Path) -> None:

@@ -278,7 +278,8 @@ async def test_a_file_is_private_locked_and_of_one_database(
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     with pytest.raises(DatabaseError, match="another console"):
         await runs.load(workspace, log.id)
-    assert (await runs.listed(workspace, 9)).runs == ()
+    assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
+    assert await unfinished.messages(workspace) == [], "this process continues it"
     log.close()
     assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
     assert any(log.id in line for line in await unfinished.messages(workspace))

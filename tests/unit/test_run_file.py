@@ -72,7 +72,9 @@ async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path) ->
         path.write_bytes(changed)
         with pytest.raises(DatabaseError, match=f"An entry of the run {name} was changed since it was written"):
             read(place, name)
-        assert [each.begun.id for each in run_file.unfinished(place)] == [made[1].id]
+        listed, unread = run_file.unfinished(place)
+        assert [each.begun.id for each in listed] == [made[1].id]
+        assert [name in why for why in unread] == [True], "said instead"
 
 
 def loaded(place: Local, name: str) -> FileRun:
@@ -86,10 +88,29 @@ def read(place: Local, name: str) -> None:
         run.listed()
 
 
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    place = local(tmp_path)
+    assert run_file.unfinished(place) == ([], []), "no folder"
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    run.close()
+    (tmp_path / "runs/b0123abcd.jsonl").write_text("{}")
+    (tmp_path / "runs/another file").write_text("")
+    listed, unread = run_file.unfinished(place)
+    assert [each.begun.id for each in listed] == [run.id]
+    assert ["0.2.0" in why for why in unread] == [True]
+    place.file.path.chmod(0o666)
+    listed, unread = run_file.unfinished(place)
+    assert (listed, ["can be written by other users" in why for why in unread]) == ([], [True])
+    place.file.path.unlink()
+    listed, unread = run_file.unfinished(place)
+    assert (listed, ["has lost the beginning" in why for why in unread]) == ([], [True, False])
+
+
 async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: Path) -> None:
     place = local(tmp_path)
     run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
-    assert list(run_file.unfinished(place)) == [], "this process continues it"
+    assert [each.begun.id for each in run_file.unfinished(place)[0]] == [run.id]
+    assert run_file.unfinished(place, idle=True) == ([], []), "this process continues it"
     with pytest.raises(DatabaseError, match="is running in another console"):
         run_file.load(place, run.id)
     await run.record(ENTRY, {"event": "end", "reason": "done"})
@@ -101,4 +122,4 @@ async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: 
     assert list((tmp_path / "runs").iterdir()) == [], "also after it was read"
     assert ended is not None
     assert ended["reason"] == "done"
-    assert list(run_file.unfinished(place)) == []
+    assert run_file.unfinished(place) == ([], [])
