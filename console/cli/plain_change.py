@@ -19,6 +19,7 @@ from queries.actions.plan import Plan, count_nodes
 from queries.contract.spec import Action
 from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.records.finding import OPEN
+from queries.records.run import BULK, commands_of
 from queries.runs import launch
 from queries.runs.run import Run
 from queries.runs.runner import NOT_TRIED, Decisions, Runner
@@ -103,7 +104,8 @@ def _notes(target: Target, dry_run: DryRun, done: Outcomes, left: int) -> Iterat
         names = [done.run] if done.run and len(done.entries) > 1 else done.entries
         yield f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}"
     if left and done.run:
-        yield f"Not changed yet: {count_nodes(left, ())}. Continue: {target.command('do', '--resume', done.run)}"
+        resume, stop = commands_of(target.command, BULK, done.run).lines
+        yield from (f"Not changed yet: {count_nodes(left, ())}. {resume}", stop)
     if dry_run.for_now and not dry_run.wait:
         held = count_nodes(len(dry_run.for_now), dry_run.for_now)
         yield f"An executor holds {held}. --wait SECONDS acts when they are free."

@@ -25,7 +25,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import split_id
-from queries.records.run import RedriveReport
+from queries.records.run import REDRIVE, RedriveReport, commands_of
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
 from queries.runs.cohorts import Redrive, parse_settings
@@ -155,7 +155,7 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     )
     if not state.open:
         return report
-    resume, stop = (target.command("redrive", state.run, way) for way in ("--resume", "--stop"))
-    notes = [f"The redrive is open. Continue: {resume}", f"End it: {stop}"]
+    resume, stop = commands_of(target.command, REDRIVE, state.run).lines
+    notes = [f"The redrive is open. {resume}", stop]
     code = FAILED if given_up else ASKS
     return msgspec.structs.replace(report, question=pages.question(state), notes=notes, open=True, code=code)

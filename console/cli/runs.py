@@ -24,7 +24,7 @@ from console.text.spans import UNLIMITED, Spans
 from queries.actions.plan import count_nodes
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
-from queries.records.run import RunDetail
+from queries.records.run import REDRIVE, RunDetail, commands_of
 from queries.runs import launch
 from queries.runs import run as runs
 from queries.runs.run import Run
@@ -37,7 +37,7 @@ LISTED = 50
 async def listed(target: Target, *, redrives: bool = False) -> int:
     """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = await runs.listed(workspace, LISTED, runs.REDRIVE if redrives else None)
+        found = await runs.listed(workspace, LISTED, REDRIVE if redrives else None)
         closed = workspace.no_runs
     output_for(target).answer(found, lambda: tables.listed(FIELDS, found.runs) if found.runs else ["No runs."])
     if closed:
@@ -56,7 +56,7 @@ async def _loaded(target: Target, name: str, *, redrives: bool = False) -> Async
         run = await runs.load(workspace, name)
         with contextlib.closing(run.log):
             if redrives and not run.plan.is_redrive:
-                raise click.UsageError(f"{run.log.id} is no redrive: {target.command('do', '--resume', run.log.id)}")
+                raise click.UsageError(f"{run.log.id} is no redrive: {run.commands(target.command).resume}")
             yield workspace, run
 
 
@@ -80,8 +80,7 @@ def _lines(target: Target, found: RunDetail, cells: int) -> Iterator[Spans]:
     if run.state == "open":
         yield BLANK
         yield plain(f"{count_nodes(len(found.pending), found.pending)} without an outcome.", indent=0)
-        yield plain(f"Continue: {target.command('do', '--resume', run.run)}", indent=0)
-        yield plain(f"End it: {target.command('runs', run.run, '--stop')}", indent=0)
+        yield from (plain(line, indent=0) for line in commands_of(target.command, run.kind, run.run).lines)
 
 
 async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:

@@ -109,6 +109,13 @@ class RunWork:
         return "" if self.run is None else self.run.log.id
 
     @property
+    def rest(self) -> str:
+        """Command that continues an open run, in a sentence, or ""."""
+        if self.run is None or not (self.is_open if self.watches else self.stopped):
+            return ""
+        return f"It is open. {self.run.commands(self._workspace.database.command).lines[0]}"
+
+    @property
     def outcomes(self) -> Total:
         """Outcomes so far."""
         return self._none if self._runner is None else self._runner.total

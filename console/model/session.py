@@ -609,13 +609,8 @@ class Session:
 
     def unseen(self) -> list[str]:
         """Return a line for each run whose result was not on the screen."""
-        return [f"{work.action}: {work.summary}{self._rest(work)}" for work in self.works if not work.seen]
-
-    def _rest(self, work: RunWork) -> str:
-        """Return how an open redrive is continued, or ""."""
-        if not (work.watches and work.is_open):
-            return ""
-        return f". It is open. Continue: {self.command('redrive', work.run_id, '--resume')}"
+        unseen = (work for work in self.works if not work.seen)
+        return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
 
     async def close(self) -> None:
         """Stop runs between two chunks, wait for them, and close the connections."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 from queries.records.action import Answer, DryRun, Durability, Result
 from queries.records.record import Record
+
+BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
 
 
 class Member(Record, array_like=True):
@@ -24,6 +29,30 @@ class WatchedMember(Member, array_like=True):
     target: str = ""
     attempt: str = ""
     marks: tuple[str, ...] = ()
+
+
+class RunCommands(NamedTuple):
+    """Shell commands that continue and end a run."""
+
+    resume: str
+    stop: str
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """One line for each."""
+        return f"Continue: {self.resume}", f"End it: {self.stop}"
+
+    @property
+    def sentence(self) -> str:
+        """Both in a sentence."""
+        return f"`{self.resume}` continues it, `{self.stop}` ends it."
+
+
+def commands_of(command: Callable[..., str], kind: str, run: str) -> RunCommands:
+    """Return the commands of a run. ``command`` makes one of its words."""
+    if kind == REDRIVE:
+        return RunCommands(command(REDRIVE, run, "--resume"), command(REDRIVE, run, "--stop"))
+    return RunCommands(command("do", "--resume", run), command("runs", run, "--stop"))
 
 
 class RunSummary(Record):

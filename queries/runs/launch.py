@@ -9,12 +9,12 @@ from queries.actions.plan import plan_versions
 from queries.actions.storable import check_storable
 from queries.contract.server_spec import LABEL
 from queries.records.action import DryRun, Outcome, Outcomes
-from queries.records.run import Member, RunDetail
+from queries.records.run import BULK, Member, RunDetail
 from queries.runs import redrive_plan
 from queries.runs import run as runs
 from queries.runs.all_at_once import AllAtOnce
 from queries.runs.cohorts import Redrive
-from queries.runs.run import BULK, Beginning, Run, RunPlan
+from queries.runs.run import Beginning, Run, RunPlan
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Changed
 from queries.runs.total import Total

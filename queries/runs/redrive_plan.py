@@ -15,9 +15,9 @@ from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.action import Answer, Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
-from queries.records.run import CohortReport, RedrivePreview, RedriveReport, WatchedMember
+from queries.records.run import REDRIVE, CohortReport, RedrivePreview, RedriveReport, WatchedMember
 from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, judge, sizes
-from queries.runs.run import REDRIVE, Beginning, Run, RunPlan, part_of
+from queries.runs.run import Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +15,7 @@ from queries.read.reader import Reader
 from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.records.run import Member, Runs, RunSummary, WatchedMember
+from queries.records.run import BULK, REDRIVE, Member, RunCommands, Runs, RunSummary, WatchedMember, commands_of
 from queries.runs.cohorts import Settings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import Workspace
@@ -23,7 +23,6 @@ from queries.write import audit_log, run_file, run_log, undo_rights
 from queries.write.run_log import Listed, OpenRun
 
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
-BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
 
 
 class Beginning(Record):
@@ -105,6 +104,10 @@ class Run(Record):
     def begun(self) -> AuditLogEntry:
         """The first entry."""
         return self.log.begun
+
+    def commands(self, command: Callable[..., str]) -> RunCommands:
+        """Return the commands that continue and end it."""
+        return commands_of(command, self.plan.beginning.kind, self.log.id)
 
 
 def event_entry(

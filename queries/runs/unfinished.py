@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import Outcome
-from queries.records.run import RunSummary
-from queries.runs.run import REDRIVE, listed
+from queries.records.run import RunSummary, commands_of
+from queries.runs.run import listed
 from queries.text import duration
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -44,13 +44,9 @@ async def messages(workspace: Workspace) -> list[str]:
 
 
 def _message(workspace: Workspace, run: RunSummary, now: float) -> str:
-    command = workspace.database.command
-    if run.kind == REDRIVE:
-        resume, stop = command("redrive", run.run, "--resume"), command("redrive", run.run, "--stop")
-    else:
-        resume, stop = command("do", "--resume", run.run), command("runs", run.run, "--stop")
+    commands = commands_of(workspace.database.command, run.kind, run.run)
     ago = duration.spelled(max(now - run.last_at, 0.0))
     return (
         f"Unfinished {run.kind} {run.run}: {run.action} in {run.engine}, {run.changed} of {run.nodes} nodes are"
-        f" changed, the last {ago} ago. `{resume}` continues it, `{stop}` ends it. It was begun by {run.who}."
+        f" changed, the last {ago} ago. {commands.sentence} It was begun by {run.who}."
     )

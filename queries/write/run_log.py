@@ -25,7 +25,7 @@ from queries.db.transaction import Reads, Transaction
 from queries.read.asked import NOW
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
-from queries.records.run import Member
+from queries.records.run import Member, commands_of
 from queries.write import audit_log
 from queries.write.transaction_mark import Provable, TransactionMark
 
@@ -198,8 +198,7 @@ async def begin(
                 raise LockedError(
                     f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
                     f" {other.begun.reason!r}.",
-                    f"Nothing was changed. `{database.command('redrive', other.begun.id, '--resume')}` continues it,"
-                    f" `{database.command('redrive', other.begun.id, '--stop')}` ends it.",
+                    f"Nothing was changed. {commands_of(database.command, event['kind'], other.begun.id).sentence}",
                 )
         run = await audit_log.append(transaction, entry, listed)
         at = await NOW.answer(transaction)

@@ -17,7 +17,7 @@ from console.cli import suggested
 from console.config import Config, Context
 from console.target import Target
 from queries.contract.builtin import builtin
-from queries.records.run import Member
+from queries.records.run import BULK, Member
 from queries.runs import run as runs
 from queries.runs.run import Beginning, RunPlan
 from tests.command import Answer, fetch, unstick
@@ -88,7 +88,7 @@ async def interrupted(dsn: str, home: Path) -> str:
         schema="public",
         reason="test",
         members=tuple(Member(id=i, version=version) for i, version in dry_run.versions.items()),
-        beginning=Beginning(kind=runs.BULK, action="wake", nodes=len(dry_run.versions)),
+        beginning=Beginning(kind=BULK, action="wake", nodes=len(dry_run.versions)),
     )
     (await runs.begin(workspace, plan)).log.close()
     await workspace.close()

@@ -11,7 +11,7 @@ import pytest
 from queries.actions import parts
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.action import DryRun, Outcome
-from queries.records.run import Member, WatchedMember
+from queries.records.run import BULK, REDRIVE, Member, WatchedMember
 from queries.runs import launch, unfinished
 from queries.runs import run as runs
 from queries.runs.cohorts import Budget, Settings
@@ -175,13 +175,13 @@ async def test_redrives_are_listed_however_many_bulks_came_after(
         schema=anna.engines["eternaltwin"].detected.schema,
         reason="x",
         members=members,
-        beginning=Beginning(kind=runs.REDRIVE, action="wake", nodes=len(members), groups=("a",), settings=settings),
+        beginning=Beginning(kind=REDRIVE, action="wake", nodes=len(members), groups=("a",), settings=settings),
     )
     first = await runs.begin(anna, redrive)
     for _ in range(3):
         async for _ in steps(anna, dry_run):
             break
-    assert [run.run for run in (await runs.listed(bert, 2, runs.REDRIVE)).runs] == [first.log.id]
+    assert [run.run for run in (await runs.listed(bert, 2, REDRIVE)).runs] == [first.log.id]
     assert [run.kind for run in (await runs.listed(bert, 2)).runs] == ["bulk", "bulk"]
     with pytest.raises(LockedError, match=f"redrive {first.log.id}"):
         await runs.begin(bert, redrive)
@@ -196,7 +196,7 @@ async def test_a_run_is_of_the_engine_that_it_was_begun_for(
     workspace = await opened(eternaltwin, tmp_path)
     assert list(workspace.engines) == ["eternaltwin", "uni2work"]
     members = (Member(id="uni2work/job:1", version="1"),)
-    beginning = Beginning(kind=runs.BULK, action="cancel", nodes=len(members))
+    beginning = Beginning(kind=BULK, action="cancel", nodes=len(members))
     plan = RunPlan(label="uni2work", schema="public", reason="x", members=members, beginning=beginning)
     begun = await runs.begin(workspace, plan)
     again = (await runs.load(workspace, begun.log.id)).plan

@@ -158,9 +158,8 @@ class ResultScreen(Dialog[str | Again]):
                 return plain(f"{state[:1].upper()}{state[1:]}. {redrives.answers(work.report.answers)}", "bold", 0)
             hint = "" if work.ended or work.asks else f"  ·  {self.hints(STOP)}"
             return [*plain(redrives.line(work.report), "", 0), (hint, "$faint")]
-        if work.ended and work.stopped and work.run_id:
-            command = self.session.command("do", "--resume", work.run_id)
-            return [*tally(work.results), (f"  ·  resume the rest: {command}", "$faint")]
+        if work.rest:
+            return [*tally(work.results), (f"  ·  {work.rest}", "$faint")]
         if self._unsent:
             return [*tally(work.results), (f"  ·  {self.host.keys.shown(AGAIN)} repeats the dry run", "$faint")]
         if work.ended:
@@ -191,8 +190,7 @@ class ResultScreen(Dialog[str | Again]):
         if self._plan is None:
             lines = redrives.page(work.report, width, titled=False)
             if work.ended and work.is_open:
-                command = self.session.command("redrive", work.run_id, "--resume")
-                lines += [BLANK, *wrapped(f"It is open. Continue: {command}", width, "$warning")]
+                lines += [BLANK, *wrapped(work.rest, width, "$warning")]
             return lines
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
