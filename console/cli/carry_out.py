@@ -7,6 +7,7 @@ plain change (`plain_change.py`) and a redrive (`redrive.py`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 import click
@@ -14,8 +15,8 @@ import click
 from console.cli import prompts
 from console.cli.consent import Consent
 from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, UNKNOWN
-from console.cli.following import follow
 from console.cli.output import output_for, say
+from console.interrupts import signals_call
 from console.target import Target
 from console.text.pages.action import STANDBY_WAIT, dry_run_page
 from console.text.spans import UNLIMITED, Make, Spans
@@ -27,7 +28,7 @@ from queries.records.action import DryRun, Outcome, Result, Risk
 from queries.records.record import Record
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask
+from queries.runs.steps import Ask, Pause
 from queries.workspace import Workspace
 
 STANDBY_LOOK_S = 0.5  # between two looks at a COMMIT that may wait for a standby
@@ -71,11 +72,7 @@ class Course(Record):
 
 
 async def carry_out(target: Target, workspace: Workspace, course: Course, consent: Consent) -> int:
-    """Show a dry run, ask, do the change, print the outcomes.
-
-    It is done step by step, until it ends, asks without a terminal, or is left. Ctrl-C and SIGTERM stop between two
-    steps, once the outcome of the current one is known. Return the exit code.
-    """
+    """Show a dry run, ask, do the change, and report. Return the exit code."""
     if consent.preview:
         assert course.preview is not None, "a run that goes on has none"
         return printed(target, course.preview)
@@ -84,23 +81,9 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         return FAILED
     decisions, before = Decisions(), len(workspace.journal.corrected)
     run, runner = await course.begin(decisions)
-    agreed = consent.yes and course.dry_run is None  # the first question is answered with "go on"
-
-    def answer(ask: Ask) -> bool:
-        nonlocal agreed
-        if not agreed and (consent.yes or not prompts.possible()):
-            return False
-        question = f"{course.report(run, runner, False).question} Go on? Otherwise the redrive ends."
-        if agreed or prompts.agreed(question):
-            decisions.go_on(ask)
-        else:
-            decisions.stop()
-        agreed = False
-        return True
-
     standby, given_up = asyncio.ensure_future(_standby_wait(workspace)), False
     try:
-        await follow(runner, decisions, lambda: course.line(run, runner), answer)
+        await _follow(course, run, runner, decisions, consent)
     except NO_CONNECTION as error:
         waited = "" if run is None or decisions.stopped else f" for {OUTAGE_SECONDS:.0f} s"
         say(f"The server was unreachable{waited}. {error.line}")
@@ -169,6 +152,39 @@ def _accepted_risk(
     if consent.confirm is not None or (tables and consent.yes):
         raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
     return prompts.typed(question, expected, f"--confirm {expected}")
+
+
+async def _follow(course: Course, run: Run | None, runner: Runner, decisions: Decisions, consent: Consent) -> None:
+    """Do the steps and say each.
+
+    It ends with the change, at a question without a terminal, or with Ctrl-C. Ctrl-C and SIGTERM leave the run open,
+    once the outcome of what is under way is known. Raises DatabaseError.
+    """
+    said, agreed = "", consent.yes and course.dry_run is None  # the first question is answered with "go on"
+
+    def interrupted() -> None:
+        decisions.leave()
+        say("Interrupted: waiting for the outcome of what is under way ...")
+
+    with signals_call(interrupted):
+        async with contextlib.aclosing(runner.steps()) as steps:
+            async for step in steps:
+                if isinstance(step, Pause):
+                    text = f"Server lost, retrying in {step.seconds:.0f} s. Ctrl-C stops. {step.why}"
+                else:
+                    text = course.line(run, runner)
+                if text and text != said:
+                    say(said := text)
+                if not isinstance(step, Ask) or decisions.left:
+                    continue
+                if not agreed and (consent.yes or not prompts.possible()):
+                    break
+                question = course.report(run, runner, False).question
+                if agreed or prompts.agreed(f"{question} Go on? Otherwise the redrive ends."):
+                    decisions.go_on(step)
+                else:
+                    decisions.stop()
+                agreed = False
 
 
 async def _standby_wait(workspace: Workspace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import click
 import msgspec
@@ -25,7 +24,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import split_id
-from queries.records.run import REDRIVE, RedriveReport, commands_of
+from queries.records.run import REDRIVE, RedrivePreview, RedriveReport, commands_of
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
 from queries.runs.cohorts import Redrive, parse_settings
@@ -61,11 +60,6 @@ async def redrive(
         given = arguments_of([action], arguments)
         plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
         preview = await redrive_plan.preview(workspace, plan, measures=consent.measures)
-        shown = Report(
-            record=preview,
-            lines=lambda cells: [*pages.plan(preview, cells), *page(preview.dry_run, [action], (), cells)],
-            results=preview.dry_run.results,
-        )
         rest = preview.nodes - len(preview.dry_run.versions)
         more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
 
@@ -75,8 +69,7 @@ async def redrive(
             say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
             return run, launch.proceed(workspace, run, decisions)
 
-        course = _course(target, action, begin, more, dry_run=preview.dry_run, preview=shown)
-        return await carry_out(target, workspace, course, consent)
+        return await carry_out(target, workspace, _course(target, action, begin, more, preview), consent)
 
 
 async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
@@ -129,9 +122,19 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
     return await carry_out(target, workspace, course, consent)
 
 
-def _course(target: Target, action: Action, begin: Begin, more: str, **dry_run: Any) -> Course:
-    line, report = _line, functools.partial(report_of, target)
-    return Course(actions=[action], begin=begin, line=line, report=report, more=more, **dry_run)
+def _course(target: Target, action: Action, begin: Begin, more: str, preview: RedrivePreview | None = None) -> Course:
+    """Return how a redrive goes. ``preview`` None: it has begun."""
+    report = functools.partial(report_of, target)
+    course = Course(actions=[action], begin=begin, line=_line, report=report, more=more)
+    if preview is None:
+        return course
+    dry_run = preview.dry_run
+    shown = Report(
+        record=preview,
+        lines=lambda cells: [*pages.plan(preview, cells), *page(dry_run, [action], (), cells)],
+        results=dry_run.results,
+    )
+    return msgspec.structs.replace(course, dry_run=dry_run, preview=shown)
 
 
 def _state(run: Run | None, runner: Runner) -> RedriveReport:
