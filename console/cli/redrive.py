@@ -21,9 +21,7 @@ from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED
 from queries.actions.plan import count_nodes
 from queries.contract.spec import Action
-from queries.db.errors import DatabaseError
 from queries.records.dead_letter import DeadLetter
-from queries.records.node import split_id
 from queries.records.run import REDRIVE, RedrivePreview, RedriveReport, commands_of
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
@@ -69,7 +67,7 @@ async def redrive(
             say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
             return run, launch.proceed(workspace, run, decisions)
 
-        return await carry_out(target, workspace, _course(target, action, begin, more, preview), consent)
+        return await carry_out(target, workspace, _course(target, [action], begin, more, preview), consent)
 
 
 async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
@@ -97,7 +95,7 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
     return workspace.named(label).label, selection, found[: source.limit]
 
 
-async def resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
+async def resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
     """Continue a redrive. Return the exit code.
 
     Raises UsageError for a dry run: a redrive has one of its first cohort.
@@ -107,31 +105,28 @@ async def resume(target: Target, workspace: Workspace, run: Run, consent: Consen
         raise click.UsageError(f"--dry-run is for a new redrive. `{shows}` shows this one. Nothing was changed.")
     if consent.reason:
         run = msgspec.structs.replace(run, plan=msgspec.structs.replace(run.plan, reason=consent.reason))
-    reader = workspace.named(run.plan.label)
     nodes = count_nodes(len(run.plan.ids), run.plan.ids)
     say(f"Redrive {run.log.id} of {run.begun.who}: {run.plan.action} {run.plan.beginning.selection}, {nodes}.")
-    action = reader.engine.action(run.plan.action, split_id(run.plan.ids[0])[1])
-    if action is None:
-        raise DatabaseError(f"{reader.label}: {run.plan.action} does not exist here.", "Nothing was changed.")
-    await runs.check_author(workspace, run, action)
 
     async def begin(decisions: Decisions) -> tuple[Run, Runner]:
         return run, launch.proceed(workspace, run, decisions)
 
-    course = _course(target, action, begin, "It goes on in this console.")
+    course = _course(target, actions, begin, "It goes on in this console.")
     return await carry_out(target, workspace, course, consent)
 
 
-def _course(target: Target, action: Action, begin: Begin, more: str, preview: RedrivePreview | None = None) -> Course:
+def _course(
+    target: Target, actions: Sequence[Action], begin: Begin, more: str, preview: RedrivePreview | None = None
+) -> Course:
     """Return how a redrive goes. ``preview`` None: it has begun."""
     report = functools.partial(report_of, target)
-    course = Course(actions=[action], begin=begin, line=_line, report=report, more=more)
+    course = Course(actions=actions, begin=begin, line=_line, report=report, more=more)
     if preview is None:
         return course
     dry_run = preview.dry_run
     shown = Report(
         record=preview,
-        lines=lambda cells: [*pages.plan(preview, cells), *page(dry_run, [action], (), cells)],
+        lines=lambda cells: [*pages.plan(preview, cells), *page(dry_run, actions, (), cells)],
         results=dry_run.results,
     )
     return msgspec.structs.replace(course, dry_run=dry_run, preview=shown)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 import click
 
@@ -22,6 +22,7 @@ from console.text.pages.redrive import page as redrive_page
 from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
 from queries.actions.plan import count_nodes
+from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
 from queries.records.run import REDRIVE, RunDetail, commands_of
@@ -86,14 +87,17 @@ def _lines(target: Target, found: RunDetail, cells: int) -> Iterator[Spans]:
 async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:
     """Continue a run of any machine. Return the exit code."""
     async with _loaded(target, name, redrives=redrives) as (workspace, run):
-        return await (redrive.resume if run.plan.is_redrive else _resume)(target, workspace, run, consent)
+        plan = run.plan
+        actions = do.variants_of(workspace.named(plan.label), plan.action, plan.ids)
+        if not actions:
+            raise DatabaseError(f"{plan.label}: {plan.action} does not exist here.", "Nothing was changed.")
+        for action in actions:
+            await runs.check_author(workspace, run, action)
+        return await (redrive.resume if plan.is_redrive else _resume)(target, workspace, run, actions, consent)
 
 
-async def _resume(target: Target, workspace: Workspace, run: Run, consent: Consent) -> int:
-    plan, reader = run.plan, workspace.named(run.plan.label)
-    variants = do.variants_of(reader, plan.action, plan.ids)
-    for action in variants:
-        await runs.check_author(workspace, run, action)
+async def _resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
+    plan = run.plan
     found = await launch.look(workspace, run)
     left = found.pending
     if not left:
@@ -109,7 +113,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, consent: Conse
     )
     again = runs.part_of(workspace, plan, left)
     given = plan.beginning.arguments
-    return await change(target, workspace, again, variants, consent, given, reason=plan.reason, run=run)
+    return await change(target, workspace, again, actions, consent, given, reason=plan.reason, run=run)
 
 
 async def stop(target: Target, name: str, *, redrives: bool = False) -> int:

@@ -98,8 +98,8 @@ class RedriveReport(Record):
     """State of a redrive.
 
     ``state``: running, asking, or why it ended: done, budget, stopped. ``question``: what only the operator can decide,
-    about ``asked_ids``. ``cohorts`` is empty in a list of redrives. ``skipped``: nodes that were not revived, by name.
-    ``durability``: of the least certain cohort that this console has revived.
+    about ``asked_ids``. ``skipped``: nodes that were not revived, by name. ``durability``: of the least certain cohort
+    that this console has revived.
     """
 
     run: str
