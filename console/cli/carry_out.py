@@ -189,11 +189,11 @@ async def _follow(course: Course, run: Run | None, runner: Runner, decisions: De
 
 async def _standby_wait(workspace: Workspace) -> None:
     """Say once for which standby a COMMIT waits."""
-    known = ""
-    while not known or known != workspace.awaited_standbys:
-        known = workspace.awaited_standbys
+    standbys = ""
+    while not standbys or standbys != workspace.awaited_standbys:
+        standbys = workspace.awaited_standbys
         await asyncio.sleep(STANDBY_LOOK_S)
-    say(f"{STANDBY_WAIT.format(standbys=known)}. If unstick is ended now, `unstick audit` settles the outcome.")
+    say(f"{STANDBY_WAIT.format(standbys=standbys)}. If unstick is ended now, `unstick audit` settles the outcome.")
 
 
 def exit_code(results: Sequence[Result]) -> int:

@@ -85,16 +85,16 @@ def _report(
 ) -> Report:
     """Return the outcome of each node."""
     done = msgspec.structs.replace(runner.total.outcomes(), run="" if run is None else run.log.id)
-    left = runner.unfinished(UNREACHABLE if given_up else NOT_TRIED)
+    rest = runner.unfinished(UNREACHABLE if given_up else NOT_TRIED)
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
-    outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, left), for_now=())
-    notes = list(_notes(target, dry_run, done, len(left)))
+    outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
+    notes = list(_notes(target, dry_run, done, len(rest)))
     if runner.lost or any(r.outcome is Outcome.LOST for r in done.results):
         notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
-    return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(left))
+    return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))
 
 
-def _notes(target: Target, dry_run: DryRun, done: Outcomes, left: int) -> Iterator[str]:
+def _notes(target: Target, dry_run: DryRun, done: Outcomes, rest: int) -> Iterator[str]:
     """Yield what is certain, and how to undo, continue or repeat it."""
     if done.durability is not None:
         yield certain(done.durability)
@@ -103,9 +103,9 @@ def _notes(target: Target, dry_run: DryRun, done: Outcomes, left: int) -> Iterat
     if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
         names = [done.run] if done.run and len(done.entries) > 1 else done.entries
         yield f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}"
-    if left and done.run:
+    if rest and done.run:
         resume, stop = commands_of(target.command, BULK, done.run).lines
-        yield from (f"Not changed yet: {count_nodes(left, ())}. {resume}", stop)
+        yield from (f"Not changed yet: {count_nodes(rest, ())}. {resume}", stop)
     if dry_run.for_now and not dry_run.wait:
         held = count_nodes(len(dry_run.for_now), dry_run.for_now)
         yield f"An executor holds {held}. --wait SECONDS acts when they are free."

@@ -52,11 +52,13 @@ async def redrive(
     except ValueError as error:
         raise click.UsageError(f"--{error}") from None
     async with opened(target) as workspace:
-        label, selection, found = await _selected(target, workspace, source)
+        label, selection, dead_letters = await _selected(target, workspace, source)
         reader = workspace.named(label)
-        action = redrive_plan.action_of(reader, found)
-        given = arguments_of([action], arguments)
-        plan = await redrive_plan.plan_redrive(workspace, reader.label, found, selection, settings, reason, given)
+        action = redrive_plan.action_of(reader, dead_letters)
+        values = arguments_of([action], arguments)
+        plan = await redrive_plan.plan_redrive(
+            workspace, reader.label, dead_letters, selection, settings, reason, values
+        )
         preview = await redrive_plan.preview(workspace, plan, measures=consent.measures)
         rest = preview.nodes - len(preview.dry_run.versions)
         more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
@@ -76,23 +78,23 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
         label = source.group.partition("/")[0]
         if source.engine is not None and workspace.named(source.engine) is not workspace.named(label):
             raise click.UsageError(f"The group {source.group} is not of the engine {source.engine}.")
-        found = await members_of(workspace, source.group, source.limit)
+        dead_letters = await members_of(workspace, source.group, source.limit)
         selection = f"group {source.group}"
     else:
         if source.engine is None:
             raise click.UsageError("--filter needs the name of an engine.")
-        wanted = parsed(str(source.filter), target)
-        if not wanted.terms:
+        conditions = parsed(str(source.filter), target)
+        if not conditions.terms:
             raise click.UsageError("--filter is empty; it would select every dead letter.")
         label = source.engine
         reader = workspace.named(label)
-        found = await dead_matching(reader, wanted, source.limit)
-        found = [d for d in found if redrive_plan.revival_of(reader, d) is not None] or found
+        dead_letters = await dead_matching(reader, conditions, source.limit)
+        dead_letters = [d for d in dead_letters if redrive_plan.revival_of(reader, d) is not None] or dead_letters
         selection = f"filter {source.filter}"
-    if not found:
+    if not dead_letters:
         raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")
-    found.sort(key=lambda each: (unknown_last(each.since), each.node.id))
-    return workspace.named(label).label, selection, found[: source.limit]
+    dead_letters.sort(key=lambda each: (unknown_last(each.since), each.node.id))
+    return workspace.named(label).label, selection, dead_letters[: source.limit]
 
 
 async def resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:

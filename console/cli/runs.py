@@ -38,13 +38,13 @@ LISTED = 50
 async def listed(target: Target, *, redrives: bool = False) -> int:
     """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = await runs.listed(workspace, LISTED, REDRIVE if redrives else None)
+        answer = await runs.listed(workspace, LISTED, REDRIVE if redrives else None)
         closed = workspace.no_runs
-    output_for(target).answer(found, lambda: tables.listed(FIELDS, found.runs) if found.runs else ["No runs."])
+    output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.runs) if answer.runs else ["No runs."])
     if closed:
         say(f"Only runs of this machine are listed: {closed}.")
-    say(*(f"A run is not listed: {why}" for why in found.unread))
-    return FAILED if found.unread else 0
+    say(*(f"A run is not listed: {why}" for why in answer.unread))
+    return FAILED if answer.unread else 0
 
 
 @contextlib.asynccontextmanager
@@ -64,23 +64,23 @@ async def _loaded(target: Target, name: str, *, redrives: bool = False) -> Async
 async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
     async with _loaded(target, name) as (workspace, run):
-        found = await launch.look(workspace, run)
-    output_for(target).page(found, lambda cells: list(_lines(target, found, cells)))
+        detail = await launch.look(workspace, run)
+    output_for(target).page(detail, lambda cells: list(_lines(target, detail, cells)))
     return 0
 
 
-def _lines(target: Target, found: RunDetail, cells: int) -> Iterator[Spans]:
-    run, report = found.run, found.report
+def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
+    run, report = detail.run, detail.report
     yield from tables.listed(FIELDS, (run,))
     yield from wrapped(f"Reason: {run.reason}", cells, indent=0)
     yield BLANK
     if report is not None:
         yield from redrive_page(report, cells, limit=UNLIMITED)
     else:
-        yield from result_page(found.results, cells, limit=ROWS_SHOWN)
+        yield from result_page(detail.results, cells, limit=ROWS_SHOWN)
     if run.state == "open":
         yield BLANK
-        yield plain(f"{count_nodes(len(found.pending), found.pending)} without an outcome.", indent=0)
+        yield plain(f"{count_nodes(len(detail.pending), detail.pending)} without an outcome.", indent=0)
         yield from (plain(line, indent=0) for line in commands_of(target.command, run.kind, run.run).lines)
 
 
@@ -98,22 +98,22 @@ async def resume(target: Target, name: str, consent: Consent, *, redrives: bool 
 
 async def _resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
     plan = run.plan
-    found = await launch.look(workspace, run)
-    left = found.pending
-    if not left:
+    detail = await launch.look(workspace, run)
+    pending = detail.pending
+    if not pending:
         await launch.stop(workspace, run)
         say(f"The run {run.log.id} is complete.")
-        return printed(target, outcomes_of(Outcomes(results=found.results)))
-    if found.run.state != "open":
-        raise DatabaseError(f"The run {run.log.id} has ended: {found.run.state}.", "Nothing was changed.")
-    ago = duration.spelled(max(await workspace.now() - found.run.last_at, 0.0))
+        return printed(target, outcomes_of(Outcomes(results=detail.results)))
+    if detail.run.state != "open":
+        raise DatabaseError(f"The run {run.log.id} has ended: {detail.run.state}.", "Nothing was changed.")
+    ago = duration.spelled(max(await workspace.now() - detail.run.last_at, 0.0))
     say(
-        f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(left)} of {len(plan.members)} nodes remain;"
+        f"{plan.action} in {plan.label}, begun by {run.begun.who}: {len(pending)} of {len(plan.members)} nodes remain;"
         f" the last step was {ago} ago. {plan.reason}"
     )
-    again = runs.part_of(workspace, plan, left)
-    given = plan.beginning.arguments
-    return await change(target, workspace, again, actions, consent, given, reason=plan.reason, run=run)
+    again = runs.part_of(workspace, plan, pending)
+    arguments = plan.beginning.arguments
+    return await change(target, workspace, again, actions, consent, arguments, reason=plan.reason, run=run)
 
 
 async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
@@ -122,6 +122,6 @@ async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
         ending = await launch.stop(workspace, run)
         if run.plan.is_redrive:
             return printed(target, redrive.report_of(target, run, ending))
-    left = count_nodes(len(ending.unfinished()), ())
-    say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {left}.")
+    rest = count_nodes(len(ending.unfinished()), ())
+    say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {rest}.")
     return 0

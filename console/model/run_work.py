@@ -78,8 +78,8 @@ class RunWork:
         """Title of a redrive, with the titles of its nodes."""
         if self.run is None:
             return ""
-        known = {member.id: member.title for member in self.run.plan.members}
-        return f"Redrive {self.run_id}: {titles(known, known) or self.run.plan.beginning.selection}"
+        members = {member.id: member.title for member in self.run.plan.members}
+        return f"Redrive {self.run_id}: {titles(members, members) or self.run.plan.beginning.selection}"
 
     @property
     def watches(self) -> bool:
@@ -233,8 +233,8 @@ class RunWork:
         if self.run is not None:
             run = self.run if self.watches else await runs.load(workspace, self.run_id)
             return launch.proceed(workspace, run, self._decisions, self._dry_run, operator)
-        wanted = self.dry_run if self._rest is None else msgspec.structs.replace(self.dry_run, versions=self._rest)
-        self.run, runner = await launch.start(workspace, wanted, operator, self._decisions, self.outcomes.outcomes())
+        dry_run = self.dry_run if self._rest is None else msgspec.structs.replace(self.dry_run, versions=self._rest)
+        self.run, runner = await launch.start(workspace, dry_run, operator, self._decisions, self.outcomes.outcomes())
         return runner
 
     async def _run(self) -> None:

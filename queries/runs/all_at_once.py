@@ -89,8 +89,8 @@ class AllAtOnce:
         elif now >= self.until:
             late = (self._late(i) for i in held)
             return Close(event=Changed(at=now, part=len(self._parts), outcomes=Outcomes(results=tuple(late))))
-        elif (left := self._attempted + PAUSE_SECONDS - now) > 0:
-            return Watch(seconds=min(left, self.until - now))
+        elif (pause := self._attempted + PAUSE_SECONDS - now) > 0:
+            return Watch(seconds=min(pause, self.until - now))
         self._attempted = now
         return ChangePart(part=len(self._parts), ids=held, waited=True)
 

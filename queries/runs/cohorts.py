@@ -115,11 +115,11 @@ class Sign(Record):
 
 def sizes(total: int, first: Sequence[int]) -> list[int]:
     """Return the sizes of the cohorts of ``total`` nodes."""
-    found: list[int] = []
-    while (left := total - sum(found)) > 0:
-        size = first[len(found)] if len(found) < len(first) else found[-1] * 2
-        found.append(min(size, COHORT_NODES, left))
-    return found
+    cohorts: list[int] = []
+    while (rest := total - sum(cohorts)) > 0:
+        size = first[len(cohorts)] if len(cohorts) < len(first) else cohorts[-1] * 2
+        cohorts.append(min(size, COHORT_NODES, rest))
+    return cohorts
 
 
 def judge(member: WatchedMember, sign: Sign | None, marks: Collection[str], *, gone: Answer) -> Answer:
@@ -250,8 +250,8 @@ class Redrive:
         answers = {i: self.answers[i] for i in ids if i in self.answers}
         open_ids = {i: answer for i, answer in answers.items() if answer not in PASSED and i not in self._accepted}
         if silent := tuple(i for i, answer in open_ids.items() if answer is not Answer.UNKNOWN):
-            left = self._since[number] + self.settings.wait - now
-            return Watch(seconds=left) if left > 0 else Ask(question=Question.NO_ANSWER, cohort=number, ids=silent)
+            rest = self._since[number] + self.settings.wait - now
+            return Watch(seconds=rest) if rest > 0 else Ask(question=Question.NO_ANSWER, cohort=number, ids=silent)
         if open_ids:
             return Ask(question=Question.UNKNOWN, cohort=number, ids=tuple(open_ids))
         if not answers:
@@ -259,15 +259,15 @@ class Redrive:
         unfinished: dict[str, Answer] = {i: answer for i, answer in answers.items() if answer is not Answer.FINISHED}
         return Close(event=Judged(at=now, cohort=number, answers=unfinished))
 
-    def _free(self, now: float, wanted: int) -> tuple[int, float]:
+    def _free(self, now: float, nodes: int) -> tuple[int, float]:
         """Return how many nodes the pace allows now, else the seconds until it allows one."""
         pace = self.settings.pace
         if pace is None:
-            return wanted, 0.0
+            return nodes, 0.0
         recent = [(at, number) for at, number in self._revived if at > now - pace.seconds]
         free = pace.nodes - sum(number for _, number in recent)
         if free > 0:
-            return min(free, wanted), 0.0
+            return min(free, nodes), 0.0
         return 0, min(at for at, _ in recent) + pace.seconds - now
 
     def go_on(self, now: float, ask: Ask) -> Extended:

@@ -131,7 +131,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         at = await workspace.now()
         policy.observe(await redrive_plan.read_answers(reader, plan, set(policy.watched())))
         step = policy.step(at)
-    listed = Listed(
+    row = Listed(
         begun=msgspec.structs.replace(run.begun, engine=plan.label),
         changed=policy.changed,
         last_at=max((entry.at for entry in entries), default=run.begun.at),
@@ -139,7 +139,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         place=run.log.place,
     )
     return RunDetail(
-        run=runs.summary(listed),
+        run=runs.summary(row),
         results=tuple(total.results),
         pending=tuple(policy.pending()),
         # An end that a look comes to is not recorded, so it is none.
@@ -170,7 +170,7 @@ def _runner(
     why = {r.id: r.why for r in dry_run.results}
     held = {i: why[i] for i in dry_run.for_now if i in versions} if dry_run.wait > 0 else {}
     now = {i: version for i, version in versions.items() if i not in held} if held else versions
-    wanted = msgspec.structs.replace(dry_run, versions=now)
+    free = msgspec.structs.replace(dry_run, versions=now)
     independent = False
     if dry_run.engine == LABEL:
         chunks = [tuple(now)] if now else []
@@ -178,7 +178,7 @@ def _runner(
         kinds = {node_id.partition(":")[0]: node_id for node_id in versions}
         plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
         independent = parts.are_independent(plan)
-        chunks = list(parts.split(wanted, parts.part_nodes(workspace, plan)))
+        chunks = list(parts.split(free, parts.part_nodes(workspace, plan)))
     skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
     before = before or Outcomes(results=())
     world = ChangeWorld(

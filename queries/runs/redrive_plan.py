@@ -41,7 +41,7 @@ def action_of(reader: Reader, dead_letters: Sequence[DeadLetter]) -> Action:
     Raises DatabaseError if there is none, or several, or if it is not available here.
     """
     spec = reader.engine.spec.redrive
-    found: dict[str, Action] = {}
+    actions: dict[str, Action] = {}
     for each in dead_letters:
         revival = revival_of(reader, each)
         if revival is None:
@@ -50,14 +50,14 @@ def action_of(reader: Reader, dead_letters: Sequence[DeadLetter]) -> Action:
         action = reader.engine.action(revival.action, each.node.kind)
         if action is None:
             raise DatabaseError(f"{reader.label}: {revival.action} does not exist here.", "Nothing was changed.")
-        found[action.name] = action
-    if len(found) != 1:
-        names = " or ".join(sorted(found)) or "none"
+        actions[action.name] = action
+    if len(actions) != 1:
+        names = " or ".join(sorted(actions)) or "none"
         raise DatabaseError(
             f"{reader.label}: one action must revive all of them, but these need {names}.",
             "Nothing was changed. Select one group, or one kind of node.",
         )
-    action = next(iter(found.values()))
+    action = next(iter(actions.values()))
     available = reader.availability(action, bulk=len(dead_letters) > 1)
     if not available.ok:
         raise DatabaseError(f"{reader.label}: {action.name} is not possible here. {available.why}.")
@@ -122,7 +122,7 @@ def _target(reader: Reader, dead_letter: DeadLetter) -> str:
 
 async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
     """Return the state of nodes that exist. Raises DatabaseError."""
-    found: dict[str, Sign] = {}
+    signs: dict[str, Sign] = {}
     for start in range(0, len(targets), NODES_AT_ONCE):
         part = list(dict.fromkeys(targets[start : start + NODES_AT_ONCE]))
         nodes = (await reader.nodes(part)).nodes
@@ -131,14 +131,14 @@ async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
         for node in nodes:
             death = dead.get(node.id)
             marks = ((death.fingerprint,) if death else ()) + ((fold(node.error),) if node.error else ())
-            found[node.id] = Sign(
+            signs[node.id] = Sign(
                 phase=node.phase,
                 attempt=attempt_of(node),
                 dead=death is not None or node.phase is Phase.FAILED,
                 marks=marks,
                 moved=node.id in moved,
             )
-    return found
+    return signs
 
 
 async def read_answers(reader: Reader, plan: RunPlan, ids: Collection[str]) -> dict[str, Answer]:
@@ -154,8 +154,8 @@ async def read_answers(reader: Reader, plan: RunPlan, ids: Collection[str]) -> d
 
 def attempt_of(node: Node) -> str:
     """Return the text that tells this attempt of a node from the next."""
-    known = (node.revision, node.attempts, node.changed_at)
-    return node.version if all(value is None for value in known) else "|".join(map(str, known))
+    values = (node.revision, node.attempts, node.changed_at)
+    return node.version if all(value is None for value in values) else "|".join(map(str, values))
 
 
 async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> RedrivePreview:

@@ -177,8 +177,8 @@ def _loaded(workspace: Workspace, log: OpenRun) -> Run:
         if kept.kind != (BULK if kept.settings is None else REDRIVE):
             raise ValueError(f"{kept.kind} is not the kind of its settings")
         form = Member if kept.settings is None else WatchedMember
-        listed = msgspec.json.decode(log.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
-        members = tuple(_renamed(reader, member) for member in listed["members"])
+        content = msgspec.json.decode(log.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
+        members = tuple(_renamed(reader, member) for member in content["members"])
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
     plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=kept)
@@ -238,22 +238,22 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended. ``open_only``: only
     those that have not ended, and of those in files only those that no console continues.
     """
-    found = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
+    entries = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
     local = _local(workspace)
     files, unread = ([], []) if kind == REDRIVE else run_file.unfinished(local, idle=open_only)
-    summaries = map(summary, (*found, *files))
+    summaries = map(summary, (*entries, *files))
     return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]), unread=tuple(unread))
 
 
-def summary(listed: Listed) -> RunSummary:
+def summary(entry: Listed) -> RunSummary:
     """Return what a list says of a run."""
-    begun, ended = listed.begun, listed.ended
+    begun, ended = entry.begun, entry.ended
     state, run = "open", Beginning(kind="", action="", nodes=0)
     answers: dict[Answer, int] = {}
     try:
         run = msgspec.convert(begun.event, Beginning)
         if ended is not None:
-            event = msgspec.convert({"at": listed.last_at, **ended}, Ended)
+            event = msgspec.convert({"at": entry.last_at, **ended}, Ended)
             state, answers = event.reason, event.answers
     except msgspec.ValidationError:
         state = UNREADABLE
@@ -266,10 +266,10 @@ def summary(listed: Listed) -> RunSummary:
         reason=begun.reason,
         who=begun.who,
         at=begun.at,
-        last_at=listed.last_at,
+        last_at=entry.last_at,
         state=state,
         nodes=run.nodes,
-        changed=listed.changed,
+        changed=entry.changed,
         answers=answers,
-        place=listed.place,
+        place=entry.place,
     )

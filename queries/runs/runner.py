@@ -176,15 +176,15 @@ class Runner:
 
     def unfinished(self, why: str = NOT_TRIED) -> list[Result]:
         """Return results of the nodes without an outcome. ``why``: they were not tried."""
-        found = []
+        results = []
         for node_id in self.state.pending():
             if node_id in self._doubtful:
-                found.append(Result(id=node_id, outcome=Outcome.UNKNOWN, why=IN_DOUBT))
+                results.append(Result(id=node_id, outcome=Outcome.UNKNOWN, why=IN_DOUBT))
             elif node_id in self.lost:
-                found.append(Result(id=node_id, outcome=Outcome.LOST, why=LOST))
+                results.append(Result(id=node_id, outcome=Outcome.LOST, why=LOST))
             else:
-                found.append(Result(id=node_id, outcome=Outcome.REFUSED, why=why))
-        return found
+                results.append(Result(id=node_id, outcome=Outcome.REFUSED, why=why))
+        return results
 
     async def _next(self) -> Step | None:
         """Return the next step, or None if the operator has left."""
@@ -221,9 +221,9 @@ class Runner:
         elif isinstance(step, Close):
             await self._add(step.event)
         elif isinstance(step, Ask):
-            given, self._decisions.accepted = self._decisions.accepted, None
-            if given is not None and (given.question, given.cohort) == (step.question, step.cohort):
-                await self._add(self.state.go_on(self.now, given))
+            answer, self._decisions.accepted = self._decisions.accepted, None
+            if answer is not None and (answer.question, answer.cohort) == (step.question, step.cohort):
+                await self._add(self.state.go_on(self.now, answer))
             else:
                 await self._world.pause(LOOK_SECONDS)
         elif isinstance(step, Watch):
@@ -277,5 +277,5 @@ class Runner:
     def _apply(self, event: Event) -> None:
         self.state.apply(event)
         if isinstance(event, Changed):
-            known = event.outcomes.xid, len(event.results), event.results[:1]
-            self.total.add(self._kept.setdefault(known, event.outcomes) if event.outcomes.xid else event.outcomes)
+            key = event.outcomes.xid, len(event.results), event.results[:1]
+            self.total.add(self._kept.setdefault(key, event.outcomes) if event.outcomes.xid else event.outcomes)

@@ -20,17 +20,17 @@ async def messages(workspace: Workspace) -> list[str]:
     Raises an error of NO_CONNECTION only.
     """
     try:
-        all_open = await listed(workspace, NAMED + 1, open_only=True)
-        found = [run for run in all_open.runs if run.state == "open"]
-        now = await workspace.now() if found else 0.0
+        answer = await listed(workspace, NAMED + 1, open_only=True)
+        runs = [run for run in answer.runs if run.state == "open"]
+        now = await workspace.now() if runs else 0.0
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
         return [error.line]
     command = workspace.database.command
-    lines = [_message(workspace, run, now) for run in found[:NAMED]]
-    lines += [f"There are more: `{command('runs')}` lists them."] if len(found) > NAMED else []
-    lines += all_open.unread[:NAMED]
+    lines = [_message(workspace, run, now) for run in runs[:NAMED]]
+    lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > NAMED else []
+    lines += answer.unread[:NAMED]
     if workspace.audit_log is workspace.local_file:
         try:
             entries, _ = await audit_log.page(workspace.audit_log, None, RECENT)

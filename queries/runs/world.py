@@ -60,9 +60,9 @@ class Log:
         if isinstance(event, Changed):
             await self.skipped(event.part, event.results)
         else:
-            known = msgspec.to_builtins(event)
-            del known["at"]  # the entry has the time
-            await self._write(known, ())
+            fields = msgspec.to_builtins(event)
+            del fields["at"]  # the entry has the time
+            await self._write(fields, ())
 
     @staticmethod
     def is_known(done: perform.PartOutcomes) -> bool:
@@ -176,13 +176,13 @@ class ChangeWorld(_World):
         """
         if self._log is not None and (why := self._workspace.database.why_read_only()):
             raise LostError(why)  # a plan that is made now would refuse every node
-        wanted = msgspec.structs.replace(self._dry_run, versions={i: self._dry_run.versions[i] for i in step.ids})
+        part = msgspec.structs.replace(self._dry_run, versions={i: self._dry_run.versions[i] for i in step.ids})
         if step.waited:
-            wanted = msgspec.structs.replace(wanted, results=(), row_digests={}, waited=True)
+            part = msgspec.structs.replace(part, results=(), row_digests={}, waited=True)
         if self._dry_run.engine == LABEL:
-            shown = tuple(result for result in wanted.results if result.id in wanted.versions)
+            shown = tuple(result for result in part.results if result.id in part.versions)
             outcomes = await signals.commit(
-                self._workspace, msgspec.structs.replace(wanted, results=shown), self._operator
+                self._workspace, msgspec.structs.replace(part, results=shown), self._operator
             )
             return Changed(at=time.monotonic(), part=step.part, outcomes=outcomes)
         over = "read" if "write" in self._busy else "write"
@@ -191,7 +191,7 @@ class ChangeWorld(_World):
             self._plan = self._plan or self._planned()
             done = await perform.commit_part(
                 self._workspace,
-                wanted,
+                part,
                 self._operator,
                 plan=self._plan,
                 over=over,

@@ -102,13 +102,13 @@ class FileRun:
         The server is asked for transactions without an outcome, and after a failover for all. Raises DatabaseError.
         """
         await run_log.wait_for_end(self._database, self.id)
-        found: list[AuditLogEntry] = []
+        entries: list[AuditLogEntry] = []
         for line, outcome in _changes(self._lines()):
             entry = line.entry if outcome is None else await self._entry(line, outcome)
             if entry is not None:
-                found.append(entry)
-        self.ended = bool(found) and found[0].is_end
-        return found[::-1]
+                entries.append(entry)
+        self.ended = bool(entries) and entries[0].is_end
+        return entries[::-1]
 
     def listed(self) -> Listed:
         """Return the run in a list, as far as it is recorded. Raises DatabaseError."""
@@ -184,11 +184,11 @@ def begin(local: Local, entry: AuditLogEntry, event: Mapping[str, Any], members:
 
     Raises DatabaseError if that is not possible. Nothing can be changed then.
     """
-    listed = run_log.listed_members(members)
-    named = run_log.naming(entry, run_log.beginning(event, listed))
+    nodes = run_log.listed_members(members)
+    named = run_log.naming(entry, run_log.beginning(event, nodes))
     entry = msgspec.structs.replace(named, id=audit_log.entry_id(), at=time.time())
-    local.file.append(entry, intended=False, images=listed)
-    return FileRun(local, entry, listed).lock()
+    local.file.append(entry, intended=False, images=nodes)
+    return FileRun(local, entry, nodes).lock()
 
 
 def is_id(text: str) -> bool:
@@ -246,8 +246,8 @@ def unfinished(local: Local, *, idle: bool = False) -> tuple[list[Listed], list[
                 raise DatabaseError(why + run_log.UNLISTED.format(file=local.locks / name))
             if run.begun.origin is not None and run.begun.origin.same(local.file.origin()):
                 with contextlib.closing(run.lock() if idle else run):
-                    listed = run.listed()
-                runs += [listed] if listed.ended is None else []
+                    entry = run.listed()
+                runs += [entry] if entry.ended is None else []
         except LockedError:
             continue
         except DatabaseError as error:

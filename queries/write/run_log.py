@@ -187,8 +187,8 @@ async def begin(
 
     Raises DatabaseError if another run about one of its ``groups`` has not ended.
     """
-    listed = listed_members(members)
-    entry = naming(entry, {**beginning(event, listed), "process": process})
+    nodes = listed_members(members)
+    entry = naming(entry, {**beginning(event, nodes), "process": process})
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in (
             await _listed(transaction, entry.schema, OPEN, event["kind"], open_only=True) if event["groups"] else ()
@@ -200,10 +200,10 @@ async def begin(
                     f" {other.begun.reason!r}.",
                     f"Nothing was changed. {commands_of(database.command, event['kind'], other.begun.id).sentence}",
                 )
-        run = await audit_log.append(transaction, entry, listed)
+        run = await audit_log.append(transaction, entry, nodes)
         at = await NOW.answer(transaction)
         await transaction.control("COMMIT")
-    return TableRun(database, msgspec.structs.replace(entry, id=run, at=at), listed, process)
+    return TableRun(database, msgspec.structs.replace(entry, id=run, at=at), nodes, process)
 
 
 def beginning(event: Mapping[str, Any], members: bytes) -> dict[str, Any]:

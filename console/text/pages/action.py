@@ -63,8 +63,8 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
         by_kind.setdefault(node.kind, []).append(node.id)
     kinds = ", ".join(count_nodes(len(ids), ids) for ids in by_kind.values())
     eligible: Spans = [(f"{len(nodes)} of {total} eligible", "bold"), (f"  {kinds}", "$faint")]
-    known = {node.id: node.title for node in nodes}
-    lines.append(head(eligible, titles(known, known), [], cells))
+    by_id = {node.id: node.title for node in nodes}
+    lines.append(head(eligible, titles(by_id, by_id), [], cells))
     for why, number in Counter(result.why for result in skipped).most_common(5):
         lines += wrapped(f"{number} skipped: {why}", cells, "$warning", 2)
     return lines
@@ -162,8 +162,8 @@ def _ink(changed: int) -> str:
 
 def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[Spans]:
     missing = "" if dry_run.audit_log == "table" else " (`unstick init` creates a table for it)"
-    given = recorded(actions[0], dry_run.arguments) if actions else dry_run.arguments
-    arguments = [(name, str(value)) for name, value in given.items()]
+    values = recorded(actions[0], dry_run.arguments) if actions else dry_run.arguments
+    arguments = [(name, str(value)) for name, value in values.items()]
     facts = [("reason", dry_run.reason), *arguments]
     facts += [("undo", undo)] if (undo := _undo(dry_run, actions)) else []
     facts.append(("written to", f"{audit_log_place(dry_run.audit_log)}{missing}"))
@@ -216,9 +216,9 @@ def result_page(
     The ids of nodes whose rows are shown are there. ``logged``: number of changed nodes whose rows are not in
     ``changes``.
     """
-    known = titles_of(results)
+    names = titles_of(results)
     below = {change.id for change in changes[:ROWS_SHOWN]}
-    rows = differences(changes, cells, known=known)
+    rows = differences(changes, cells, known=names)
     rows += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return stacked(
         outcomes(results, cells, limit=limit, below=below),

@@ -95,10 +95,10 @@ async def _confirmed(
         if entered is None:
             return None
         before, wrong = entered, None
-        given = {name: str(entered.arguments.get(name, "")) for name in (each.name for each in SETTINGS)}
+        texts = {name: str(entered.arguments.get(name, "")) for name in (each.name for each in SETTINGS)}
         arguments = {name: value for name, value in entered.arguments.items() if not name.startswith(PREFIX)}
         try:
-            settings = parse_settings(*(given[f"{PREFIX}{name}"] for name in ("cohorts", "pace", "budget", "wait")))
+            settings = parse_settings(*(texts[f"{PREFIX}{name}"] for name in ("cohorts", "pace", "budget", "wait")))
         except SettingError as error:
             wrong = WrongFieldError(f"{PREFIX}{error.name}", str(error))
             continue

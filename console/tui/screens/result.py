@@ -181,8 +181,8 @@ class ResultScreen(Dialog[str | Again]):
         if work.awaited_standbys:
             awaited = pages.STANDBY_WAIT.format(standbys=work.awaited_standbys)
             return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
-        left = work.seconds_left
-        rate = "" if left is None else f", {work.rate:.0f} a second, about {formatting.age(left)} left"
+        seconds = work.seconds_left
+        rate = "" if seconds is None else f", {work.rate:.0f} a second, about {formatting.age(seconds)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Spans]:
