@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +18,7 @@ from queries.db.errors import LostError
 from queries.runs import runner
 from queries.runs.world import RedriveWorld
 from queries.write import audit_log
-from tests.command import Answer, fetch, unstick
+from tests.command import ROOT, Answer, environment, fetch, unstick
 from tests.console.test_printed_commands import printed, run
 from tests.servers import PostgresServer
 from tests.simulators.agent_jobs.executor import Poller
@@ -226,6 +229,26 @@ def test_a_server_that_stays_away_leaves_it_open(queue: Queue, monkeypatch: pyte
     assert (answer.code, answer.json["state"], answer.json["revived"]) == (1, "running", 0)
     assert "The server was unreachable" in answer.err
     assert len(printed(answer.err)) == 2, "continue it, end it"
+
+
+def test_ctrl_c_leaves_it_open(queue: Queue) -> None:
+    key = queue.fill(2)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console", "redrive", "--group", key, "--yes", *REASON, "-d", queue.dsn],
+        cwd=ROOT,
+        env=environment(queue.home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "1 revived" not in (line := process.stderr.readline()):
+        assert line, "it ended early"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, len(printed(err))) == (130, 2), err
+    assert "running; 1 of 2 revived" in out
 
 
 def test_a_filter_selects_dead_letters_only(queue: Queue) -> None:
