@@ -92,11 +92,6 @@ class RunWork:
         return not self.watches and self.total <= len(self.results)
 
     @property
-    def is_open(self) -> bool:
-        """True for a redrive whose end is not recorded."""
-        return self.report.open
-
-    @property
     def wrong(self) -> str:
         """Question of a redrive, or why it waits or has failed; "" for a change."""
         if not self.watches:
@@ -111,7 +106,7 @@ class RunWork:
     @property
     def rest(self) -> str:
         """Command that continues an open run, in a sentence, or ""."""
-        if self.run is None or not (self.is_open if self.watches else self.stopped):
+        if self.run is None or not (self.report.open if self.watches else self.stopped):
             return ""
         return f"It is open. {self.run.commands(self._workspace.database.command).lines[0]}"
 

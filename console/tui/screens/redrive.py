@@ -65,7 +65,7 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
         return
     work = page.session.carry_out(run=run)
     await page.app.push_screen_wait(ResultScreen(work))
-    state = "open" if work.is_open else work.report.state
+    state = "open" if work.report.open else work.report.state
     said = f"Redrive {run.log.id}: {pages.STATES[state]}. {pages.answers(work.report.answers)}"
     page.say(f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn")
     page.acted()

@@ -153,7 +153,7 @@ class ResultScreen(Dialog[str | Again]):
     def _progress(self) -> Spans:
         work = self._work
         if work.watches:
-            if work.ended and not work.is_open:
+            if work.ended and not work.report.open:
                 state = redrives.STATES[work.report.state]
                 return plain(f"{state[:1].upper()}{state[1:]}. {redrives.answers(work.report.answers)}", "bold", 0)
             hint = "" if work.ended or work.asks else f"  ·  {self.hints(STOP)}"
@@ -189,7 +189,7 @@ class ResultScreen(Dialog[str | Again]):
         work, total = self._work, self._work.outcomes
         if self._plan is None:
             lines = redrives.page(work.report, width, titled=False)
-            if work.ended and work.is_open:
+            if work.ended and work.rest:
                 lines += [BLANK, *wrapped(work.rest, width, "$warning")]
             return lines
         facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
