@@ -78,7 +78,7 @@ async def audit_log(
     if format and (limit is not None or after is not None):
         raise UsageError("--format exports all entries that match: give no --limit and no --after.")
     async with opened(target, empty=True) as workspace:
-        wanted = Filter(
+        criteria = Filter(
             who=conditions["who"],
             action=conditions["action"],
             outcome=None if outcome is None else option_value("--outcome", _outcome, outcome),
@@ -88,14 +88,14 @@ async def audit_log(
         )
         about = node_id
         if node_id is not None:
-            found = await resolve_nodes(workspace.reader(node_id), [node_id])
-            about = node_id = found[node_id].id if found else node_id
+            nodes = await resolve_nodes(workspace.reader(node_id), [node_id])
+            about = node_id = nodes[node_id].id if nodes else node_id
         elif node is not None and _is_id(workspace, node):  # an index serves it
             about = node
         if format:
-            await _export(output_for(target), workspace, format, workspace.audit_stream(about, wanted))
+            await _export(output_for(target), workspace, format, workspace.audit_stream(about, criteria))
         else:
-            await _list(target, workspace, node_id, about, wanted, limit or ENTRIES_SHOWN, after)
+            await _list(target, workspace, node_id, about, criteria, limit or ENTRIES_SHOWN, after)
         closed = workspace.audit_log_closed
     if closed:
         say(closed)
@@ -107,30 +107,30 @@ async def verify(target: Target, text: str | None) -> int:
 
     ``text`` has the heads of an earlier verification; None if none were given.
     """
-    known = () if text is None else audit_chain.heads_in(text)
-    if text is not None and not known:
+    heads = () if text is None else audit_chain.heads_in(text)
+    if text is not None and not heads:
         raise UsageError(_NO_HEAD if text.strip() else _EMPTY)
     async with opened(target, empty=True) as workspace:
-        found = await workspace.verify_audit_log(known)
-    output_for(target).answer(found, lambda: _verification(found, len(known)))
-    return int(bool(found.problems or (found.entries and not found.hashed)))
+        verification = await workspace.verify_audit_log(heads)
+    output_for(target).answer(verification, lambda: _verification(verification, len(heads)))
+    return int(bool(verification.problems or (verification.entries and not verification.hashed)))
 
 
-def _verification(found: Verification, known: int) -> Iterator[Spans | str]:
-    what = "entries" if found.place == TABLE else f"lines of {found.place}"
-    yield f"{found.hashed} of {found.entries} {what} have a hash."
-    if found.unreadable:
-        yield f"{found.unreadable} lines are no entries: a disk or the machine failed, or they were overwritten."
-    if found.older:
-        yield f"{found.older} are older than the hashes. Nothing proves them."
-    if known:
-        yield f"{found.known} of {known} exported heads were found."
-    if found.problems:
-        width = max(len(problem.code) for problem in found.problems)
-        yield from (f"{p.code:<{width}}  entry {p.id}: {p.why}" for p in found.problems)
-    elif found.hashed:
+def _verification(verification: Verification, heads: int) -> Iterator[Spans | str]:
+    what = "entries" if verification.place == TABLE else f"lines of {verification.place}"
+    yield f"{verification.hashed} of {verification.entries} {what} have a hash."
+    if verification.unreadable:
+        yield f"{verification.unreadable} lines are no entries: a disk or the machine failed, or they were overwritten."
+    if verification.older:
+        yield f"{verification.older} are older than the hashes. Nothing proves them."
+    if heads:
+        yield f"{verification.known} of {heads} exported heads were found."
+    if verification.problems:
+        width = max(len(problem.code) for problem in verification.problems)
+        yield from (f"{p.code:<{width}}  entry {p.id}: {p.why}" for p in verification.problems)
+    elif verification.hashed:
         yield "No entry was removed or changed before these heads:"
-    yield from found.heads
+    yield from verification.heads
 
 
 def _outcome(name: str) -> Outcome:
@@ -152,18 +152,18 @@ async def _list(
     workspace: Workspace,
     node_id: str | None,
     about: str | None,
-    wanted: Filter,
+    criteria: Filter,
     limit: int,
     after: str | None,
 ) -> None:
-    entries, cursor = await workspace.audit_entries(after, limit, about, wanted)
+    entries, cursor = await workspace.audit_entries(after, limit, about, criteria)
     place, closed = workspace.audit_log_place, workspace.audit_log_closed
     receipts = await workspace.receipts.settle(workspace.database)
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
     say(*map(_receipt, receipts))
     if not (closed or entries):
-        some = wanted != Filter(changes=wanted.changes)
+        some = criteria != Filter(changes=criteria.changes)
         about_it = f" about {about}" if about else ""
         say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:

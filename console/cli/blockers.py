@@ -20,6 +20,6 @@ async def blockers(target: Target, node_id: str | None) -> int:
             if not ids:
                 say(missing(reader, node_id))
                 return SKIPPED
-        found = await read(workspace.database, workspace.engines, ids)
-    output_for(target).page(found, lambda cells: pages.page(found, cells, target.command))
+        chains = await read(workspace.database, workspace.engines, ids)
+    output_for(target).page(chains, lambda cells: pages.page(chains, cells, target.command))
     return 0

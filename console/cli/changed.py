@@ -34,15 +34,15 @@ async def changed(
     """List changes, newest first, below the numbers of all. Return the exit code."""
     seconds = option_value("--since", duration.parse, since)
     fields = Fields(FIELDS)
-    wanted = parsed(" ".join(filters), target, fields)
+    conditions = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
         answer = whole = await workspace.changed(seconds, after, limit, routine=routine, allow_scan=allow_scan)
         if answer.capped and after is None and limit < CHANGES_COUNTED and not allow_scan:  # or it would scan twice
             whole = await workspace.changed(seconds, None, CHANGES_COUNTED, routine=routine)
         warnings = access_warnings(workspace, workspace.engines.values())
     context = Context(now=answer.at)
-    counted = [change for change in whole.changes if fields.matches(wanted, change, context)]
-    matching = tuple(change for change in answer.changes if fields.matches(wanted, change, context))
+    counted = [change for change in whole.changes if fields.matches(conditions, change, context)]
+    matching = tuple(change for change in answer.changes if fields.matches(conditions, change, context))
     shown = msgspec.structs.replace(answer, changes=matching)
 
     def lines() -> Iterator[str | Spans]:
@@ -51,8 +51,8 @@ async def changed(
 
     output_for(target).answer(shown, lines)
     say(*warnings, *pages.notes(answer, "--allow-scan"))
-    if left := pages.routine(answer):
-        say(f"Not shown, of the newest: {left}. --all shows them.")
+    if rest := pages.routine(answer):
+        say(f"Not shown, of the newest: {rest}. --all shows them.")
     if filters and len(matching) < len(answer.changes):
         say(f"{len(matching)} of the {len(answer.changes)} changes that were read match the filter.")
     if answer.capped:

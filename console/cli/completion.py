@@ -121,13 +121,13 @@ def terms(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield terms of a filter with a known value, such as ``finding:overdue``."""
     from console.model.fields.node import FIELDS
 
-    known = tuple(_engines(context))
-    specs = [engine.spec for engine in known]
+    engines = tuple(_engines(context))
+    specs = [engine.spec for engine in engines]
     values: dict[str, Iterable[str]] = {
         **{field.name: field.words for field in FIELDS if field.words},
         "finding": ["any", "none", *(finding.code for spec in specs for finding in spec.findings)],
         "kind": (kind.name for spec in specs for kind in spec.kinds),
-        "engine": (engine.name for engine in known),
+        "engine": (engine.name for engine in engines),
     }
     sign = "!" if incomplete.startswith("!") else ""
     if incomplete.removeprefix(sign):

@@ -35,10 +35,10 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     """List dead letters by engine, worst and oldest first. Return the exit code."""
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        found = await workspace.database.together(*(read(reader, limit) for reader in readers))
+        reports = await workspace.database.together(*(read(reader, limit) for reader in readers))
         lines = access_warnings(workspace, readers)
         declined = declined_engines(workspace, engine).items()
-    parts = [*found, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
+    parts = [*reports, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
     lines += [f"{part.engine}: {part.unreadable}" for part in parts if part.unreadable]
     say(*lines)
     output = output_for(target)

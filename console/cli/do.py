@@ -54,18 +54,18 @@ async def do(
             return await change(target, workspace, plan, [plan.action], consent, {}, reason=reason)
         reader = _reader(workspace, nodes)
         reads = (unfinished.messages(workspace), resolve_nodes(reader, nodes))
-        messages, found = await workspace.database.together(*reads)
+        messages, records = await workspace.database.together(*reads)
         say(*messages)
         variants = variants_of(reader, action, nodes)
         given = arguments_of(variants, arguments, preview=consent.preview)
-        seen = {node.id: guarded.get(typed, node.version) for typed, node in found.items()}
-        gone = [_gone(reader, i) for i in nodes if i not in found]
+        seen = {node.id: guarded.get(typed, node.version) for typed, node in records.items()}
+        gone = [_gone(reader, i) for i in nodes if i not in records]
         if any(variant.document is not None for variant in variants):
-            plan = await edited_plan(workspace, reader, action, nodes, found, edit=edit, input=input)
+            plan = await edited_plan(workspace, reader, action, nodes, records, edit=edit, input=input)
         elif (edit or input is not None) and any(variant.writes for variant in variants):
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
         else:
-            plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in found.values()})
+            plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in records.values()})
         given |= plan.arguments
         return await change(target, workspace, plan, variants, consent, given, reason=reason, gone=gone, wait=wait)
 
@@ -98,9 +98,9 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
     """
     if name == undo.NAME:
         return [undo.ACTION]
-    known = {action.name for action in reader.engine.spec.actions}
-    if name not in known:
-        raise unknown_action(name, known)
+    names = {action.name for action in reader.engine.spec.actions}
+    if name not in names:
+        raise unknown_action(name, names)
     kinds = dict.fromkeys(split_id(node)[1] for node in nodes)
     return [action for kind in kinds for action in reader.actions(kind) if action.name == name]
 

@@ -28,7 +28,7 @@ async def edited_plan(
     reader: Reader,
     name: str,
     ids: Sequence[str],
-    found: Mapping[str, Node],
+    nodes: Mapping[str, Node],
     *,
     edit: bool,
     input: TextIO | None,
@@ -43,7 +43,7 @@ async def edited_plan(
         raise click.UsageError("Give one of --edit and --input.")
     if not edit and input is None and not sys.stdin.isatty():
         raise click.UsageError(f"{name} needs --input FILE, or --edit. At a terminal it opens $EDITOR.")
-    node = found.get(ids[0])
+    node = nodes.get(ids[0])
     if node is None:
         raise DatabaseError(missing(reader, ids[0]), UNCHANGED)
     action = reader.engine.action(name, node.kind)

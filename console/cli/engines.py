@@ -61,17 +61,17 @@ class EngineSummary(Record):
 async def engines(target: Target) -> int:
     """List the engines. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        found = await workspace.database.together(*map(_summary, workspace.engines.values()))
+        summaries = await workspace.database.together(*map(_summary, workspace.engines.values()))
         lines = access_warnings(workspace, workspace.engines.values())
     declined = workspace.declined
-    answer = Engines(engines=tuple(found), declined=declined, broken=workspace.broken, expected=workspace.expected)
-    output_for(target).answer(answer, lambda: (line for engine in found for line in _text(engine)))
-    if not found:
+    answer = Engines(engines=tuple(summaries), declined=declined, broken=workspace.broken, expected=workspace.expected)
+    output_for(target).answer(answer, lambda: (line for engine in summaries for line in _text(engine)))
+    if not summaries:
         say(*no_engine_lines(workspace))
         return FAILED
     for each in workspace.declined_alike:
         say(f"Declined {each.engine} in {each.schema}: {each.why}")
-    lines += [f"{engine.label}: {engine.unreadable}" for engine in found if engine.unreadable]
+    lines += [f"{engine.label}: {engine.unreadable}" for engine in summaries if engine.unreadable]
     say(*lines)
     return int(bool(lines or workspace.broken))
 

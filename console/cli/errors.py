@@ -115,7 +115,7 @@ def without_secrets(text: str, arguments: Sequence[str]) -> str:
 
     They come from connection strings, the arguments and the environment.
     """
-    known = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
-    for secret in sorted(filter(None, known), key=len, reverse=True):
+    passwords = {os.environ.get("PGPASSWORD", "")}.union(*map(secrets, arguments))
+    for secret in sorted(filter(None, passwords), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return re.sub(r"\bpostgres(?:ql)?://[^\s'\"]+", lambda match: redact(match[0]), text)

@@ -28,17 +28,17 @@ async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
     output, text = output_for(target), " ".join(words)
     answers: list[Hits] = []
     async with opened(target) as workspace:
-        wanted = sought(text, workspace.engines.values())
-        if not wanted.ids:
+        query = sought(text, workspace.engines.values())
+        if not query.ids:
             raise UsageError("There is no text to search for.")
-        async for answer in search(workspace.engines, wanted, large=large):
+        async for answer in search(workspace.engines, query, large=large):
             answers.append(answer)
             if not output.json and answer.hits:
                 output.rows(_rows(answer, output))
         warnings = access_warnings(workspace, workspace.engines.values())
     if output.json:
-        output.answer(Search(text=text, ids=wanted.ids, engines=tuple(answers)), lambda: ())
-    say(*warnings, *pages.notes(wanted, answers, workspace.declined_alike, larger="`--large`"))
+        output.answer(Search(text=text, ids=query.ids, engines=tuple(answers)), lambda: ())
+    say(*warnings, *pages.notes(query, answers, workspace.declined_alike, larger="`--large`"))
     # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
     lacking = bool(workspace.locked and workspace.declined)
     if warnings or lacking or any(answer.unreadable for answer in answers):
@@ -59,13 +59,13 @@ async def node_id(workspace: Workspace, text: str) -> str:
     if is_full(text):
         workspace.reader(text)
         return text
-    wanted = sought(text, workspace.engines.values())
-    answers = [answer async for answer in search(workspace.engines, wanted, texts=False)]
+    query = sought(text, workspace.engines.values())
+    answers = [answer async for answer in search(workspace.engines, query, texts=False)]
     nodes = sure(answers)
     if len(nodes) == 1:
         return nodes[0].id
     if nodes:
         lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
         raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
-    say(f"{text} was not found.", *pages.notes(wanted, answers, workspace.declined_alike))
+    say(f"{text} was not found.", *pages.notes(query, answers, workspace.declined_alike))
     return ""

@@ -25,14 +25,14 @@ async def grants(target: Target, viewers: Sequence[str], operators: Sequence[str
     if not (viewers or operators):
         viewers, operators = [VIEWER], [OPERATOR]
     async with opened(target) as workspace:
-        found = {
+        by_engine = {
             reader.label: tuple(map(safe_sql, await statements_for(workspace.database, reader, viewers, operators)))
             for reader in select_readers(workspace, engine)
         }
     output_for(target).answer(
-        Grants(grants=found),
+        Grants(grants=by_engine),
         lambda: (
-            line for label, statements in found.items() for line in (f"-- {label}", *(f"{s};" for s in statements))
+            line for label, statements in by_engine.items() for line in (f"-- {label}", *(f"{s};" for s in statements))
         ),
     )
     return 0

@@ -63,19 +63,19 @@ async def selected(target: Target, workspace: Workspace, source: Source, action:
     Raises EmptyError; DatabaseError if not everything was looked at.
     """
     if source.incident is not None:
-        found = await _of_incident(workspace, source.incident, action, source.limit)
+        selection = await _of_incident(workspace, source.incident, action, source.limit)
     elif source.group is not None:
-        found = await _of_group(workspace, source.group, source.limit)
+        selection = await _of_group(workspace, source.group, source.limit)
     elif source.filter is not None:
-        found = await _matching(workspace, parsed(source.filter, target), action, source.engine, source.limit)
+        selection = await _matching(workspace, parsed(source.filter, target), action, source.engine, source.limit)
     else:
-        found = Selected(ids=tuple(dict.fromkeys(_with_stdin(source.ids))))
-    if not found.ids:
+        selection = Selected(ids=tuple(dict.fromkeys(_with_stdin(source.ids))))
+    if not selection.ids:
         raise EmptyError("The selection is empty: no node was selected.\nNothing was changed.")
-    if source.limit is not None and len(found.ids) > source.limit:
-        say(f"--limit: {source.limit} of {len(found.ids)} selected nodes are acted on.")
-        found = msgspec.structs.replace(found, ids=found.ids[: source.limit])
-    return found
+    if source.limit is not None and len(selection.ids) > source.limit:
+        say(f"--limit: {source.limit} of {len(selection.ids)} selected nodes are acted on.")
+        selection = msgspec.structs.replace(selection, ids=selection.ids[: source.limit])
+    return selection
 
 
 def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
@@ -85,8 +85,8 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
 
 async def _of_incident(workspace: Workspace, key: str, action: str, limit: int | None) -> Selected:
     """Return the nodes of an incident as it is now, and its suggested arguments."""
-    found = await _incident(workspace, key, None)
-    sampled = found is None and any(
+    incident = await _incident(workspace, key, None)
+    sampled = incident is None and any(
         spec.sample and key.partition(":")[0] == f"{reader.label}/{spec.code}"
         for reader in workspace.engines.values()
         for spec in reader.engine.spec.findings
@@ -94,21 +94,21 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
     if sampled:
         say(f"{key} needs samples: looking at the database for up to {SAMPLED * SAMPLE:.0f} s.")
     for _ in range(SAMPLED if sampled else 0):
-        if found := await _incident(workspace, key, SAMPLE):
+        if incident := await _incident(workspace, key, SAMPLE):
             break
-    if found is None:
+    if incident is None:
         raise DatabaseError(
             f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
         )
-    if found.capped and found.engine in workspace.engines:
-        whole = await incident_nodes.whole(workspace, found, limit)
-        found = whole.incident
+    if incident.capped and incident.engine in workspace.engines:
+        whole = await incident_nodes.whole(workspace, incident, limit)
+        incident = whole.incident
         if whole.why:
-            say(f"The incident may have more nodes than the {len(found.node_ids)} that are acted on: {whole.why}.")
+            say(f"The incident may have more nodes than the {len(incident.node_ids)} that are acted on: {whole.why}.")
     return Selected(
-        ids=tuple(node for node in found.node_ids if not node.startswith(f"{LABEL}/")),
-        guards={f.node_id: f.guard for f in found.findings if f.guard and f.action == action},
-        arguments=_suggested(found) if found.action == action else (),
+        ids=tuple(node for node in incident.node_ids if not node.startswith(f"{LABEL}/")),
+        guards={f.node_id: f.guard for f in incident.findings if f.guard and f.action == action},
+        arguments=_suggested(incident) if incident.action == action else (),
     )
 
 
@@ -137,44 +137,44 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[
     Raises EmptyError; DatabaseError if not all of them could be read.
     """
     report = await dead.read(workspace.named(key.partition("/")[0]), GROUP)
-    found = next((group for group in report.groups if group.key == key), None)
+    group = next((group for group in report.groups if group.key == key), None)
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")
-    if found is None and not report.capped:
+    if group is None and not report.capped:
         raise EmptyError(f"There is no group {key} now.\nNothing was changed. unstick dead lists the groups.")
-    members = [each for each in report.dead_letters if found is not None and each.fingerprint == found.fingerprint]
+    members = [each for each in report.dead_letters if group is not None and each.fingerprint == group.fingerprint]
     if limit is None or len(members) < limit:
         why = f"only {len(report.dead_letters)} dead letters were read" if report.capped else ""
         _complete([report.scan_required.why if report.scan_required is not None else why])
     return members
 
 
-async def dead_matching(reader: Reader, wanted: Filter, limit: int | None) -> list[DeadLetter]:
+async def dead_matching(reader: Reader, conditions: Filter, limit: int | None) -> list[DeadLetter]:
     """Return the dead letters that match a filter.
 
     Raises DatabaseError if not all of them could be read.
     """
     kinds = {revival.kind for revival in reader.engine.spec.revivals}
-    found = await select(reader, wanted, None, kinds)
+    selection = await select(reader, conditions, None, kinds)
     if limit is None:
-        _complete(found.missing)
+        _complete(selection.missing)
     dead_letters: list[DeadLetter] = []
-    for start in range(0, len(found.nodes), NODES_AT_ONCE):
-        ids = [node.id for node in found.nodes[start : start + NODES_AT_ONCE]]
+    for start in range(0, len(selection.nodes), NODES_AT_ONCE):
+        ids = [node.id for node in selection.nodes[start : start + NODES_AT_ONCE]]
         dead_letters += (await reader.dead(limit=len(ids), ids=ids)).dead_letters
     return dead_letters
 
 
 async def _matching(
-    workspace: Workspace, wanted: Filter, action: str, engine: str | None, limit: int | None
+    workspace: Workspace, conditions: Filter, action: str, engine: str | None, limit: int | None
 ) -> Selected:
     """Return the nodes that match a filter and that the action is for.
 
     A node that changes after this read is skipped as stale.
     """
-    if not wanted.terms:
+    if not conditions.terms:
         raise click.UsageError("--filter is empty; it would select every node.")
-    readers = [r for r in select_readers(workspace, engine) if may_match(wanted, r.label)]
+    readers = [r for r in select_readers(workspace, engine) if may_match(conditions, r.label)]
     kinds = {r.label: {k for a in r.engine.spec.actions if a.name == action for k in a.kinds} for r in readers}
     if readers and not any(kinds.values()):
         raise unknown_action(action, {a.name for r in readers for a in r.engine.spec.actions})
@@ -182,12 +182,12 @@ async def _matching(
     missing: list[str] = []
     for reader in readers:
         if kinds[reader.label]:
-            left = None if limit is None else limit - len(versions)
-            if left == 0:
+            rest = None if limit is None else limit - len(versions)
+            if rest == 0:
                 break
-            found = await select(reader, wanted, left, kinds[reader.label])
-            versions |= {node.id: node.version for node in found.nodes}
-            missing += [] if found.cut else found.missing
+            selection = await select(reader, conditions, rest, kinds[reader.label])
+            versions |= {node.id: node.version for node in selection.nodes}
+            missing += [] if selection.cut else selection.missing
     _complete([] if limit is not None and len(versions) >= limit else missing)
     return Selected(ids=tuple(versions), guards=versions)
 

@@ -24,12 +24,12 @@ class Statements(Record):
 def sql(options: CliOptions, action: str, label: str | None) -> int:
     """Print an action's statements for every engine that has it. Return the exit code."""
     target = resolve(options)
-    wanted = target.engines if label is None else [named_engine(target.engines, label.partition("@")[0])]
-    found = {(s.name, v.script): (s, v) for s in wanted for v in s.spec.actions if v.name == action}
-    if not found:
-        raise UsageError(unknown("action", action, sorted({v.name for s in wanted for v in s.spec.actions})))
+    engines = target.engines if label is None else [named_engine(target.engines, label.partition("@")[0])]
+    actions = {(s.name, v.script): (s, v) for s in engines for v in s.spec.actions if v.name == action}
+    if not actions:
+        raise UsageError(unknown("action", action, sorted({v.name for s in engines for v in s.spec.actions})))
     texts = {
-        f"{name}/{script}": statements(s, v) if v.writes else _instead(v) for (name, script), (s, v) in found.items()
+        f"{name}/{script}": statements(s, v) if v.writes else _instead(v) for (name, script), (s, v) in actions.items()
     }
     output_for(target).answer(
         Statements(statements=texts),

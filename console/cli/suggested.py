@@ -11,10 +11,10 @@ from console.text.spans import Spans
 from queries.records.finding import OPEN, Finding, Incident
 
 
-def incident_lines(target: Target, found: Iterable[Incident], cells: int, now: float) -> list[Spans]:
+def incident_lines(target: Target, incidents: Iterable[Incident], cells: int, now: float) -> list[Spans]:
     """Return incidents for a width in cells, as of ``now`` in seconds since 1970."""
     return pages.incidents(
-        found, cells, now=now, command=partial(incident_command, target), helps=partial(command, target)
+        incidents, cells, now=now, command=partial(incident_command, target), helps=partial(command, target)
     )
 
 

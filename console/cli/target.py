@@ -52,14 +52,14 @@ def resolve(options: CliOptions) -> Target:
     word = options.dsn or ""
     context = config.context(word[1:]) if word.startswith("@") else msgspec.structs.replace(UNNAMED, dsn=word)
     folders = tuple(Path(each).absolute() for each in options.engines)
-    found = outside(config, context, folders)
+    others = outside(config, context, folders)
     if config.contexts or config.thresholds or config.options:
-        known = (*builtin(), *found.engines)
+        engines = (*builtin(), *others.engines)
         elsewhere = names(folder for each in config.contexts.values() for folder in config.engine_folders(each))
         config.check(
-            {s.name: s.spec.thresholds for s in known},
-            {s.name: s.spec.options for s in known},
-            unread={*elsewhere, *(each.name for each in found.broken)},
+            {s.name: s.spec.thresholds for s in engines},
+            {s.name: s.spec.options for s in engines},
+            unread={*elsewhere, *(each.name for each in others.broken)},
         )
     return Target(
         config=config,
@@ -77,7 +77,7 @@ def resolve(options: CliOptions) -> Target:
         if options.interval is None
         else option_value("--interval", interval, options.interval),
         engine_folders=folders,
-        outside=found,
+        outside=others,
         words=tuple(_words(options, folders)),
     )
 
@@ -123,10 +123,10 @@ def no_engine_lines(workspace: Workspace) -> list[str]:
 
 def named_engine(engines: Iterable[Engine], name: str, what: str = "engine") -> Engine:
     """Return the engine of that name. Raises UsageError: there is no ``what``."""
-    known = {engine.name: engine for engine in engines}
-    if name not in known:
-        raise UsageError(unknown(what, name, known))
-    return known[name]
+    by_name = {engine.name: engine for engine in engines}
+    if name not in by_name:
+        raise UsageError(unknown(what, name, by_name))
+    return by_name[name]
 
 
 def declined_engines(workspace: Workspace, label: str | None) -> dict[str, str]:
@@ -154,12 +154,12 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
     A key may have more than one spelling.
     """
     nodes = {node.id: node for node in (await reader.nodes(ids)).nodes}
-    found = {id_: nodes[id_] for id_ in ids if id_ in nodes}
+    by_id = {id_: nodes[id_] for id_ in ids if id_ in nodes}
     others = [id_ for id_ in ids if id_ not in nodes]
     if others and (await reader.nodes(others)).nodes:
         alone = {id_: (await reader.nodes([id_])).nodes for id_ in others}
-        found |= {id_: node for id_, read in alone.items() for node in read}
-    return found
+        by_id |= {id_: node for id_, read in alone.items() for node in read}
+    return by_id
 
 
 def missing(reader: Reader, node_id: str) -> str:
