@@ -28,10 +28,10 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "show": (Detail,),
     "find": (Search,),
     "blockers": (Blockers,),
-    "do": (Outcomes, DryRun),
+    "do": (Outcomes, DryRun, RedriveReport),
     "undo": (Outcomes, DryRun),
     "redrive": (RedriveReport, RedrivePreview, Runs),
-    "runs": (Runs, RunDetail),
+    "runs": (Runs, RunDetail, RedriveReport),
     "audit": (audit.Entries, Verification),
     "changed": (Changes,),
     "grants": (grants.Grants,),
@@ -42,7 +42,8 @@ ANSWERS: dict[str, tuple[type, ...]] = {
 """Records that each command prints with ``--json``.
 
 ``do`` and ``undo`` have two, without and with --dry-run; ``audit`` without and with --verify; ``engine`` for
-check, show and new; ``redrive`` has a third for --list; ``runs`` without and with a run.
+check, show and new; ``redrive`` has a third for --list; ``runs`` without and with a run. ``do`` and ``runs`` also have
+that of a redrive which they continue or end.
 """
 
 _INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers

@@ -201,7 +201,7 @@ def load(local: Local, name: str) -> FileRun | None:
 
     Raises DatabaseError if it is changed, in use, or of another database.
     """
-    if (run := _found(local, name)) is None:
+    if (run := _read(local, name)) is None:
         return None
     origin = run.begun.origin
     if origin is None or not origin.same(local.file.origin()):
@@ -210,7 +210,7 @@ def load(local: Local, name: str) -> FileRun | None:
     return run.lock()
 
 
-def _found(local: Local, name: str) -> FileRun | None:
+def _read(local: Local, name: str) -> FileRun | None:
     """Return a run of any database, not locked. Raises DatabaseError if it is changed."""
     if not is_id(name):
         return None
@@ -241,7 +241,7 @@ def unfinished(local: Local, *, idle: bool = False) -> tuple[list[Listed], list[
     unread: dict[str, None] = {}
     for name in filter(is_id, names):
         try:
-            if (run := _found(local, name)) is None:
+            if (run := _read(local, name)) is None:
                 why = f"{local.file.path} has lost the beginning of the run {name}."
                 raise DatabaseError(why + run_log.UNLISTED.format(file=local.locks / name))
             if run.begun.origin is not None and run.begun.origin.same(local.file.origin()):

@@ -19,6 +19,7 @@ from queries.runs import runner
 from queries.runs.world import RedriveWorld
 from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, unstick
+from tests.console.test_cli_schema import problems
 from tests.console.test_printed_commands import printed, run
 from tests.servers import PostgresServer
 from tests.simulators.agent_jobs.executor import Poller
@@ -181,7 +182,10 @@ def test_without_an_answer_it_asks_and_revives_no_other(queue: Queue) -> None:
     assert queue.revived() == [[1]]
     stopped = queue.redrive(answer.json["run"], "--stop", "--reason", "enough")
     assert (stopped.code, stopped.json["state"], stopped.json["revived"]) == (7, "stopped", 1)
-    assert queue.redrive(answer.json["run"], "--resume", "--yes").json["state"] == "stopped"
+    for command, way in (("redrive", ("--resume", "--yes")), ("runs", ("--stop",))):
+        again = queue.run(command, answer.json["run"], *way, "--json")
+        assert (again.json["state"], problems(command, again)) == ("stopped", [])
+    assert problems("do", queue.run("do", "--resume", answer.json["run"], "--yes", "--json")) == []
     assert queue.revived() == [[1]]
 
 
