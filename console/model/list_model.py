@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
+from console.model.filter import Fields, Filter
 from console.model.forest import Forest
+from console.model.order import Order
 from console.model.tree_entry import Listed
 
 R = TypeVar("R", bound=Listed)
 T = TypeVar("T")
+
+
+@dataclass
+class Arrangement:
+    """Filter and order that the operator has chosen. Lists may share them."""
+
+    filter: Filter | None = None
+    order: Order[Any] | None = None
 
 
 class ListModel(Generic[R, T]):
@@ -20,6 +31,8 @@ class ListModel(Generic[R, T]):
 
     forest: Forest[R]
     key: Callable[[T], str]
+    fields: Fields[T]
+    arrangement: Arrangement
 
     @property
     def records(self) -> Sequence[T]:

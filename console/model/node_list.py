@@ -9,14 +9,16 @@ and read again by their key when the operator scrolls back.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
 from operator import attrgetter
 
 from console.model.attention import Rank, line, rank, with_ancestors
+from console.model.fields.field import Context
+from console.model.filter import NODES, Filter
 from console.model.forest import EdgeRow, Forest, ForestChange
-from console.model.list_model import ListModel
+from console.model.list_model import Arrangement, ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
@@ -39,18 +41,26 @@ class ListKind(StrEnum):
 class NodeList(ListModel[Node, Node]):
     """One list of one engine's nodes.
 
-    ``reader`` returns the reader of the current connection, or None.
+    Args:
+        reader: returns the reader of the current connection, or None.
+        arrangement: that of other lists, too; None for one of its own.
     """
 
-    def __init__(self, reader: Callable[[], Reader | None], kind: ListKind) -> None:
+    fields = NODES
+
+    def __init__(
+        self, reader: Callable[[], Reader | None], kind: ListKind, arrangement: Arrangement | None = None
+    ) -> None:
         self.forest = Forest[Node](leaf=self._is_leaf)
         self.key = attrgetter("id")
+        self.arrangement = arrangement or Arrangement()
         self.kind = kind
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
         self.read = False  # True once the first page was read
         self.scan_required: dict[str | None, ScanRequired] = {}
         self._reader = reader
+        self._filter: Filter | None = None  # of the arrangement, as it was applied
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._next_parent = 0
@@ -263,6 +273,26 @@ class NodeList(ListModel[Node, Node]):
         gone = set(ids) - {node.id for node in page.nodes}
         if gone:
             changes.append(self.forest.remove(gone))
+
+    def arrange(self, context: Context, columns: Collection[str]) -> bool:
+        """Filter and sort the nodes as the operator has chosen.
+
+        Return True if they were not. ``columns``: titles of those that the engine has; an order by another one is not
+        applied.
+        """
+        chosen = self.arrangement.order
+        order = chosen if chosen is not None and chosen.title in columns else None
+        filtered, sorted_ = self._filter is self.arrangement.filter, self.forest.order is order
+        if not filtered:
+            self.filter_again(context)
+        if not sorted_:
+            self.forest.set_order(order)
+        return not (filtered and sorted_)
+
+    def filter_again(self, context: Context) -> None:
+        """Test all nodes, as after what they are compared with has changed."""
+        chosen = self._filter = self.arrangement.filter
+        self.forest.set_filter(None if chosen is None else lambda node: NODES.matches(chosen, node, context))
 
     @property
     def records(self) -> Sequence[Node]:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from console.model.fields.field import Bundle, Context, Grouping, Level, RecordType
-from console.model.filter import Fields, Filter
+from console.model.filter import Fields
 from console.model.forest import Forest
-from console.model.list_model import ListModel
-from console.model.order import Order
+from console.model.list_model import Arrangement, ListModel
 
 T = TypeVar("T")
 
@@ -36,8 +35,7 @@ class RowList(ListModel[Bundle[T], T]):
         self.forest = Forest[Bundle[T]](self._keys, leaf=lambda row: not row.foldable)
         self.key = kind.key
         self.fields = Fields(kind.fields)
-        self.filter: Filter | None = None
-        self.order: Order[Bundle[T]] | None = None
+        self.arrangement = Arrangement()
         self._groupings = kind.groupings
         self._acted_on = kind.acted_on
         self._always = always
@@ -55,7 +53,7 @@ class RowList(ListModel[Bundle[T], T]):
         While the list is still ``filling``, a cursor on the first row stays there.
         """
         self._records = records
-        chosen = self.filter
+        chosen = self.arrangement.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         self.forest.marks &= {self.key(record) for record in records} if self.forest.marks else set()
         self._put_rows(first=filling and self.forest.cursor_row == 0)
@@ -82,7 +80,9 @@ class RowList(ListModel[Bundle[T], T]):
 
     def _put_rows(self, *, first: bool = False) -> None:
         """Give the forest the groups and records of each level, unfolded as they were."""
-        forest, cursor = self.forest, self.forest.cursor
+        forest, cursor, order = self.forest, self.forest.cursor, self.arrangement.order
+        if order is not forest.order:
+            forest.set_order(order)
         groups, self._groups = self._groups, []
         for id_ in groups:
             if id_ in self._expanded or forest.is_expanded(id_):
@@ -100,7 +100,7 @@ class RowList(ListModel[Bundle[T], T]):
         forest.set_children(parent, rows, complete=True)
         for row in rows if levels else ():
             self._groups += [row.id] if row.foldable else []
-            if self.order is None and _is_as_before(before.get(row.id), row):
+            if forest.order is None and _is_as_before(before.get(row.id), row):
                 continue
             if row.foldable or forest.children(row.id):
                 self._put_below(row.id, row.records if row.foldable else (), levels[1:])
@@ -112,7 +112,7 @@ class RowList(ListModel[Bundle[T], T]):
     @property
     def _levels(self) -> Sequence[Level[T]]:
         """Grouping of each level; an order looks at all groups of the last one."""
-        return self.grouping.levels(1 if self.order else 2)
+        return self.grouping.levels(1 if self.arrangement.order else 2)
 
     def _rows(self, records: Sequence[T], levels: Sequence[Level[T]], above: str = "") -> list[Bundle[T]]:
         """Return the rows of these records on the first of the levels."""
@@ -123,7 +123,7 @@ class RowList(ListModel[Bundle[T], T]):
             key, group = levels[0](record)
             groups.setdefault(key, (group, []))[1].append(record)
         nested = len(levels) > 1
-        if nested and self.filter is None:
+        if nested and self.arrangement.filter is None:
             groups |= {key: (group, []) for key, group in self._always() if key not in groups}
         rows: list[Bundle[T]] = []
         for key, (group, some) in groups.items():
@@ -139,13 +139,6 @@ class RowList(ListModel[Bundle[T], T]):
         return Bundle(id=f"{above} {key}" if above else key, records=(record,), above=above)
 
     # what the operator does
-
-    def set_order(self, order: Order[Bundle[T]] | None) -> None:
-        """Sort the groups, and the records in them."""
-        self.order = order
-        self.forest.set_order(None)
-        self._put_rows()
-        self.forest.set_order(order)
 
     def next_grouping(self) -> Grouping[T]:
         """Use the next grouping, and return it. The cursor stays on its line."""

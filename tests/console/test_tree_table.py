@@ -420,7 +420,8 @@ async def test_a_click_on_a_heading_says_so() -> None:
         for title in ("task", "status", "age"):
             await pilot.click(app.table, offset=(app.text()[0].index(title), 0))
             assert app.heard[-1] == ("Heading", title)
-        app.table.sort(Order("age", lambda item: item.created_at))
+        app.table.forest.set_order(Order("age", lambda item: item.created_at))
+        app.table.sync()
         assert "age▼" in app.text()[0]
 
 

@@ -105,7 +105,7 @@ FIELDS: tuple[Field[Thing], ...] = (
 def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
     fields = Fields(FIELDS)
     rows = RowList(RecordType("thing", lambda thing: f"{thing.color} {thing.size}", FIELDS, grouped=True))
-    rows.filter = parse("size:>1", fields)
+    rows.arrangement.filter = parse("size:>1", fields)
     rows.put(THINGS, Context())
     (row,) = rows.forest.shown(0, 9)
     assert (row.group, row.records) == ("red", (THINGS[0], THINGS[2]))

@@ -61,6 +61,11 @@ def marked(rows: RowList[Thing]) -> list[str]:
     return [row.id for row in rows.forest.rows(0, len(rows.forest)) if row.marked]
 
 
+def sort(rows: RowList[Thing], order: Order[Bundle[Thing]] | None) -> None:
+    rows.arrangement.order = order
+    rows.put(rows.records, NOTHING)
+
+
 def unfold(rows: RowList[Thing], row_id: str) -> None:
     assert not rows.forest.expand(row_id)
 
@@ -86,17 +91,17 @@ def test_a_group_that_the_filter_hides_comes_back_as_it_was() -> None:
     rows = things()
     unfold(rows, "red")
     for text, keys in (("b", ["blue"]), ("size:>2", ["red", "red a", "red e"]), ("c size:<2", ["red"])):
-        rows.filter = parse(text, FIELDS)
+        rows.arrangement.filter = parse(text, FIELDS)
         rows.put(THINGS, NOTHING)
         assert shown(rows) == keys
-    rows.filter = None
+    rows.arrangement.filter = None
     rows.put(THINGS, NOTHING)
     assert shown(rows) == ["red", "red a", "red c", "red e", "blue", "green"]
 
 
 def test_a_filter_leaves_groups_with_what_matches() -> None:
     rows = things()
-    rows.filter = parse("color:red size:<2", FIELDS)
+    rows.arrangement.filter = parse("color:red size:<2", FIELDS)
     rows.put(THINGS, NOTHING)
     (row,) = items(rows)
     assert (row.id, row.record, row.foldable) == ("red", THINGS[2], False)
@@ -106,7 +111,7 @@ def test_a_filter_leaves_groups_with_what_matches() -> None:
 def test_symptoms_that_match_without_their_cause_are_rows_of_their_own() -> None:
     """A row with the title of the cause would act on what it does not name."""
     rows = things()
-    rows.filter = parse("size:>4", FIELDS)
+    rows.arrangement.filter = parse("size:>4", FIELDS)
     rows.put(THINGS, NOTHING)
     (row,) = items(rows)
     assert (row.id, row.group, row.record, row.above) == ("e", None, THINGS[4], "")
@@ -118,16 +123,17 @@ def test_symptoms_that_match_without_their_cause_are_rows_of_their_own() -> None
 def test_records_without_a_value_are_last_in_either_order() -> None:
     rows = things()
     rows.next_grouping()
-    rows.set_order(Order("size", lambda row: row.records[0].size))
+    order = Order[Bundle[Thing]]("size", lambda row: row.records[0].size)
+    sort(rows, order)
     assert shown(rows) == ["c", "d", "a", "e", "b"]
-    rows.set_order(replace(rows.order, reverse=True))
+    sort(rows, replace(order, reverse=True))
     assert shown(rows) == ["e", "a", "d", "c", "b"]
 
 
 def test_an_order_sorts_groups_and_the_records_in_them() -> None:
     rows = things()
     unfold(rows, "red")
-    rows.set_order(Order("size", lambda row: sum(record.size or 0 for record in row.records) or None))
+    sort(rows, Order("size", lambda row: sum(record.size or 0 for record in row.records) or None))
     assert shown(rows) == ["green", "red", "red c", "red a", "red e", "blue"]
 
 
@@ -145,7 +151,7 @@ def test_a_mark_of_a_group_omits_what_is_only_shown() -> None:
 def test_marks_stay_on_records_that_the_filter_hides_and_leave_with_them() -> None:
     rows = things()
     rows.forest.mark(["red"])
-    rows.filter = parse("b", FIELDS)
+    rows.arrangement.filter = parse("b", FIELDS)
     rows.put(THINGS, NOTHING)
     assert [thing.name for thing in rows.chosen()] == ["a", "c"]
     rows.put(THINGS[1:], NOTHING)
@@ -170,7 +176,7 @@ def test_of_marked_records_those_of_the_row_are_first() -> None:
 
 def test_all_that_match_can_be_marked() -> None:
     rows = things()
-    rows.filter = parse("color:red", FIELDS)
+    rows.arrangement.filter = parse("color:red", FIELDS)
     rows.put(THINGS, NOTHING)
     rows.forest.mark(rows.markable())
     assert rows.forest.marks == {"a", "c"}
@@ -202,7 +208,7 @@ def test_groups_in_groups_are_unfolded_at_first_and_stay_folded() -> None:
     unfold(rows, "red")
     rows.put(THINGS[:4], NOTHING)
     assert shown(rows) == ["first", "red", "red a", "red c", "others", "empty"]
-    rows.filter = parse("color:green", FIELDS)
+    rows.arrangement.filter = parse("color:green", FIELDS)
     rows.put(THINGS[:4], NOTHING)
     assert shown(rows) == ["others"], "what has no records is not shown with a filter"
     rows.forest.marks = set()
@@ -213,10 +219,10 @@ def test_groups_in_groups_are_unfolded_at_first_and_stay_folded() -> None:
 def test_an_order_looks_at_the_groups_of_all_groups() -> None:
     rows = halves()
     rows.forest.move_to("green")
-    rows.set_order(Order("name", lambda row: row.records[0].name, reverse=True))
+    sort(rows, Order("name", lambda row: row.records[0].name, reverse=True))
     assert shown(rows) == ["green", "blue", "red"]
     assert rows.forest.cursor == "green"
-    rows.set_order(None)
+    sort(rows, None)
     assert shown(rows) == ["first", "red", "others", "blue", "green"]
     assert rows.forest.cursor == "green"
 
@@ -263,15 +269,15 @@ RECORDS = st.lists(
 @given(RECORDS, st.sampled_from(["", "size:>3", "color:red", "!a"]), st.booleans(), st.booleans())
 def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str, reverse: bool, flat: bool) -> None:
     rows = things()
-    rows.filter = parse(text, FIELDS)
+    rows.arrangement.filter = parse(text, FIELDS)
     rows.put(records, NOTHING)
     if flat:
         rows.next_grouping()
-    rows.set_order(Order("size", lambda row: row.records[0].size, reverse))
+    sort(rows, Order("size", lambda row: row.records[0].size, reverse))
     rows.forest.expand_loaded()
     tops = [row for row in items(rows) if not row.above]
     assert sorted(record.name for row in tops for record in row.records) == sorted(
-        record.name for record in records if FIELDS.matches(rows.filter, record, 0)
+        record.name for record in records if FIELDS.matches(rows.arrangement.filter, record, 0)
     )
     assert not any(row.group is not None and all(record.symptom for record in row.records) for row in tops)
     keys = shown(rows)

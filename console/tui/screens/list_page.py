@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from textual import on
@@ -14,7 +14,9 @@ from textual.content import Content
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from console.model import filter as filters
 from console.model.fields.field import Context, Field
+from console.model.filter import Filter
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
@@ -27,9 +29,6 @@ from console.tui.widgets.look import Look
 from console.tui.widgets.messages import notice
 from console.tui.widgets.text_bar import TextBar
 from queries.records.node import Node
-
-if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
-    from console.model.filter import Fields, Filter
 
 
 class ListPage(PageScreen):
@@ -66,21 +65,8 @@ class ListPage(PageScreen):
         """The model of the list in front."""
         raise NotImplementedError
 
-    @property
-    def filter(self) -> Filter | None:
-        """The filter of the list, None without."""
-        raise NotImplementedError
-
-    def fields(self) -> Fields[Any]:
-        """Return the fields that the list can be filtered by."""
-        raise NotImplementedError
-
     def context(self) -> Context:
         """Return what cells, filters and orders need apart from the record."""
-        raise NotImplementedError
-
-    def set_filter(self, filter: Filter | None) -> None:
-        """Filter the list, and paint it."""
         raise NotImplementedError
 
     def sorted_by(self, column: Field[Any], record: Any) -> Any:
@@ -88,10 +74,6 @@ class ListPage(PageScreen):
 
         What is known of its nodes may be newer than the order.
         """
-        raise NotImplementedError
-
-    def sort(self, order: Order[Any] | None) -> None:
-        """Sort the list, and paint it."""
         raise NotImplementedError
 
     def node(self, record: Any) -> Node | None:
@@ -127,9 +109,7 @@ class ListPage(PageScreen):
         return f"{enter} searches the database{f' for {word}' if word else ''} · "
 
     def _word(self) -> str:
-        from console.model.filter import word_of
-
-        return word_of(self.filter) if self.filter else ""
+        return filters.word_of(self.filter) if self.filter else ""
 
     def preview(self) -> Make | None:
         """Return the function that makes the lines about the row under the cursor."""
@@ -302,7 +282,22 @@ class ListPage(PageScreen):
             self.renew_footer()
             self.leave()
 
-    # order
+    # filter and order
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filter of the list, None without."""
+        return self.model.arrangement.filter
+
+    def set_filter(self, filter: Filter | None) -> None:
+        """Filter the list, and paint it."""
+        self.model.arrangement.filter = filter
+        self.renew_rows()
+
+    def renew_rows(self) -> None:
+        """Paint the list after the operator has arranged it otherwise."""
+        self.show_body()
+        self.renew_place()
 
     @property
     def order(self) -> Order[Any] | None:
@@ -315,11 +310,11 @@ class ListPage(PageScreen):
 
     def set_order(self, order: Order[Any] | None) -> None:
         """Sort the list, and say if not all of it is loaded."""
-        self.sort(order)
+        self.model.arrangement.order = order
+        self.renew_rows()
         self.table.show_cursor()
         partial = order is not None and self.partial
         self.say("Only the loaded rows are sorted. Enter on the last row loads more." if partial else "", "faint")
-        self.renew_place()
 
     def action_sort(self) -> None:
         """Sort by the next column; after the last one in the natural order."""
@@ -345,7 +340,7 @@ class ListPage(PageScreen):
 
     def values(self, field: str) -> Iterable[str]:
         """Return the values of a field that occur in the loaded rows."""
-        return self.fields().values(field, self.model.records, self.context())
+        return self.model.fields.values(field, self.model.records, self.context())
 
     @property
     def filtering(self) -> bool:
@@ -368,10 +363,8 @@ class ListPage(PageScreen):
 
     @on(Input.Changed, "#filter")
     def _typed(self, message: Input.Changed) -> None:
-        from console.model import filter as filters
-
         try:
-            typed = filters.parse(message.value, self.fields(), self.host.saved_filters)
+            typed = filters.parse(message.value, self.model.fields, self.host.saved_filters)
         except filters.FilterError as error:
             self.say(f"{error.message} (at character {error.position + 1})", "warn")
             return
@@ -404,7 +397,5 @@ class Completion(Suggester):
         self._page = page
 
     async def get_suggestion(self, value: str) -> str | None:
-        from console.model.filter import completion
-
         page = self._page
-        return completion(value, page.fields(), page.values, page.host.saved_filters) or None
+        return filters.completion(value, page.model.fields, page.values, page.host.saved_filters) or None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field, RecordType
-from console.model.order import Order
 from console.model.row_list import RowList
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
 from console.tui.widgets.columns import timed
 from console.tui.widgets.look import Look
-
-if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
-    from console.model.filter import Fields, Filter
 
 T = TypeVar("T")
 
@@ -125,25 +121,10 @@ class ListScreen(ListPage, Generic[T]):
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
         return by + self.arrangement()
 
-    # filter, order, groups
-
-    @property
-    def filter(self) -> Filter | None:
-        return self.list.filter
-
-    def fields(self) -> Fields[Any]:
-        return self.list.fields
-
-    def set_filter(self, filter: Filter | None) -> None:
-        self.list.filter = filter
-        self._renew_rows()
+    # order, groups
 
     def sorted_by(self, column: Field[T], record: Bundle[T]) -> Any:
         return column.row_sorted_by(record, self.context())
-
-    def sort(self, order: Order[Any] | None) -> None:
-        self.list.set_order(order)
-        self._renew_rows()
 
     def action_fold(self) -> None:
         """Fold the group; of a record in a group, that group."""
@@ -153,13 +134,9 @@ class ListScreen(ListPage, Generic[T]):
 
     def action_group(self) -> None:
         self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")
-        self._renew_rows()
+        self.renew_rows()
 
     def action_reveal(self) -> None:
         node = self.cursor()
         if node is not None:
             self.host.reveal(node)
-
-    def _renew_rows(self) -> None:
-        self.show_body()
-        self.renew_place()

@@ -145,7 +145,7 @@ class StuckScreen(ListScreen[Item]):
         self._fold()
         self._folded = frozenset() if folded else self._folded
         self.say("" if folded or self._folded else "There are too few old ones to fold them.", "faint")
-        self._renew_rows()
+        self.renew_rows()
 
     def action_next_news(self) -> None:
         """Move the cursor to the next new or growing incident.

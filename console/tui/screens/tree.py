@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual import on
 
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS, previewed
+from console.model.filter import Filter, uses_payloads
 from console.model.forest import EdgeRow, ForestChange
+from console.model.list_model import Arrangement
 from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
-from console.model.order import Order
 from console.model.session import in_front
 from console.text import formatting
 from console.text.pages import detail as pages
@@ -28,9 +29,6 @@ from queries.db.errors import attempting
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
-if TYPE_CHECKING:
-    from console.model.filter import Fields, Filter
-
 # Fields of a filter that may change while the node does not.
 TIME_DEPENDENT = {field.name for field in FIELDS if field.form is Form.AGE} | {"finding"}
 FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need a key press
@@ -38,7 +36,10 @@ CHILDREN_SHOWN = 30  # in the preview
 
 
 class TreeScreen(ListPage):
-    """Keeps one list per engine and kind, each with its own cursor, folds and marks."""
+    """Keeps one list per engine and kind, each with its own cursor, folds and marks.
+
+    All have the same filter and order.
+    """
 
     MODE = "tree"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (72, "-wide"), (140, "-broad")]  # its columns need less room
@@ -55,12 +56,11 @@ class TreeScreen(ListPage):
         self._label: str | None = None
         self._kind = ListKind.TREE
         self._lists: dict[tuple[str | None, ListKind], NodeList] = {}
-        self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
+        self._arrangement = Arrangement()
+        self._nothing = NodeList(lambda: None, ListKind.TREE, self._arrangement)  # shown until there is an engine
         self.look = Look[Node](COLUMNS, tree=True)
-        self._filter: Filter | None = None
         self._documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
         self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
-        self._order: Order[Node] | None = None
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
@@ -106,7 +106,7 @@ class TreeScreen(ListPage):
     def note(self) -> str:
         if not self.node_list.read:
             return ""
-        loaded = [] if self._filter else [f"{self.forest.loaded}{'+' if self.more() else ''}"]
+        loaded = [] if self.filter else [f"{self.forest.loaded}{'+' if self.more() else ''}"]
         return "  ".join([*self.count(), *loaded])
 
     def more(self) -> bool:
@@ -156,10 +156,9 @@ class TreeScreen(ListPage):
 
         Only those of loaded nodes that are new or have changed.
         """
-        from console.model.filter import uses_payloads
         from console.model.selection import stored_documents
 
-        chosen, reader = self._filter, self.session.engines.get(self._label or "")
+        chosen, reader = self.filter, self.session.engines.get(self._label or "")
         if chosen is None or reader is None or not uses_payloads(chosen):
             self._documents, self._compared = {}, {}
             return
@@ -169,8 +168,8 @@ class TreeScreen(ListPage):
         documents, why = await stored_documents(reader, chosen, left)
         self._documents |= documents
         self._compared = states
-        if left and self._filter is chosen:
-            self._apply_filter()
+        if left and self.filter is chosen:
+            node_list.filter_again(self.context())
             self.table.sync()
         if why:
             self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
@@ -189,13 +188,13 @@ class TreeScreen(ListPage):
 
     def _put(self, key: tuple[str, ListKind]) -> None:
         label = key[0]
-        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1])
+        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1], self._arrangement)
 
     def _paint(self, node_list: NodeList, change: ForestChange[Node]) -> None:
         """Paint what a refresh of the list has changed."""
         self._show(node_list)
-        if self._filter and any(term.field in TIME_DEPENDENT for term in self._filter.terms):
-            self._apply_filter()
+        if self.filter and any(term.field in TIME_DEPENDENT for term in self.filter.terms):
+            node_list.filter_again(self.context())
         self._sync_codes()
         self.table.sync(change.cells, context=self.context())
         if change.vanished is not None:
@@ -217,17 +216,18 @@ class TreeScreen(ListPage):
         codes = self.session.codes()
         if codes is not self._codes:
             self._codes = codes
-            self.table.sync(context=self.context())
-            if self._order is not None:
-                self._apply_order()
+            self.look.context = self.context()
+            if self.order is not None:
+                self.forest.set_order(self.order)
+            self.table.sync()
 
     def _show(self, node_list: NodeList) -> None:
         if self.table.forest is not node_list.forest:
             self.look.put_columns(self._columns())
             self.table.show(node_list.forest)
-            self._apply_filter()
-            self._apply_order()
             self._codes = None
+        if node_list.arrange(self.context(), [column.title for column in self.look.columns]):
+            self.table.sync()
 
     def times_changed(self) -> None:
         self.look.put_columns(self._columns())
@@ -239,7 +239,7 @@ class TreeScreen(ListPage):
 
     def notice(self) -> tuple[str, str]:
         node_list = None if self._label is None else self.node_list
-        return empty_state.why(self.session, node_list, self.search_hint() if self._filter else "")
+        return empty_state.why(self.session, node_list, self.search_hint() if self.filter else "")
 
     def renew_header(self) -> None:
         super().renew_header()
@@ -280,7 +280,7 @@ class TreeScreen(ListPage):
         if message.before:
             self._fetch(node_list, parent_id, node_list.before(parent_id), before=True)
             return
-        if self._filter and not message.asked:
+        if self.filter and not message.asked:
             self._filter_pages += 1
             if self._filter_pages > FILTER_PAGES:
                 node_list.forest.set_tail(parent_id, EdgeRow.MORE, "load more with this filter: Enter")
@@ -420,30 +420,10 @@ class TreeScreen(ListPage):
             self._revealed = False
             self.host.action_go(-1)
 
-    # order
+    # filter and order
 
     def sorted_by(self, column: Field[Node], record: Node) -> Any:
         return column.sorted_by(record, self.look.context)
-
-    def sort(self, order: Order[Node] | None) -> None:
-        self._order = order
-        self._apply_order()
-
-    def _apply_order(self) -> None:
-        """Sort the list, if the engine has the column."""
-        titles = [column.title for column in self._columns()]
-        self.table.sort(self._order if self._order is not None and self._order.title in titles else None)
-
-    # filter; its modules are imported at first use, so that the app starts sooner
-
-    @property
-    def filter(self) -> Filter | None:
-        return self._filter
-
-    def fields(self) -> Fields[Any]:
-        from console.model.filter import NODES
-
-        return NODES
 
     def context(self) -> Context:
         return Context(
@@ -451,26 +431,12 @@ class TreeScreen(ListPage):
         )
 
     def set_filter(self, filter: Filter | None) -> None:
-        from console.model.filter import uses_payloads
-
-        self._filter = filter
         if filter and self._kind is ListKind.TREE:
             self.say(empty_state.ONLY_LOADED, "faint")
         self._filter_pages = 0
-        self._apply_filter()
+        super().set_filter(filter)
         if filter and uses_payloads(filter):
             self.session.run_now()  # they are not read yet
-        self.table.sync()
-        self.show_rows()
-        self.renew_place()
-
-    def _apply_filter(self) -> None:
-        chosen, node_list = self._filter, self.node_list
-        if chosen is None:
-            node_list.forest.set_filter(None)
-            return
-        fields, context = self.fields(), self.context()
-        node_list.forest.set_filter(lambda node: fields.matches(chosen, node, context))
 
     # requests of the app
 

@@ -24,7 +24,6 @@ from textual.strip import Strip
 
 from console.model.fields.field import Context
 from console.model.forest import EdgeRow, Forest, Row
-from console.model.order import Order
 from console.model.tree_entry import Listed
 from console.tui import keymap
 from console.tui.bindings import bindings
@@ -205,11 +204,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._repaint()
         self._request_pages()
         self._notice()
-
-    def sort(self, order: Order[T] | None) -> None:
-        """Sort the loaded siblings; None restores their own order."""
-        self.forest.set_order(order)
-        self.sync()
 
     def go_to(self, id_: str) -> bool:
         """Move the cursor to a loaded record and unfold its ancestors.
