@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import takewhile
 from typing import Any, Generic
 
 from console.model.order import Order
@@ -449,8 +450,8 @@ class Forest(Generic[T]):
         self._replace(parent, arrange(parent.as_read(), read, set(new)))
         self.marks |= marks & set(new.values())
         if on_tail:
-            shown = (entry for entry in parent.children or () if entry in new and entry.chunk is not None)
-            self._visible.cursor = next(shown, at)
+            after = takewhile(new.__contains__, reversed(parent.children or ()))
+            self._visible.cursor = [at, *(entry for entry in after if entry.chunk is not None)][-1]
         elif on_head and first is not None and first.chunk is not None:
             self._visible.cursor = first
         if complete is not None or unread:

@@ -11,6 +11,10 @@ from console.model.forest import Forest
 from console.model.order import Order
 from console.model.tree_entry import Listed
 
+# Notes in the row for a page that is not loaded
+NOT_READ = "not read; Enter tries again"
+WITH_FILTER = "load more with this filter: Enter"
+
 R = TypeVar("R", bound=Listed)
 T = TypeVar("T")
 

@@ -18,7 +18,7 @@ from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.fields.field import Context
 from console.model.filter import NODES, Filter
 from console.model.forest import EdgeRow, Forest, ForestChange
-from console.model.list_model import Arrangement, ListModel
+from console.model.list_model import NOT_READ, Arrangement, ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
@@ -27,7 +27,6 @@ from queries.records.node import Node, Page, Phase, ScanRequired
 FAR_LEVELS = 100  # levels above a revealed node beyond which the ancestors' siblings are not read
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
 SIBLINGS_READ = 8  # nodes that are read beside them
-NOT_READ = "not read; Enter tries again"  # note in the row of a page that could not be read
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from console.model.fields.field import Bundle, Context, Grouping, Level, RecordType
 from console.model.filter import Fields
-from console.model.forest import Forest
+from console.model.forest import EdgeRow, Forest
 from console.model.list_model import Arrangement, ListModel
 
 T = TypeVar("T")
@@ -42,17 +42,19 @@ class RowList(ListModel[Bundle[T], T]):
         self._grouping = 0
         self._groups: list[str] = []  # rows that have others below them
         self._expanded: dict[str, bool] = {}  # of those that are, or were, unfolded
+        self._more: str | None = None  # note of the row at the end for records that are not loaded
         self._records: Sequence[T] = ()
         self._matching: Sequence[T] = ()
 
     # what there is
 
-    def put(self, records: Sequence[T], context: Context, *, filling: bool = False) -> None:
+    def put(self, records: Sequence[T], context: Context, *, filling: bool = False, more: str | None = None) -> None:
         """Take the records as last read, in their natural order.
 
-        While the list is still ``filling``, a cursor on the first row stays there.
+        While the list is still ``filling``, a cursor on the first row stays there. ``more``: a note ("" for none) in a
+        row at the end, for the records that are not loaded.
         """
-        self._records = records
+        self._records, self._more = records, more
         chosen = self.arrangement.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         self.forest.marks &= {self.key(record) for record in records} if self.forest.marks else set()
@@ -89,7 +91,9 @@ class RowList(ListModel[Bundle[T], T]):
                 self._expanded[id_] = forest.is_expanded(id_)
         with forest.evicting():
             self._put_below(None, self._matching, self._levels)
-        if cursor is not None:
+        if self._more:
+            forest.set_tail(None, EdgeRow.MORE, self._more)
+        if cursor is not None and cursor in forest:
             forest.move_to(cursor)  # its row may be below another one now
         if first and len(forest):
             forest.move_to(forest.row(0).id)
@@ -97,7 +101,7 @@ class RowList(ListModel[Bundle[T], T]):
     def _put_below(self, parent: str | None, records: Sequence[T], levels: Sequence[Level[T]]) -> None:
         forest, rows = self.forest, self._rows(records, levels, parent or "")
         before = {id_: forest.record(id_) for id_ in forest.children(parent) or ()}
-        forest.set_children(parent, rows, complete=True)
+        forest.set_children(parent, rows, complete=parent is not None or self._more is None)
         for row in rows if levels else ():
             self._groups += [row.id] if row.foldable else []
             if forest.order is None and _is_as_before(before.get(row.id), row):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from console.model.list_model import WITH_FILTER
+from console.tui.screens.audit import AuditLogScreen
 from tests.console.test_cli_audit import NODES, entry, store
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -21,3 +23,28 @@ async def test_the_list_names_the_targets(
         await tui.wait_for("SendEmail v3")
         await tui.press("enter")
         await tui.wait_for("SendEmail v3", f"{NODES[1]} +1 more")
+
+
+async def test_the_row_at_the_end_loads_older_entries(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, audit_log_table: None, tmp_path: Path
+) -> None:
+    await store(eternaltwin_db, entry(2, 0.0, action="restart"))
+    await store(eternaltwin_db, entry(3, 1.0, action="wake"), 250)
+    async with run_tui(eternaltwin, tmp_path, size=(120, 24)) as tui:
+        await tui.press("4")
+        await tui.wait_for("SendEmail v3")
+        page = tui.app.screen
+        assert isinstance(page, AuditLogScreen)
+        await tui.press("slash")
+        await tui.type("action:restart")
+        await tui.press("enter")
+        await tui.wait_for("0 of 100+", f"more… ({WITH_FILTER})")
+        await tui.press("enter")
+        await tui.wait_for("0 of 200+")
+        await tui.press("escape", "end")
+        await tui.wait_for(lambda: len(page.list.records) == 251)
+        row = page.row
+        assert row is not None
+        assert row.records == (page.list.records[200],), "the cursor goes on to the first entry that was loaded"
+        await tui.press("end")
+        await tui.wait_for("restart")

@@ -246,6 +246,18 @@ def test_while_a_list_fills_the_cursor_stays_on_the_first_row() -> None:
     assert rows.forest.cursor == "blue"
 
 
+def test_a_cursor_on_the_row_at_the_end_goes_to_what_comes_after_the_last_row_only() -> None:
+    rows = things()
+    rows.next_grouping()
+    rows.put(THINGS[1:3], NOTHING, more="why")
+    assert rows.forest.row(2).note == "why"
+    rows.forest.move(2)
+    rows.put(THINGS[:3], NOTHING, more="")
+    assert rows.forest.cursor_row == 3, "it stays if rows come in above it"
+    rows.put(THINGS, NOTHING)
+    assert rows.forest.cursor == THINGS[3].name
+
+
 def test_another_grouping_leaves_the_cursor_on_its_line() -> None:
     rows = things()
     rows.forest.move_to("green")

@@ -41,6 +41,10 @@ class ListScreen(ListPage, Generic[T]):
         """Return the records as last read, in their natural order."""
         raise NotImplementedError
 
+    def end(self) -> str | None:
+        """Return the note of the row that loads more records, None without one."""
+        return None
+
     def context(self) -> Context:
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
 
@@ -82,7 +86,7 @@ class ListScreen(ListPage, Generic[T]):
 
     def show_body(self) -> None:
         context = self.context()
-        self.list.put(self.records(), context, filling=not self._filled)
+        self.list.put(self.records(), context, filling=not self._filled, more=self.end())
         columns, folds = self.columns(), self.list.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)
@@ -106,14 +110,14 @@ class ListScreen(ListPage, Generic[T]):
     # description of the page
 
     def titled(self, key: Key) -> str:
-        if key.id != "rows.open" or (self.row is not None and not self.row.foldable):
-            return super().titled(key)
-        if self.row is None:
+        if key.id == "rows.open" and not len(self.forest):
             return "search"  # what the filter hides
+        if key.id != "rows.open" or self.row is None or not self.row.foldable:
+            return super().titled(key)
         return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
 
     def offers(self, key: Key) -> bool:
-        empty = self.row is None and not (self.filter and self.SEARCHES)
+        empty = not len(self.forest) and not (self.filter and self.SEARCHES)
         useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
         return super().offers(key) and not useless.get(key.id)
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from textual import on
 
+from console.model.list_model import NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
@@ -24,6 +25,7 @@ class LogScreen(ListScreen[T]):
         super().__init__()
         self.newest = Newest(self.list.key)
         self._fetching = False
+        self._failed = False  # whether the last page could not be read
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Iterable[T], str | None]:
         """Return a page of records and the next cursor. Raises DatabaseError."""
@@ -33,20 +35,25 @@ class LogScreen(ListScreen[T]):
         return self.newest.cursor is not None
 
     @property
+    def partial(self) -> bool:
+        return self.more()
+
+    def end(self) -> str | None:
+        unread = self._failed and not self._fetching
+        note = NOT_READ if unread else WITH_FILTER if self.filter else ""
+        return note if self.more() else None
+
+    @property
     def loaded(self) -> bool:
         return self.newest.read
-
-    def no_match(self) -> tuple[str, str]:
-        headline, advice = super().no_match()
-        return headline, f"{advice} · the end of the list loads older ones"
 
     def records(self) -> Sequence[T]:
         return self.newest.records
 
-    @on(ListTable.NearEnd)
-    def _near_end(self) -> None:
-        if self.more() and not self._fetching:
-            self.begin(self.read_more(), "more")
+    @on(ListTable.More)
+    @on(ListTable.Edge)
+    def _read_on(self) -> None:
+        self.begin(self.read_more(), "more")
 
     async def read_more(self) -> None:
         """Read older records, one page at a time. Raises DatabaseError."""
@@ -54,9 +61,10 @@ class LogScreen(ListScreen[T]):
         cursor = newest.cursor
         if cursor is None or workspace is None or self._fetching:
             return
-        self._fetching = True
+        self._fetching = self._failed = True
         try:
             page = await self.older(workspace, cursor)
+            self._failed = False
         finally:
             self._fetching = False
         if newest is self.newest and newest.cursor == cursor:

@@ -11,8 +11,8 @@ from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS, previewed
 from console.model.filter import Filter, uses_payloads
 from console.model.forest import EdgeRow, ForestChange
-from console.model.list_model import Arrangement
-from console.model.node_list import FAR_LEVELS, NOT_READ, ListKind, NodeList
+from console.model.list_model import NOT_READ, WITH_FILTER, Arrangement
+from console.model.node_list import FAR_LEVELS, ListKind, NodeList
 from console.model.session import in_front
 from console.text import formatting
 from console.text.pages import detail as pages
@@ -283,7 +283,7 @@ class TreeScreen(ListPage):
         if self.filter and not message.asked:
             self._filter_pages += 1
             if self._filter_pages > FILTER_PAGES:
-                node_list.forest.set_tail(parent_id, EdgeRow.MORE, "load more with this filter: Enter")
+                node_list.forest.set_tail(parent_id, EdgeRow.MORE, WITH_FILTER)
                 self.table.sync()
                 return
         self._fetch(node_list, parent_id, node_list.more(parent_id))

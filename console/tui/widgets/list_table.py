@@ -1,6 +1,6 @@
 """Table of every list: paints a ``Forest`` and turns keys and clicks into moves.
 
-The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``, ``NearEnd``); the page
+The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the page
 reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
 differ are painted again. The cursor keeps its record and its line of the screen through every refresh. Ages change only
 when ``sync`` is called with another context.
@@ -32,7 +32,6 @@ from console.tui.widgets.look import CLASSES, Look
 T = TypeVar("T", bound=Listed)
 
 WHEEL_ROWS = 3  # of one step of the mouse wheel
-NEAR_END_ROWS = 20  # rows before the end at which more records are requested
 NEAR_ROWS = 50  # rows before and after the cursor that are near it
 STRIPS_KEPT = 512
 
@@ -127,9 +126,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         side: int
         parent_id: str | None
-
-    class NearEnd(Message):
-        """The cursor is near the last row."""
 
     @dataclass
     class Marked(Message):
@@ -249,7 +245,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         before = self.forest.cursor
         if self.forest.move(rows) and before is not None:
             self._cursor_left(before)
-        self._tell_near_end()
 
     def action_page(self, pages: int) -> None:
         """Move the cursor by screens."""
@@ -357,7 +352,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         before = self.forest.cursor
         if row.id != before and self.forest.move_to(row.id) and before is not None:
             self._cursor_left(before)
-        self._tell_near_end()
         if row.expandable and event.x in self.look.fold_sign_at(row):
             self.fold_or_unfold()
         elif event.chain == 2:
@@ -409,10 +403,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         if under_cursor != self._under_cursor:
             self._under_cursor = under_cursor
             self.post_message(self.Renewed())
-
-    def _tell_near_end(self) -> None:
-        if self.cursor_row >= self.row_count - NEAR_END_ROWS:
-            self.post_message(self.NearEnd())
 
     def _request_pages(self) -> None:
         """Request pages whose edge row is within a screen of the visible rows.
