@@ -13,10 +13,10 @@ from queries.check.report import Report
 from queries.records.action import DryRun, Outcomes
 from queries.records.change import Changes
 from queries.records.detail import Detail
-from queries.records.finding import Stuck
 from queries.records.lock import Blockers
 from queries.records.node import Search
 from queries.records.run import RedrivePreview, RedriveReport, RunDetail, Runs
+from queries.records.snapshot import Stuck
 from queries.write.audit_chain import Verification
 
 ANSWERS: dict[str, tuple[type, ...]] = {

@@ -19,7 +19,6 @@ from console.text.spans import Spans, crop
 from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
-from queries.records.finding import Stuck
 from queries.records.snapshot import Part, Snapshot
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
@@ -43,11 +42,9 @@ async def stuck(
             seconds = 0.0 if watch and sample is None else sample
             now, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
-            answer = Stuck(incidents=now.incidents, at=now.at, skipped_findings=now.skipped_findings, capped=now.capped)
-            checked = labels if now.is_complete else ()
-            output.page(answer, lambda cells: _lines(target, answer, checked, cells))
+            output.page(now.answer, lambda cells: _lines(target, now, labels, cells))
             unread = exit_code and workspace.broken
-            return STUCK if exit_code and answer.incidents else int(bool(notes or unread))
+            return STUCK if exit_code and now.incidents else int(bool(notes or unread))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()
 
@@ -107,23 +104,21 @@ async def _sampled(reader: Reader) -> tuple[str, str] | None:
     return None if error is None else (reader.label, error.line)
 
 
-def _lines(target: Target, answer: Stuck, checked: Sequence[str], cells: int) -> list[Spans]:
-    found = ordered(by_schemas(answer.incidents), answer.at)
-    what, old = news(found, answer.at), unchanged(found, answer.at)
+def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> list[Spans]:
+    found = ordered(by_schemas(now.incidents), now.at)
+    what, old = news(found, now.at), unchanged(found, now.at)
     between = "   " if what else ""
     above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
-    notes = (plain(note, indent=0) for note in _notes(answer, checked))
-    return stacked([above] if above else [], incident_lines(target, found, cells, answer.at), notes)
+    notes = (plain(note, indent=0) for note in _notes(now, labels))
+    return stacked([above] if above else [], incident_lines(target, found, cells, now.at), notes)
 
 
-def _notes(answer: Stuck, checked: Sequence[str]) -> Iterator[str]:
-    """Yield what is said below the incidents.
-
-    ``checked``: labels of engines if every check was made.
-    """
-    if not answer.incidents:
-        yield f"Nothing is stuck in {', '.join(checked)}." if checked else "No findings, but some were not checked."
-    for label, code in answer.capped:
+def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:
+    """Yield what is said below the incidents of these engines."""
+    if not now.incidents:
+        complete = labels and now.is_complete
+        yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
+    for label, code in now.capped:
         yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
-    for label, text in by_reason(each for each in answer.skipped_findings if not each.failed):  # others: stderr
+    for label, text in by_reason(each for each in now.skipped_findings if not each.failed):  # others: stderr
         yield f"Not checked: {label} {text}"

@@ -23,7 +23,7 @@ from queries.db.errors import NO_CONNECTION, DatabaseError, LostError, attemptin
 from queries.read.findings import rank
 from queries.read.reader import Reader
 from queries.records.action import DryRun
-from queries.records.finding import Finding, Incident, SkippedFinding
+from queries.records.finding import Finding, Incident
 from queries.records.node import Count, Node
 from queries.records.snapshot import Part, Snapshot
 from queries.runs import unfinished
@@ -223,19 +223,7 @@ class Session:
     @property
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
-        capped = {label for label, codes in self.capped.items() if codes}
-        hidden = {label for label, reader in self.engines.items() if reader.detected.policies}
-        return self.stale_engines | capped | hidden | {each.engine for each in self.skipped_findings if each.failed}
-
-    @property
-    def capped(self) -> dict[str, tuple[str, ...]]:
-        """Findings of which more exist than were read, by label."""
-        return {part.label: part.findings.capped for part in self.shown.parts}
-
-    @property
-    def skipped_findings(self) -> tuple[SkippedFinding, ...]:
-        """The checks that were not made."""
-        return self.shown.skipped_findings
+        return self.stale_engines | self.shown.more
 
     @property
     def incidents(self) -> tuple[Incident, ...]:

@@ -35,7 +35,7 @@ from queries.read.samples import History, Renewals, Watcher, timeline
 from queries.records.change import ChangeSource
 from queries.records.dead_letter import DeadLetters
 from queries.records.detail import Detail, Payload, Section
-from queries.records.finding import OPEN, Finding, Findings, SkippedFinding
+from queries.records.finding import HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
 from queries.records.node import (
     Availability,
     Count,
@@ -61,7 +61,6 @@ SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads;
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
 CHILDREN = 20  # children on a node's page
-HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
 REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about

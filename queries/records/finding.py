@@ -20,6 +20,7 @@ class Support(StrEnum):
 
 
 OPEN = shell.OPEN  # value of a suggested action's argument that the operator must choose
+HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 
 
 class Finding(Record):
@@ -92,18 +93,6 @@ class ManySchemas(Incident):
     """
 
     labels: tuple[str, ...] = ()
-
-
-class Stuck(Record):
-    """Incidents of all engines and of the server, worst first.
-
-    ``capped`` lists engine label and code of findings of which more exist than were read.
-    """
-
-    incidents: tuple[Incident, ...]
-    at: float
-    skipped_findings: tuple[SkippedFinding, ...] = ()
-    capped: tuple[tuple[str, str], ...] = ()
 
 
 class SkippedFinding(Record):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from queries.records.finding import Finding, Findings, Incident, SkippedFinding
+import msgspec
+
+from queries.records.finding import HIDDEN_ROWS, Finding, Findings, Incident, SkippedFinding
 from queries.records.node import Count
 from queries.records.record import Record
 
@@ -27,6 +29,18 @@ class Part(Record):
     def unread(self) -> str:
         """Reason for which most of the checks could not be made, or ""."""
         return self.error.replace("\n", " ") or self.findings.unread
+
+
+class Stuck(Record):
+    """Incidents of all engines and of the server, worst first.
+
+    ``capped`` lists engine label and code of findings of which more exist than were read.
+    """
+
+    incidents: tuple[Incident, ...]
+    at: float
+    skipped_findings: tuple[SkippedFinding, ...] = ()
+    capped: tuple[tuple[str, str], ...] = ()
 
 
 class Snapshot(Record):
@@ -55,6 +69,17 @@ class Snapshot(Record):
         return not self.capped and all(each.why == NEEDS_SAMPLES for each in self.skipped_findings)
 
     @property
+    def more(self) -> set[str]:
+        """Labels of the parts that may have more findings than were read."""
+        unseen = {each.engine for each in self.skipped_findings if each.failed or each.code == HIDDEN_ROWS}
+        return unseen | {label for label, _ in self.capped}
+
+    @property
     def capped(self) -> tuple[tuple[str, str], ...]:
         """Label and code of each finding of which more exist than were read."""
         return tuple((part.label, code) for part in self.parts for code in part.findings.capped)
+
+    @property
+    def answer(self) -> Stuck:
+        """The record that ``stuck --json`` prints."""
+        return msgspec.convert(self, Stuck, from_attributes=True)

@@ -25,8 +25,8 @@ from console.text import ansi, formatting, spans
 from console.text.pages.lines import aligned
 from queries.read.incidents import ordered
 from queries.records.detail import Detail
-from queries.records.finding import Stuck
 from queries.records.node import Count, Phase, Precision
+from queries.records.snapshot import Stuck
 from tests.command import ROOT, environment, unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof

@@ -77,9 +77,9 @@ def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bo
     lines += [heading("Header"), *pairs(header, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
     for reader in engines:
-        skipped = [part for part in session.skipped_findings if part.engine == reader.label]
+        skipped = [part for part in session.shown.skipped_findings if part.engine == reader.label]
         lines += _engine(reader, width, keys, skipped)
-        if cut := session.capped.get(reader.label):
+        if cut := [code for label, code in session.shown.capped if label == reader.label]:
             lines += [heading(f"{reader.label}: more is stuck than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in session.workspace.declined_alike if session.workspace else ():

@@ -103,7 +103,7 @@ class StuckScreen(ListScreen[Item]):
     def note(self) -> str:
         if self.session.pending and self.session.engines:
             return f"reading {', '.join(self.session.pending)} …"
-        left, cut = len(self.session.skipped_findings), sum(map(len, self.session.capped.values()))
+        left, cut = len(self.session.shown.skipped_findings), len(self.session.shown.capped)
         number, resolved = len(self._incidents), len(self.session.history.resolved)
         listed = len({item.incident.key for item in self.list.matching})
         some = f"{listed} of " if self.filter or self._hidden else ""
@@ -233,7 +233,7 @@ class StuckScreen(ListScreen[Item]):
         return super().notice()
 
     def nothing(self) -> tuple[str, str]:
-        left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.skipped_findings))
+        left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.shown.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", left
         if self.session.more or not self.session.shown.is_complete:
