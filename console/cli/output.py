@@ -82,8 +82,9 @@ class Output:
 
         parts = [(line, "")] if isinstance(line, str) else line
         safe = [(self._plain(part), style) for part, style in parts]
-        fitting = safe if cells is None else spans.crop(safe, cells, self.ascii)
-        return (ansi.painted(fitting) if _coloured(stream) else spans.text(fitting)).rstrip()
+        fitting = safe if cells is None else spans.crop(safe, cells)
+        drawn = (ansi.painted(fitting) if _coloured(stream) else spans.text(fitting)).rstrip()
+        return to_ascii(drawn) if self.ascii else drawn  # a cut is marked
 
     def _plain(self, line: str) -> str:
         line = safe_text(line)

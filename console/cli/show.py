@@ -43,7 +43,6 @@ async def show(target: Target, text: str, size: int) -> int:
             entries=entries,
             why_unread=unreadable,
             actions=actions,
-            ascii=output.ascii,
         ),
     )
     return 0

@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Literal
 
-from console.text.ascii import to_ascii
 from queries.records.audit import Origin
 from queries.records.node import Count, Phase, Precision
 from queries.text.duration import DAY, HOUR, MINUTE, spelled
@@ -38,11 +37,6 @@ GLYPHS: Final[dict[Phase, str]] = {
 }
 
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
-
-
-def glyph(phase: Phase, ascii: bool = False) -> str:
-    """Return the one-cell sign of a phase, distinct without colour."""
-    return to_ascii(GLYPHS[phase]) if ascii else GLYPHS[phase]
 
 
 def age(seconds: float | None, parts: int = 2) -> str:
@@ -195,42 +189,41 @@ def width(text: str) -> int:
     return cell_len(text)
 
 
-def crop(text: str, cells: int, ascii: bool = False) -> str:
-    """Crop text to ``cells`` cells. An ellipsis (``~`` in ASCII) marks a cut."""
+def crop(text: str, cells: int) -> str:
+    """Crop text to ``cells`` cells. An ellipsis marks a cut."""
     if cells <= 0:
         return ""
     # Measure only what can be on screen: a value may be megabytes long.
     head = text[: 4 * cells + 4]
     if width(head) <= cells and len(head) == len(text):
         return text
-    mark = "~" if ascii else "…"
     if head.isascii():
-        return head[: cells - 1] + mark
+        return head[: cells - 1] + "…"
     from rich.cells import set_cell_size
 
-    return set_cell_size(head, cells - 1).rstrip() + mark
+    return set_cell_size(head, cells - 1).rstrip() + "…"
 
 
-def shorten(text: str, cells: int, ascii: bool = False) -> str:
+def shorten(text: str, cells: int) -> str:
     """Crop text but keep a number at its end: ``send_confirm… +2``."""
     if width(text) <= cells:
         return text
     end = ending(text, cells)
-    return crop(text[: len(text) - len(end)], cells - len(end), ascii) + end
+    return crop(text[: len(text) - len(end)], cells - len(end)) + end
 
 
-def engine_label(label: str, cells: int, ascii: bool = False) -> str:
+def engine_label(label: str, cells: int) -> str:
     """Shorten an engine's label: its name is cut first, and of its schema the begin.
 
     Example: ``ob…@tenant_17``. Labels of one engine in many schemas differ at their ends.
     """
     name, at, schema = label.partition("@")
     if width(label) <= cells or not at:
-        return crop(label, cells, ascii)
+        return crop(label, cells)
     room = cells - width(schema) - 1
     if room >= 2:
-        return crop(name, room, ascii) + at + schema
-    return ("~" if ascii else "…") + schema[-(cells - 1) :]
+        return crop(name, room) + at + schema
+    return "…" + schema[-(cells - 1) :]
 
 
 def ending(text: str, cells: int) -> str:
@@ -242,16 +235,16 @@ def ending(text: str, cells: int) -> str:
     return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
 
 
-def fit(text: str, cells: int, align: Align = "left", ascii: bool = False) -> str:
+def fit(text: str, cells: int, align: Align = "left") -> str:
     """Crop or pad the text to exactly ``cells`` cells."""
     if text.isascii() and len(text) <= cells:
         return text.rjust(cells) if align == "right" else text.ljust(cells)
-    return _fitted(text[: 4 * cells + 5], cells, align, ascii)  # as much as `crop` measures
+    return _fitted(text[: 4 * cells + 5], cells, align)  # as much as `crop` measures
 
 
 @lru_cache(4096)
-def _fitted(text: str, cells: int, align: Align, ascii: bool) -> str:
-    text = crop(text, cells, ascii)
+def _fitted(text: str, cells: int, align: Align) -> str:
+    text = crop(text, cells)
     space = " " * (cells - width(text))
     return space + text if align == "right" else text + space
 

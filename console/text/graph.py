@@ -13,7 +13,6 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from console.text import formatting
-from console.text.ascii import to_ascii
 from console.text.spans import Spans
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -260,19 +259,19 @@ def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> 
     return tuple(links)
 
 
-def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Spans]:
+def draw(found: Sequence[Step], width: int) -> list[Spans]:
     """Draw the steps in lines of ``width`` cells."""
     rows = layout(found[:MAX_STEPS], min(RAILS, max((width - 36) // 2, 3)))
     names = {step.id: step.name for step in found}
     used = 1 + max((row.at for row in rows), default=0)
     used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
-    beside = _StepText(found[:MAX_STEPS], width - 5 - 2 * used, ascii)
+    beside = _StepText(found[:MAX_STEPS], width - 5 - 2 * used)
     lines: list[Spans] = []
     depth: int | None = -1
     for number, row in enumerate(rows):
-        unlinked = [safe_text(names.get(p, p), ascii) for p in row.unlinked]
+        unlinked = [safe_text(names.get(p, p)) for p in row.unlinked]
         rails = [(f"{'' if row.level == depth or row.step is None else _level(row.level):>2} ", "$faint")]
-        rails += _rails(row, used, ascii)
+        rails += _rails(row, used)
         if row.step is None:
             lines.append(rails)
             continue
@@ -281,7 +280,7 @@ def draw(found: Sequence[Step], width: int, *, ascii: bool = False) -> list[Span
         lines.append([*rails, *same])
         if below:
             after = rows[number + 1].cells if number + 1 < len(rows) else ()
-            lines.append([("   ", ""), *_rails(_between(row, after), used, ascii), *below])
+            lines.append([("   ", ""), *_rails(_between(row, after), used), *below])
     if len(found) > MAX_STEPS:
         lines.append([(f"   and {len(found) - MAX_STEPS} more steps", "$faint")])
     return lines
@@ -301,38 +300,34 @@ def _between(row: Row, after: Sequence[tuple[int, int, int, int]]) -> Row:
     return Row(step=None, cells=tuple((weight, weight, 0, 0) for weight in down))
 
 
-def _rails(row: Row, used: int, ascii: bool) -> Spans:
+def _rails(row: Row, used: int) -> Spans:
     """Return the cells of a row, the critical path in another colour."""
     spans: Spans = []
     for at in range(used):
         cell = row.cells[at] if at < len(row.cells) else (0, 0, 0, 0)
         if row.step is not None and at == row.at:
-            spans.append((formatting.glyph(row.step.phase, ascii), f"bold $phase-{row.step.phase}"))
+            spans.append((formatting.GLYPHS[row.step.phase], f"bold $phase-{row.step.phase}"))
         else:
-            spans.append((_arms(cell, ascii), "bold" if HEAVY in cell else "$faint"))
+            spans.append((_arms(cell), "bold" if HEAVY in cell else "$faint"))
         link = row.links[at] if at < len(row.links) else 0
-        spans.append((_arms((0, 0, link, link), ascii), "bold" if link == HEAVY else "$faint"))
+        spans.append((_arms((0, 0, link, link)), "bold" if link == HEAVY else "$faint"))
     return spans
 
 
-def _arms(cell: tuple[int, int, int, int], ascii: bool) -> str:
+def _arms(cell: tuple[int, int, int, int]) -> str:
     up, down, left, right = cell
-    if not ascii:
-        return ARMS[27 * up + 9 * down + 3 * left + right]
-    upright, level = bool(up or down), bool(left or right)
-    return ("*" if upright and level else "!" if upright else "=") if HEAVY in cell else " |-+"[upright + 2 * level]
+    return ARMS[27 * up + 9 * down + 3 * left + right]
 
 
 class _StepText:
     """Column widths of the text beside the rails."""
 
-    def __init__(self, found: Sequence[Step], room: int, ascii: bool) -> None:
-        self.ascii = ascii
+    def __init__(self, found: Sequence[Step], room: int) -> None:
         self.longest = max(map(_seconds, found), default=0.0)
         self.state = min(max((formatting.width(s.state) for s in found), default=0), 20 if room >= 60 else 12)
         self.bar = BAR if room >= 70 else 0
         fixed = self.state + 6 + (self.bar + 2 if self.bar else 0) + 4
-        widest = max((formatting.width(safe_text(s.name, ascii)) for s in found), default=0)
+        widest = max((formatting.width(safe_text(s.name)) for s in found), default=0)
         self.name = min(widest, max(room - fixed, 8))
         self.note = room - fixed - self.name - 2
         self.room = room
@@ -342,24 +337,22 @@ class _StepText:
         ink = f"$phase-{step.phase}"
         seconds = formatting.duration(step.seconds)
         spans = [
-            (formatting.fit(safe_text(step.name, self.ascii), self.name, ascii=self.ascii), "bold" if critical else ""),
+            (formatting.fit(safe_text(step.name), self.name), "bold" if critical else ""),
             ("  ", ""),
-            (formatting.fit(safe_text(step.state, self.ascii), self.state, ascii=self.ascii), ink),
+            (formatting.fit(safe_text(step.state), self.state), ink),
             ("  ", ""),
-            (formatting.fit(to_ascii(seconds) if self.ascii else seconds, 6, "right"), "$faint"),
+            (formatting.fit(seconds, 6, "right"), "$faint"),
         ]
         if self.bar:
-            length = (
-                formatting.bar(_seconds(step), self.longest or None, self.bar, self.ascii) if _seconds(step) else ""
-            )
+            length = formatting.bar(_seconds(step), self.longest or None, self.bar) if _seconds(step) else ""
             spans += [("  ", ""), (formatting.fit(length, self.bar), "bold" if critical else ink)]
-        note = safe_text(step.note, self.ascii)
+        note = safe_text(step.note)
         note += f"{'; ' if note else ''}also after {', '.join(unlinked)}" if unlinked else ""
         if not note:
             return spans, []
         if self.note >= 16 or self.note >= formatting.width(note):
-            return [*spans, ("  ", ""), (formatting.crop(note, self.note, self.ascii), "$faint")], []
-        return spans, [(formatting.crop(note, max(self.room, 8), self.ascii), "$faint")]
+            return [*spans, ("  ", ""), (formatting.crop(note, self.note), "$faint")], []
+        return spans, [(formatting.crop(note, max(self.room, 8)), "$faint")]
 
 
 def summary(found: Sequence[Step]) -> str:

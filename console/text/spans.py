@@ -59,10 +59,10 @@ def width(spans: Sequence[tuple[str, str]]) -> int:
     return sum(formatting.width(part) for part, _ in spans)
 
 
-def crop(spans: Spans, cells: int, ascii: bool = False) -> Spans:
+def crop(spans: Spans, cells: int) -> Spans:
     """Crop a line to ``cells`` cells. The mark has the style of the last text."""
     whole = text(spans)
-    cropped = formatting.crop(whole, cells, ascii)
+    cropped = formatting.crop(whole, cells)
     if cropped == whole:
         return spans
     kept: Spans = []

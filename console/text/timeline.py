@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from console.text import formatting
-from console.text.ascii import to_ascii
 from console.text.spans import Spans, joined
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -49,10 +48,10 @@ def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Chang
     return found
 
 
-def draw(found: Sequence[Change], width: int, now: float, *, ascii: bool = False) -> list[Spans]:
+def draw(found: Sequence[Change], width: int, now: float) -> list[Spans]:
     """Draw lanes and list in lines of ``width`` cells. ``now`` is the server's time."""
-    lines = _lanes(found, width, now, ascii)
-    return [*lines, [], *_list(found, width, ascii)] if lines else []
+    lines = _lanes(found, width, now)
+    return [*lines, [], *_list(found, width)] if lines else []
 
 
 def _clock(at: float, cells: int = 8) -> str:
@@ -64,15 +63,15 @@ def _clock(at: float, cells: int = 8) -> str:
 # The lanes
 
 
-def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list[Spans]:
+def _lanes(found: Sequence[Change], width: int, now: float) -> list[Spans]:
     lanes: dict[str, list[Change]] = {}
     for change in sorted(found, key=lambda c: c.at):
         lanes.setdefault(change.lane, []).append(change)
     if not lanes:
         return []
-    names = {lane: safe_text(lane, ascii) for lane in lanes}
+    names = {lane: safe_text(lane) for lane in lanes}
     room = min(max(formatting.width(name) for name in names.values()), max(width // 4, 8))
-    states = {lane: _state(line, now, ascii) for lane, line in lanes.items()}
+    states = {lane: _state(line, now) for lane, line in lanes.items()}
     side = min(max(formatting.width(text) for text in states.values()), max(width // 3, 8))
     cells = max(width - room - side - 6, 8)
     first, last = min(c.at for c in found), max(c.at for c in found)
@@ -81,23 +80,23 @@ def _lanes(found: Sequence[Change], width: int, now: float, ascii: bool) -> list
     lines: list[Spans] = []
     for lane, line in list(lanes.items())[:MAX_LANES]:
         ink = f"$phase-{line[-1].phase}" if line[-1].phase else "bold"
-        name = (formatting.fit(names[lane], room, ascii=ascii), "bold" if line[-1].phase not in ENDS else "")
-        state = (formatting.crop(states[lane], side, ascii), ink)
-        lines.append([("  ", ""), name, ("  ", ""), *draw_lane(line, first, last, cells, ascii), ("  ", ""), state])
+        name = (formatting.fit(names[lane], room), "bold" if line[-1].phase not in ENDS else "")
+        state = (formatting.crop(states[lane], side), ink)
+        lines.append([("  ", ""), name, ("  ", ""), *draw_lane(line, first, last, cells), ("  ", ""), state])
     if len(lanes) > MAX_LANES:
         lines.append([(f"  and {len(lanes) - MAX_LANES} more", "$faint")])
-    return [*lines, _axis(first, last, 2 + room + 2, cells, ascii)]
+    return [*lines, _axis(first, last, 2 + room + 2, cells)]
 
 
-def _state(line: Sequence[Change], now: float, ascii: bool) -> str:
+def _state(line: Sequence[Change], now: float) -> str:
     """Return the last state of a lane and its age, or the number of its events."""
     last = line[-1]
     if last.phase is None:
         return f"{len(line)} times since {_clock(line[0].at)}" if len(line) > 1 else f"once, at {_clock(last.at)}"
-    return f"{safe_text(last.state, ascii)} for {formatting.age(max(now - last.at, 0.0), 1)}"
+    return f"{safe_text(last.state)} for {formatting.age(max(now - last.at, 0.0), 1)}"
 
 
-def draw_lane(line: Sequence[Change], first: float, last: float, cells: int, ascii: bool) -> Spans:
+def draw_lane(line: Sequence[Change], first: float, last: float, cells: int) -> Spans:
     """Draw one lane.
 
     Each cell shows its longest phase; ends, failures and events always show.
@@ -125,39 +124,38 @@ def draw_lane(line: Sequence[Change], first: float, last: float, cells: int, asc
     for at, share in enumerate(shares):
         phase = shown[at] or max((p for p in share if share[p] > 0), key=lambda p: share[p], default=None)
         if at in moments:
-            spans.append(("*" if ascii else "●", "bold $accent"))
+            spans.append(("●", "bold $accent"))
         elif phase is None:
-            spans.append(("." if ascii else "·", "$line"))
+            spans.append(("·", "$line"))
         else:
-            spans.append((formatting.glyph(phase, ascii), f"$phase-{phase}"))
+            spans.append((formatting.GLYPHS[phase], f"$phase-{phase}"))
     return joined(spans)
 
 
-def _axis(first: float, last: float, indent: int, cells: int, ascii: bool) -> Spans:
+def _axis(first: float, last: float, indent: int, cells: int) -> Spans:
     """Draw the axis with its first and last time and its length."""
     span = formatting.duration(last - first)
-    ends = (_clock(first), f" {to_ascii(span) if ascii else span} ", f"{_clock(last)} UTC")
+    ends = (_clock(first), f" {span} ", f"{_clock(last)} UTC")
     gaps = cells - sum(map(len, ends)) - 2
-    rule = "-" if ascii else "─"
     if gaps < 2 or last <= first:
         return [(" " * indent + f"{ends[0]} UTC, {ends[1].strip()}", "$faint")]
     left = gaps // 2
-    return [(" " * indent + f"{ends[0]} {rule * left}{ends[1]}{rule * (gaps - left)} {ends[2]}", "$faint")]
+    return [(" " * indent + f"{ends[0]} {'─' * left}{ends[1]}{'─' * (gaps - left)} {ends[2]}", "$faint")]
 
 
 # The changes
 
 
-def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
+def _list(found: Sequence[Change], width: int) -> list[Spans]:
     """List the changes in the given order, with a line for each new day."""
     shown = found[:MAX_CHANGES]
     longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
     clock = 12 if width >= 80 else 8
     bar = BAR if width >= 100 else 0
     several = len({c.lane for c in found}) > 1
-    lane = min(max(formatting.width(safe_text(c.lane, ascii)) for c in shown), 24 if width >= 80 else 14) * several
+    lane = min(max(formatting.width(safe_text(c.lane)) for c in shown), 24 if width >= 80 else 14) * several
     state = min(
-        max(formatting.width(safe_text(c.state, ascii)) for c in shown),
+        max(formatting.width(safe_text(c.state)) for c in shown),
         36 if width >= 100 else 24 if width >= 80 else 16,
     )
     room = width - (2 + clock + 2 + 2 + state + (lane and lane + 2) + 8 + (bar and bar + 1) + 1)
@@ -167,26 +165,26 @@ def _list(found: Sequence[Change], width: int, ascii: bool) -> list[Spans]:
         if day != (day := formatting.instant(change.at).partition("T")[0]):
             lines.append([(f"  {day}", "$faint")])
         ink = f"$phase-{change.phase}" if change.phase else ""
-        mark = formatting.glyph(change.phase, ascii) if change.phase else "*" if ascii else "●"
+        mark = formatting.GLYPHS[change.phase] if change.phase else "●"
         waited = formatting.duration(change.waited) if change.waited is not None else ""
-        length = formatting.bar(change.waited, longest, bar, ascii) if change.waited and bar else ""
+        length = formatting.bar(change.waited, longest, bar) if change.waited and bar else ""
         spans = [
             (f"  {_clock(change.at, clock)}  ", "$faint"),
-            (f"{mark} {formatting.fit(safe_text(change.state, ascii), state, ascii=ascii)}", ink),
-            (f"  {formatting.fit(safe_text(change.lane, ascii), lane, ascii=ascii)}" if lane else "", ""),
-            (f"  {formatting.fit(to_ascii(waited) if ascii else waited, 6, 'right')}", "bold"),
+            (f"{mark} {formatting.fit(safe_text(change.state), state)}", ink),
+            (f"  {formatting.fit(safe_text(change.lane), lane)}" if lane else "", ""),
+            (f"  {formatting.fit(waited, 6, 'right')}", "bold"),
             (f" {formatting.fit('' if length == formatting.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
         ]
-        lines += _noted(spans, change, room, 2 + clock + 4, width, ascii)
+        lines += _noted(spans, change, room, 2 + clock + 4, width)
     if len(found) > MAX_CHANGES:
         lines.append([(f"  and {len(found) - MAX_CHANGES} older ones", "$faint")])
     return lines
 
 
-def _noted(spans: Spans, change: Change, room: int, indent: int, width: int, ascii: bool) -> list[Spans]:
+def _noted(spans: Spans, change: Change, room: int, indent: int, width: int) -> list[Spans]:
     """Add the cause of the wait and the note, beside it or on the next line."""
-    parts = [safe_text(part, ascii) for part in (change.waited_for, change.note) if part]
+    parts = [safe_text(part) for part in (change.waited_for, change.note) if part]
     fits = max((n for n in range(len(parts) + 1) if formatting.width("  ".join(parts[:n])) <= room), default=0)
     beside, below = "  ".join(parts[:fits]), "  ".join(parts[fits:])
     spans = [*spans, (f" {beside}", "$faint")] if beside else spans
-    return [spans, [(" " * indent + formatting.crop(below, width - indent, ascii), "$faint")]] if below else [spans]
+    return [spans, [(" " * indent + formatting.crop(below, width - indent), "$faint")]] if below else [spans]

@@ -93,9 +93,9 @@ async def test_a_tasks_changes_are_drawn_with_their_waits(tasker_db: TaskerDb, t
 
 async def test_in_ascii_nothing_else_is_drawn(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
     await blocked(tasker_db)
-    async with run_tui(tasker, tmp_path, ascii=True) as tui:
+    async with run_tui(tasker, tmp_path, size=(120, 90), ascii=True) as tui:
         await opened(tui, "fulfil_order")
-        steps, _, rest = page(tui).partition("Steps  ")[2].partition("Recorded")
+        steps, _, rest = tui.text.partition("Steps  ")[2].partition("Recorded")
         drawn = steps + rest.partition("Timeline")[2].partition("Context")[0]
         assert " 1 *-+" in drawn
         assert "x=|===*" in drawn

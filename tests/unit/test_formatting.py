@@ -114,13 +114,11 @@ def test_instant_agrees_with_datetime(moment: datetime) -> None:
 
 
 def test_glyphs_are_one_cell_and_differ_by_phase() -> None:
-    for glyphs in (
-        [formatting.glyph(phase) for phase in Phase],
-        [formatting.glyph(phase, ascii=True) for phase in Phase],
-    ):
+    plain = [to_ascii(formatting.GLYPHS[phase]) for phase in Phase]
+    for glyphs in ([formatting.GLYPHS[phase] for phase in Phase], plain):
         assert len(set(glyphs)) == len(Phase)
         assert all(formatting.width(glyph) == 1 for glyph in glyphs)
-    assert all(formatting.glyph(phase, ascii=True).isascii() for phase in Phase)
+    assert all(map(str.isascii, plain))
 
 
 @pytest.mark.parametrize(
@@ -137,12 +135,11 @@ def test_glyphs_are_one_cell_and_differ_by_phase() -> None:
 )
 def test_crop(text: str, cells: int, says: str) -> None:
     assert formatting.crop(text, cells) == says
-    assert formatting.crop(text, cells, ascii=True) == says.replace("…", "~")
 
 
-@given(st.text(), st.integers(0, 20), st.sampled_from(["left", "right"]), st.booleans())
-def test_fit_is_exact(text: str, cells: int, align: formatting.Align, ascii: bool) -> None:
-    assert formatting.width(formatting.fit(safe_text(text), cells, align, ascii)) == cells
+@given(st.text(), st.integers(0, 20), st.sampled_from(["left", "right"]))
+def test_fit_is_exact(text: str, cells: int, align: formatting.Align) -> None:
+    assert formatting.width(formatting.fit(safe_text(text), cells, align)) == cells
 
 
 def test_a_huge_text_is_cropped_without_being_measured() -> None:
@@ -216,9 +213,9 @@ def test_a_number_at_the_end_of_a_title_stays(text: str, cells: int, shown: str)
     assert formatting.width(shown) <= cells
 
 
-@given(st.text(max_size=60), st.integers(0, 80), st.booleans())
-def test_a_shortened_title_fits(text: str, cells: int, ascii: bool) -> None:
-    assert formatting.width(formatting.shorten(safe_text(text), cells, ascii)) <= cells
+@given(st.text(max_size=60), st.integers(0, 80))
+def test_a_shortened_title_fits(text: str, cells: int) -> None:
+    assert formatting.width(formatting.shorten(safe_text(text), cells)) <= cells
 
 
 @pytest.mark.parametrize(
@@ -246,7 +243,6 @@ def test_of_a_label_the_schema_remains() -> None:
     assert [formatting.engine_label(label, 12) for label in labels] == [
         "o…@tenant_17", "oban", "g…@tenant_17", "…f_tenant_17"
     ]  # fmt: skip
-    assert [formatting.engine_label(label, 12, ascii=True) for label in labels[2:]] == ["g~@tenant_17", "~f_tenant_17"]
     assert [formatting.engine_label(label, 14) for label in labels[:2]] == ["oban@tenant_17", "oban"]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.text import graph
+from console.text.ascii import to_ascii
 from console.text.graph import HEAVY, Row, Step
 from queries.records.node import Phase
 from tests.command import hidden
@@ -138,19 +139,19 @@ def test_the_heavy_rails_are_the_critical_path(found: list[Step]) -> None:
     assert {row.step.id for row in rows if row.step and row.critical} == set(path)
 
 
-@given(graphs(), st.integers(30, 160), st.booleans())
-def test_it_keeps_to_its_width(found: list[Step], width: int, ascii: bool) -> None:
-    lines = graph.draw([*found], width, ascii=ascii)
+@given(graphs(), st.integers(30, 160))
+def test_it_keeps_to_its_width(found: list[Step], width: int) -> None:
+    lines = graph.draw([*found], width)
     texts = ["".join(text for text, _ in line) for line in lines]
     if width >= 60:
         assert max(map(len, texts)) <= width
-    assert all(text.isascii() for text in texts) or not ascii
+    assert all(to_ascii(text).isascii() for text in texts)
     for s in found:
         assert any(s.id in text for text in texts)
 
 
-def text(found: Sequence[Step], width: int = 80, *, ascii: bool = False) -> str:
-    return "\n".join("".join(t for t, _ in line).rstrip() for line in graph.draw(found, width, ascii=ascii))
+def text(found: Sequence[Step], width: int = 80) -> str:
+    return "\n".join("".join(t for t, _ in line).rstrip() for line in graph.draw(found, width))
 
 
 SHOP = [
@@ -179,12 +180,18 @@ def test_a_picture() -> None:
 
 
 def test_the_same_picture_in_ascii() -> None:
-    assert text(SHOP, ascii=True).splitlines()[5:] == [
+    assert to_ascii(text(SHOP)).splitlines()[5:] == [
         " 2 *-+-o-+ pack      pending    3m20s  could run",
         "   x=|===* book      error     13m20s  attempt 2/3, 503",
         "     |   !",
         " 3 #=*===* confirm   pending        -",
     ]
+
+
+def test_in_ascii_each_rail_has_its_direction_and_its_weight() -> None:
+    for arms, sign in zip(product(range(3), repeat=4), graph.ARMS, strict=True):
+        way = any(arms[:2]) + 2 * any(arms[2:])
+        assert to_ascii(sign) == (" !=*" if HEAVY in arms else " |-+")[way], sign
 
 
 def test_a_note_without_room_goes_below() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.text import formatting, timeline
+from console.text.ascii import to_ascii
 from console.text.timeline import Change
 from queries.records.node import Phase
 from tests.command import hidden
@@ -18,8 +19,8 @@ T = 1_700_000_000.0  # 22:13:20 UTC
 TEXTS = st.text(max_size=40) | st.sampled_from(["\x1b[2J", "[bold]x[/]", "\u202eabc", "漢字" * 30, "\x9b31m", ""])
 
 
-def text(found: Sequence[Change], width: int = 80, now: float = T + 9000, *, ascii: bool = False) -> str:
-    return "\n".join("".join(t for t, _ in line).rstrip() for line in timeline.draw(found, width, now, ascii=ascii))
+def text(found: Sequence[Change], width: int = 80, now: float = T + 9000) -> str:
+    return "\n".join("".join(t for t, _ in line).rstrip() for line in timeline.draw(found, width, now))
 
 
 def change(after: float, lane: str, state: str, phase: Phase | None = None, **more: object) -> Change:
@@ -60,9 +61,9 @@ def test_what_goes_on_reaches_to_now() -> None:
         change(0, "check", "in_progress", Phase.RUNNING),
     ]
     lane, other, axis = text(found, 70, T + 1021).splitlines()[:3]
-    assert lane.count(formatting.glyph(Phase.RUNNING)) > 30
+    assert lane.count(formatting.GLYPHS[Phase.RUNNING]) > 30
     assert lane.endswith("in_progress for 17m")
-    assert other.count(formatting.glyph(Phase.DONE)) == 1
+    assert other.count(formatting.GLYPHS[Phase.DONE]) == 1
     assert "17m01s" in axis
 
 
@@ -72,7 +73,7 @@ def test_what_has_ended_ends_with_the_last_change() -> None:
 
 
 def test_in_ascii_it_says_the_same() -> None:
-    drawn = text(CHARGE, 60, T + 120, ascii=True)
+    drawn = to_ascii(text(CHARGE, 60, T + 120))
     assert drawn.isascii()
     assert "oooo>>>" in drawn
     assert "x  error for 20" in drawn
@@ -102,13 +103,13 @@ def test_each_cell_shows_what_held_longest_in_it(rows: list[tuple[int, Phase]], 
     rows.sort(key=lambda row: row[0])
     line = [change(at, "a", "s", phase) for at, phase in rows]
     first, last = line[0].at, line[-1].at
-    drawn = "".join(t for t, _ in timeline.draw_lane(line, first, last, cells, ascii=False))
+    drawn = "".join(t for t, _ in timeline.draw_lane(line, first, last, cells))
     assert len(drawn) == cells
     step = (last - first) / cells
     for at, sign in enumerate(drawn):
         begin, end = first + at * step, first + (at + 1) * step
         there = {
-            formatting.glyph(c.phase)
+            formatting.GLYPHS[c.phase]
             for c, after in zip(line, [*line[1:], None], strict=True)
             if c.phase and c.at <= end + 1e-6 and (after is None or after.at >= begin - 1e-6)
         }
@@ -132,10 +133,9 @@ def test_each_cell_shows_what_held_longest_in_it(rows: list[tuple[int, Phase]], 
         max_size=20,
     ),
     st.integers(40, 160),
-    st.booleans(),
 )
-def test_odd_values_are_harmless_and_keep_to_the_width(found: list[Change], width: int, ascii: bool) -> None:
-    drawn = text(found, width, ascii=ascii)
+def test_odd_values_are_harmless_and_keep_to_the_width(found: list[Change], width: int) -> None:
+    drawn = text(found, width)
     assert not hidden(drawn.replace("\n", ""))
     if width >= 60:
         assert max(map(formatting.width, drawn.split("\n"))) <= width

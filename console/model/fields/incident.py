@@ -148,7 +148,7 @@ def _engine(row: Bundle[Item], context: Context) -> Spans:
     if not context.cells:
         return [(label, "$faint")]
     cells = LABEL_CELLS_WIDE if context.cells >= WIDE else LABEL_CELLS
-    return [(formatting.engine_label(label, cells, context.ascii), "$faint")]
+    return [(formatting.engine_label(label, cells), "$faint")]
 
 
 def _action(row: Bundle[Item], context: Context) -> Spans:

@@ -20,11 +20,11 @@ Facts = Iterator[tuple[str, Spans]]
 
 def _status(node: Node, context: Context) -> Cell:
     word = node.phase if node.status is None else node.status
-    return f"{formatting.glyph(node.phase, context.ascii)} {word}", f"phase-{node.phase}"
+    return f"{formatting.GLYPHS[node.phase]} {word}", f"phase-{node.phase}"
 
 
 def _phase(node: Node, context: Context) -> Spans:
-    return [(f"{formatting.glyph(node.phase, context.ascii)} {node.phase}", f"$phase-{node.phase}")]
+    return [(f"{formatting.GLYPHS[node.phase]} {node.phase}", f"$phase-{node.phase}")]
 
 
 def _number(value: int | None) -> Cell:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from console.text import formatting, graph, payload, timeline
-from console.text.ascii import to_ascii
 from console.text.not_checked import by_reason
 from console.text.pages.audit_entry import summary
 from console.text.pages.findings import findings
@@ -36,7 +35,6 @@ def detail(
     why_unread: str = "",
     actions: Sequence[tuple[str, str]] = (),
     more: str = "",
-    ascii: bool = False,
 ) -> list[Spans]:
     """Return the lines of a detail page.
 
@@ -50,15 +48,15 @@ def detail(
         none = "No problem of its own was detected. It waits for another node, which may be stuck."
     done = (line for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2))
     unchanged = "" if entries else "no changes made with unstick"
-    graphs = (_section(each, cells, now, more, ascii) for each in page.sections if _graph(each))
-    tables = (_section(each, cells, now, more, ascii) for each in page.sections if not _graph(each))
+    graphs = (_section(each, cells, now, more) for each in page.sections if _graph(each))
+    tables = (_section(each, cells, now, more) for each in page.sections if not _graph(each))
     return stacked(
-        _title(page.node, engine, cells, ascii),
+        _title(page.node, engine, cells),
         section("Why it is stuck", findings(found, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
         skipped,
         *graphs,
         section("Recorded", pairs(facts, cells)),
-        [] if page.children is None else _children(page.children, cells, ascii),
+        [] if page.children is None else _children(page.children, cells),
         *tables,
         section("Actions", pairs(actions, cells)),
         [heading("Audit log", why_unread or unchanged), *([("  ", ""), *line] for line in done)],
@@ -74,7 +72,6 @@ def preview(
     facts: Iterable[tuple[str, Spans]],
     found: Sequence[Finding] = (),
     children: Sequence[Node] = (),
-    ascii: bool = False,
 ) -> list[Spans]:
     """Return the lines about a node in a tree: what to do, why, and what is known.
 
@@ -83,14 +80,14 @@ def preview(
     lines: list[Spans] = []
     if found and found[0].action is not None:
         lines += wrap([("To do: ", "bold"), (safe_text(helps(found[0])), "bold $accent")], cells)
-    lines += wrap(_name(node, ascii), cells)
+    lines += wrap(_name(node), cells)
     for finding in found:
         since = f" for {formatting.age(now - finding.since)}" if finding.since is not None else ""
         title = (safe_text(finding.title), f"bold {band(finding.severity).ink}")
         lines += wrap([title, (f"{since}: {safe_text(finding.sentence)}", "")], cells)
     lines += wrapped(node.error, cells, "", 0) if node.error else []
     lines += wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *safe(value), ("  ", ""))], cells)
-    lines += [line for child in children for line in wrap(_child(child, ascii), cells)]
+    lines += [line for child in children for line in wrap(_child(child), cells)]
     return [*lines, *wrap([(safe_text(node.id), "$faint")], cells)]
 
 
@@ -100,8 +97,8 @@ def _not_checked(page: Detail, cells: int) -> list[Spans]:
     return [line for text in texts for line in wrapped(f"Not checked: {text}", cells, "$warning", 0)]
 
 
-def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[Spans]:
-    lines = [_name(node, ascii), plain(node.id, "$faint", 0)]
+def _title(node: Node, engine: Engine | None, cells: int) -> list[Spans]:
+    lines = [_name(node), plain(node.id, "$faint", 0)]
     statuses = engine.spec.statuses if engine else ()
     status = next((s for s in statuses if s.native == node.status and s.phase == node.phase), None)
     if status is not None and status.means:
@@ -109,26 +106,26 @@ def _title(node: Node, engine: Engine | None, cells: int, ascii: bool) -> list[S
     return lines
 
 
-def _name(node: Node, ascii: bool) -> Spans:
+def _name(node: Node) -> Spans:
     """Return the title of a node with its phase and status."""
     phase = ("  ", ""), (node.phase.value, f"bold $phase-{node.phase}")
-    return [*_titled(node, ascii, "bold"), *phase, (f"  {safe_text(node.status)}" if node.status else "", "$faint")]
+    return [*_titled(node, "bold"), *phase, (f"  {safe_text(node.status)}" if node.status else "", "$faint")]
 
 
-def _titled(node: Node, ascii: bool, style: str = "") -> Spans:
-    return [(formatting.glyph(node.phase, ascii), f"$phase-{node.phase}"), (f" {safe_text(node.title)}", style)]
+def _titled(node: Node, style: str = "") -> Spans:
+    return [(formatting.GLYPHS[node.phase], f"$phase-{node.phase}"), (f" {safe_text(node.title)}", style)]
 
 
 def _codes(node: Node) -> Spans:
     return [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
 
 
-def _child(node: Node, ascii: bool) -> Spans:
+def _child(node: Node) -> Spans:
     """Return the line of a child: its phase, title, findings and error."""
-    return [*_titled(node, ascii), *_codes(node), (f"  {safe_text(node.error)}" if node.error else "", "$faint")]
+    return [*_titled(node), *_codes(node), (f"  {safe_text(node.error)}" if node.error else "", "$faint")]
 
 
-def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
+def _children(children: Page, cells: int) -> list[Spans]:
     """Return the first children, each with its phase, title and id."""
     if children.scan_required is not None:
         return [heading("Children"), *scan_required(children.scan_required, cells)]
@@ -137,7 +134,7 @@ def _children(children: Page, cells: int, ascii: bool) -> list[Spans]:
     )
     lines = [heading("Children", note)]
     for node in children.nodes:
-        line = [*_titled(node, ascii), ("  ", ""), (node.phase.value, f"$phase-{node.phase}"), ("  ", "")]
+        line = [*_titled(node), ("  ", ""), (node.phase.value, f"$phase-{node.phase}"), ("  ", "")]
         line += [(safe_text(node.id), Link(node.id)), *_codes(node)]
         lines += [[("  ", ""), *part] for part in wrap(line, max(cells - 2, 8))]
     return lines
@@ -147,7 +144,7 @@ def _graph(section: Section) -> bool:
     return section.drawn == "graph"
 
 
-def _section(section: Section, cells: int, now: float, more: str, ascii: bool) -> list[Spans]:
+def _section(section: Section, cells: int, now: float, more: str) -> list[Spans]:
     if section.scan_required is not None:
         return [heading(section.title), *scan_required(section.scan_required, cells)]
     room = cells if cells < UNLIMITED else VALUES
@@ -159,11 +156,10 @@ def _section(section: Section, cells: int, now: float, more: str, ascii: bool) -
         return [heading(section.title, note), *(plain(line) for line in body)]
     if section.drawn == "graph":
         steps = graph.steps(section.columns, section.rows)
-        note = graph.summary(steps)
-        return [heading(section.title, to_ascii(note) if ascii else note), *graph.draw(steps, room, ascii=ascii)]
+        return [heading(section.title, graph.summary(steps)), *graph.draw(steps, room)]
     if section.drawn:
         changes = timeline.changes(section.columns, section.rows)
-        return [heading(section.title), *timeline.draw(changes, room, now, ascii=ascii)]
+        return [heading(section.title), *timeline.draw(changes, room, now)]
     return [heading(section.title), *table(section.columns, section.rows, cells)]
 
 

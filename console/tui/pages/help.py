@@ -10,7 +10,6 @@ from console.model.fields.field import Field
 from console.model.session import Session
 from console.text import formatting
 from console.text.arguments import arguments
-from console.text.ascii import to_ascii
 from console.text.glossary import words_in
 from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
@@ -61,7 +60,7 @@ HEADER = (
 CUT = f"Only the first {FINDING_NODES} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
-def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bool = False) -> list[Spans]:
+def help_page(width: int, view: View, keys: Keys, session: Session) -> list[Spans]:
     """Return the help page for the engines of this database.
 
     ``view`` is explained first.
@@ -73,9 +72,8 @@ def help_page(width: int, view: View, keys: Keys, session: Session, *, ascii: bo
         lines += pairs([(keys.all_shown(key), key.about) for key in table], width)
         lines.append(BLANK)
     lines += [heading("Filter"), *pairs([*FILTER, *_filtered(node.FIELDS)], width), BLANK, *_filters(width)]
-    header = [(to_ascii(sign), means) for sign, means in HEADER] if ascii else HEADER
-    lines += [heading("Header"), *pairs(header, width), BLANK]
-    lines += [heading("Phases"), *(_phase(phase, ascii) for phase in Phase), BLANK]
+    lines += [heading("Header"), *pairs(HEADER, width), BLANK]
+    lines += [heading("Phases"), *(_phase(phase) for phase in Phase), BLANK]
     for reader in engines:
         skipped = [part for part in session.shown.skipped_findings if part.engine == reader.label]
         lines += _engine(reader, width, keys, skipped)
@@ -122,8 +120,8 @@ def _filters(width: int) -> list[Spans]:
     return lines
 
 
-def _phase(phase: Phase, ascii: bool) -> Spans:
-    return [("  ", ""), (f"{formatting.glyph(phase, ascii)} {phase.value}", f"$phase-{phase}")]
+def _phase(phase: Phase) -> Spans:
+    return [("  ", ""), (f"{formatting.GLYPHS[phase]} {phase.value}", f"$phase-{phase}")]
 
 
 def _engine(reader: Reader, width: int, keys: Keys, skipped_findings: list[SkippedFinding]) -> list[Spans]:

@@ -83,7 +83,6 @@ class DetailScreen(TextPage):
             entries=self._entries,
             why_unread=self._unread,
             more="m loads more",
-            ascii=self.host.ascii,
         )
 
     # keys

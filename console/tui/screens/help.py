@@ -57,7 +57,7 @@ class HelpScreen(TextPage):
             self.host.action_go(-1)
 
     def lines(self, width: int) -> Sequence[Spans]:
-        lines = help_page(width, self.host.viewed, self.host.keys, self.session, ascii=self.host.ascii)
+        lines = help_page(width, self.host.viewed, self.host.keys, self.session)
         sought = self._line.value.strip()
         if not sought:
             return lines

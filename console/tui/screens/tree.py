@@ -262,7 +262,6 @@ class TreeScreen(ListPage):
             facts=previewed(row, self.node_list.at, self.engine),
             found=self.session.findings_of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
-            ascii=self.host.ascii,
         )
 
     @on(ListTable.Expand)

@@ -8,7 +8,6 @@ from textual.content import Content
 
 from console.model.flow import Rates
 from console.text import formatting
-from console.text.ascii import to_ascii
 from console.text.severity import BANDS, band, sums
 from console.tui.widgets.text_bar import aligned, clickable, fitting, spread, widths
 from queries.records.node import Count, Phase, Precision
@@ -67,7 +66,7 @@ class EngineLines(Record):
         most = min(max(self.screen_rows // ROWS, 1), MAX_LINES)
         number = max(self.front, 0)
         start = max(number + 1 - most, 0)
-        here = " > " if self.ascii else " ▸ "
+        here = " ▸ "
         if cut := len(self.lines) > most:
             here = f" {number + 1}/{len(self.lines)} "
         room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
@@ -81,10 +80,10 @@ class EngineLines(Record):
         return Content("\n").join(whole)
 
     def _head(self, place: int, mark: str, room: int) -> Content:
-        label = formatting.engine_label(safe_text(self.lines[place].label), room, self.ascii)
+        label = formatting.engine_label(safe_text(self.lines[place].label), room)
         return Content.assemble(
             (mark, "bold $primary"),
-            (formatting.fit(label, room, ascii=self.ascii), "bold" if place == self.front else "$faint"),
+            (formatting.fit(label, room), "bold" if place == self.front else "$faint"),
             "  ",
         )
 
@@ -126,7 +125,7 @@ class EngineNumbers(Record):
             text = f"in {entered} out {left} /min"
         elif name == "trend":
             text = line.trend
-        return Content.styled(to_ascii(text) if self.ascii else text, "$faint")
+        return Content.styled(text, "$faint")
 
     def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
         """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
@@ -163,9 +162,9 @@ class EngineNumbers(Record):
     def _count(self, phase: Phase, number: str, words_too: bool) -> Content:
         ink = f"$phase-{phase}"
         return Content.assemble(
-            (formatting.glyph(phase, self.ascii), ink),
+            (formatting.GLYPHS[phase], ink),
             " ",
-            (to_ascii(number) if self.ascii else number, f"bold {ink}"),
+            (number, f"bold {ink}"),
             (f" {phase.value}" if words_too else "", "$faint"),
         )
 

@@ -198,9 +198,7 @@ class Look(Generic[T]):
         gutter = (cursor if state else " ") + (mark if row.marked else " ")
         runs = [(gutter, (*base, "marker")), (before[: self._first], (*base, "guides"))]
         if row.record is None:
-            text = formatting.fit(
-                _edge(row, self.context), self._end - GUTTER_CELLS - len(before), ascii=self.context.ascii
-            )
+            text = formatting.fit(_edge(row, self.context), self._end - GUTTER_CELLS - len(before))
             runs.append((text, (*base, "edge")))
         else:
             runs += self._cells(row, row.record, self._first - len(before), base, changed)
@@ -281,14 +279,14 @@ def _fitted(line: Spans, cells: int, align: Align, ascii: bool) -> Spans:
     space = " " * (cells - spans.width(parts))
     if spans.width(parts) > cells:
         end = formatting.ending(spans.text(parts), cells)
-        parts = [*spans.crop(parts, cells - len(end), ascii), (end, parts[-1][1])]
+        parts = [*spans.crop(parts, cells - len(end)), (end, parts[-1][1])]
         space = " " * (cells - spans.width(parts))  # half of a wide character
     return [(space, ""), *parts] if align == "right" else [*parts, (space, "")]
 
 
 @lru_cache(4096)
 def _text(text: str, cells: int, align: Align, ascii: bool) -> str:
-    return formatting.fit(formatting.shorten(safe_text(text, ascii), cells, ascii), cells, align, ascii)
+    return formatting.fit(formatting.shorten(safe_text(text, ascii), cells), cells, align)
 
 
 def _segments(runs: Sequence[Run], styles: Styles) -> list[Segment]:
