@@ -41,7 +41,7 @@ async def snapshot(
     """
     kept = kept or {}
     together = workspace.database.together
-    *found, outside = await together(
+    *first_parts, outside = await together(
         *(_of_engine(reader, limit, sampled, counts, kept) for reader in readers), _outside(workspace)
     )
 
@@ -51,7 +51,9 @@ async def snapshot(
             seen(part)
         return part
 
-    *parts, server = await together(*map(offered, readers, found), _of_server(workspace, found, kept, outside))
+    *parts, server = await together(
+        *map(offered, readers, first_parts), _of_server(workspace, first_parts, kept, outside)
+    )
     standstill = server_spec().groups["standstill"]
     standing = {part.label for part in parts for finding in part.findings.found if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
@@ -84,8 +86,8 @@ async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, ke
         return await _found(reader, limit, sampled, kept)
     reads = counted(reader), _found(reader, limit, sampled, kept)
     (numbers, uncounted), part = await reader.database.together(*reads)
-    found: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
-    return found
+    result: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
+    return result
 
 
 async def _found(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
@@ -120,12 +122,12 @@ async def _of_server(
     workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part], outside: Findings | DatabaseError
 ) -> Part:
     """Return the causes outside of the tables, and read the locks on rows of findings."""
-    found = [finding for part in parts for finding in part.findings.found]
+    findings = [finding for part in parts for finding in part.findings.found]
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:
         return Part(label=LABEL, findings=Findings(found=(), at=0.0, skipped_findings=workspace.not_checked))
     if not isinstance(outside, DatabaseError):
-        outside = await attempted(workspace.server_problems(found, unread, outside))
+        outside = await attempted(workspace.server_problems(findings, unread, outside))
     if isinstance(outside, DatabaseError):
         return _failed(LABEL, outside, kept, *workspace.not_checked)
     return Part(label=LABEL, findings=outside)

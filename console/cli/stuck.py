@@ -92,10 +92,10 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
     failed: dict[str, str] = {}
     while True:
         failed = dict(filter(None, await workspace.database.together(*map(_sampled, readers))))
-        left = until - time.monotonic()
-        if left <= 0:
+        rest = until - time.monotonic()
+        if rest <= 0:
             return [f"{label}: {why}" for label, why in failed.items()]
-        await asyncio.sleep(min(PAUSE, left))
+        await asyncio.sleep(min(PAUSE, rest))
 
 
 async def _sampled(reader: Reader) -> tuple[str, str] | None:
@@ -105,12 +105,12 @@ async def _sampled(reader: Reader) -> tuple[str, str] | None:
 
 
 def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> list[Spans]:
-    found = ordered(by_schemas(now.incidents), now.at)
-    what, old = news(found, now.at), unchanged(found, now.at)
+    incidents = ordered(by_schemas(now.incidents), now.at)
+    what, old = news(incidents, now.at), unchanged(incidents, now.at)
     between = "   " if what else ""
     above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
     notes = (plain(note, indent=0) for note in _notes(now, labels))
-    return stacked([above] if above else [], incident_lines(target, found, cells, now.at), notes)
+    return stacked([above] if above else [], incident_lines(target, incidents, cells, now.at), notes)
 
 
 def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:

@@ -160,18 +160,18 @@ def parsed(text: str, target: Target, fields: Fields[Any] = NODES) -> Filter:
 
 
 async def _rows(
-    reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, found: Rows
+    reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, part: Rows
 ) -> tuple[list[TreeRow], str]:
     """Return the rows of one engine, and why findings could not be checked.
 
     With a filter, at most ``limit`` rows match, and others are only above them.
     """
     if finding_terms(narrowed) and not live:
-        return await _with_ancestors(reader, narrowed, limit, found), ""
+        return await _with_ancestors(reader, narrowed, limit, part), ""
     most = COMPARED_NODES if narrowed.terms else limit
-    reading = _flat(reader, most, found) if live else _deep(reader, depth, most, allow_scan, found)
+    reading = _flat(reader, most, part) if live else _deep(reader, depth, most, allow_scan, part)
     if narrowed.terms:
-        rows = await _matching(reader, reading, narrowed, limit, found, live=live)
+        rows = await _matching(reader, reading, narrowed, limit, part, live=live)
     else:
         rows = [row async for some in reading for row in some]
     nodes, why = await with_findings(reader, [row.node for row in rows])
@@ -179,7 +179,7 @@ async def _rows(
 
 
 async def _matching(
-    reader: Reader, reading: AsyncGenerator[list[TreeRow]], narrowed: Filter, limit: int, found: Rows, *, live: bool
+    reader: Reader, reading: AsyncGenerator[list[TreeRow]], narrowed: Filter, limit: int, part: Rows, *, live: bool
 ) -> list[TreeRow]:
     """Return the rows that match, with their ancestors.
 
@@ -191,20 +191,20 @@ async def _matching(
         async with contextlib.aclosing(reading):
             async for rows in reading:
                 walked.extend(rows)
-                yield Page(nodes=tuple(row.node for row in rows), at=found.at)
+                yield Page(nodes=tuple(row.node for row in rows), at=part.at)
 
     around = "" if live else "--live compares the unfinished ones"
     async with contextlib.aclosing(pages()) as compared:
         selection = await select(reader, narrowed, limit, pages=compared, around=around)
-    found.compared(selection)
+    part.compared(selection)
     return _with_those_above(walked, {node.id for node in selection.nodes})
 
 
-async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: Rows) -> list[TreeRow]:
+async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Rows) -> list[TreeRow]:
     """Return the nodes that have the findings of the filter, below their ancestors."""
     selection = await select(reader, narrowed, limit)
-    found.at = max(found.at, selection.at)
-    found.compared(selection)
+    part.at = max(part.at, selection.at)
+    part.compared(selection)
     matching = {node.id: node for node in selection.nodes}
     below: dict[str, dict[str, Node]] = {}
     for node in selection.nodes:
@@ -216,24 +216,22 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, found: R
     return in_order(children.pop("", []), children)
 
 
-async def _flat(reader: Reader, limit: int, found: Rows) -> AsyncGenerator[list[TreeRow]]:
-    left = limit
+async def _flat(reader: Reader, limit: int, part: Rows) -> AsyncGenerator[list[TreeRow]]:
+    room = limit
     async for page in unfinished(reader, min(limit, PAGE_NODES)):
-        found.note(page)
-        yield [TreeRow(node, 0) for node in page.nodes[:left]]
-        left -= len(page.nodes)
-        if left < 0 or (left == 0 and page.cursor is not None):
-            found.more.append(f"unfinished in {reader.label}")
+        part.note(page)
+        yield [TreeRow(node, 0) for node in page.nodes[:room]]
+        room -= len(page.nodes)
+        if room < 0 or (room == 0 and page.cursor is not None):
+            part.more.append(f"unfinished in {reader.label}")
             return
 
 
-async def _deep(
-    reader: Reader, levels: int, limit: int, allow_scan: bool, found: Rows
-) -> AsyncGenerator[list[TreeRow]]:
+async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, part: Rows) -> AsyncGenerator[list[TreeRow]]:
     """Yield the nodes of the tree, in tree order."""
 
     def note(page: Page, parent: Node | None) -> None:
-        found.note(page, "" if parent is None else parent.kind)
+        part.note(page, "" if parent is None else parent.kind)
 
     walk = Walk(
         reader, note, levels=levels, limit=limit, allow_scan=allow_scan, unfinished_first=limit < COMPARED_NODES
@@ -241,9 +239,9 @@ async def _deep(
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
             yield rows
-    found.below += walk.below
-    found.more += [f"at the top of {reader.label}"] * walk.cut
-    found.deeper = bool(walk.deeper)
+    part.below += walk.below
+    part.more += [f"at the top of {reader.label}"] * walk.cut
+    part.deeper = bool(walk.deeper)
 
 
 def _with_those_above(rows: list[TreeRow], ids: Container[str]) -> list[TreeRow]:

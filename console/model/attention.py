@@ -24,12 +24,12 @@ def rank(node: Node, worst: Mapping[str, int] = NOTHING) -> Rank:
     return (RANKS.get(node.phase, WAITS), 0) if place is None else (0, place)
 
 
-async def with_ancestors(reader: Reader, nodes: Sequence[Node], known: Mapping[str, Node]) -> dict[str, Node]:
+async def with_ancestors(reader: Reader, nodes: Sequence[Node], cache: Mapping[str, Node]) -> dict[str, Node]:
     """Read the ancestors of these nodes, each level at once, and return all by id.
 
-    Those that are ``known`` are not read again. Raises DatabaseError.
+    Those in ``cache`` are not read again. Raises DatabaseError.
     """
-    by_id = {**known, **{node.id: node for node in nodes}}
+    by_id = {**cache, **{node.id: node for node in nodes}}
     level = list(nodes)
     for _ in range(ANCESTOR_LEVELS):
         unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in by_id)

@@ -38,9 +38,9 @@ def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
     return by_column
 
 
-def compares_more(wanted: Filter) -> bool:
+def compares_more(filter: Filter) -> bool:
     """Return True if the console must compare some term itself."""
-    return any(_only_here(term) for term in wanted.terms)
+    return any(_only_here(term) for term in filter.terms)
 
 
 def _only_here(term: Term) -> bool:

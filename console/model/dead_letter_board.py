@@ -68,12 +68,12 @@ class EngineDeadLetters:
 
     async def renew(self, reader: Reader, ids: Iterable[str]) -> None:
         """Read these dead letters again and remove resolved ones. Raise DatabaseError."""
-        wanted = [key for key in ids if key in self.dead_letters]
-        if not wanted:
+        keys = [key for key in ids if key in self.dead_letters]
+        if not keys:
             return
-        page = await reader.dead(limit=len(wanted), ids=wanted)
+        page = await reader.dead(limit=len(keys), ids=keys)
         self.at, self._groups = page.at, None
-        for key in wanted:
+        for key in keys:
             del self.dead_letters[key]
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
 

@@ -149,8 +149,8 @@ class Fields(Generic[T]):
 
     def _matches(self, term: Term, item: T, context: Context) -> bool:
         if not term.field:
-            wanted = term.values[0].text.casefold()
-            return any(wanted in text.casefold() for field in self._searched for text in field.texts(item, context))
+            word = term.values[0].text.casefold()
+            return any(word in text.casefold() for field in self._searched for text in field.texts(item, context))
         field = self.named(term.field)
         if field is None:
             return False
@@ -169,12 +169,12 @@ def allows(term: Term, word: str) -> bool:
 
 
 def _is(texts: Sequence[str], value: Value, *, part: bool) -> bool:
-    wanted = value.text.casefold()
+    word = value.text.casefold()
     if value.op == "=":
-        return wanted in texts
-    if wanted in (ANY, NONE):
-        return bool(texts) == (wanted == ANY)
-    return any(wanted in each if part else each.startswith(wanted) for each in texts)
+        return word in texts
+    if word in (ANY, NONE):
+        return bool(texts) == (word == ANY)
+    return any(word in each if part else each.startswith(word) for each in texts)
 
 
 NODES: Final = Fields(NODE_FIELDS, payload_field)
@@ -270,29 +270,29 @@ def _value(field: Field[Any], text: str, at: int) -> tuple[Value, int]:
     name, timed = field.name, field.form in DURATIONS
     op = _OP.match(text, at)
     sign = op[0] if op is not None else ""
-    found, end = _value_text(text, at + len(sign), _ITEM)
-    if not found:
+    content, end = _value_text(text, at + len(sign), _ITEM)
+    if not content:
         raise FilterError(f"{name}: needs a value, e.g. {_example(field)}", at)
     if field.form in WORDS:
         if sign not in ("", "="):
             raise FilterError(f"{name}: is a word and cannot be compared with {sign}", at)
-        _check_word(field, found, sign, at)
-        return Value(text=found, op=sign), end
+        _check_word(field, content, sign, at)
+        return Value(text=content, op=sign), end
     if timed and sign in ("", "="):
         raise FilterError(f"{name}: is compared with > or <, e.g. {_example(field)}", at)
-    number = _seconds(found) if timed else _number(found)
+    number = _seconds(content) if timed else _number(content)
     if number is None:
-        raise FilterError(f"{name}: cannot read {found!r}, e.g. {_example(field)}", at + len(sign))
-    return Value(text=found, op=sign, number=number), end
+        raise FilterError(f"{name}: cannot read {content!r}, e.g. {_example(field)}", at + len(sign))
+    return Value(text=content, op=sign, number=number), end
 
 
-def _check_word(field: Field[Any], found: str, sign: str, at: int) -> None:
-    wanted, words = found.casefold(), field.words
-    if not words or any(word == wanted if sign else word.startswith(wanted) for word in words):
+def _check_word(field: Field[Any], content: str, sign: str, at: int) -> None:
+    lower, words = content.casefold(), field.words
+    if not words or any(word == lower if sign else word.startswith(lower) for word in words):
         return
-    near = suggest(wanted, words, cutoff=0.5)
+    near = suggest(lower, words, cutoff=0.5)
     hint = f"did you mean {near}?" if near else f"there are {', '.join(words)}"
-    raise FilterError(f"no {field.name} {found!r} - {hint}", at)
+    raise FilterError(f"no {field.name} {content!r} - {hint}", at)
 
 
 def _example(field: Field[Any]) -> str:
@@ -308,8 +308,8 @@ def _value_text(text: str, at: int, bare: re.Pattern[str]) -> tuple[str, int]:
         if quoted is None:
             raise FilterError("the quote is not closed", at)
         return re.sub(r"\\(.)", r"\1", quoted[1], flags=re.DOTALL), quoted.end()
-    found = bare.match(text, at)
-    return (found[0], found.end()) if found is not None else ("", at)
+    match = bare.match(text, at)
+    return (match[0], match.end()) if match is not None else ("", at)
 
 
 def _quoted(text: str, in_field: bool) -> str:

@@ -20,7 +20,7 @@ class Finder:
     def __init__(self, text: str) -> None:
         self.text = text
         self.large = False
-        self.wanted: Sought | None = None
+        self.query: Sought | None = None
         self.answers: dict[str, Hits] = {}
         self.waiting: tuple[str, ...] = ()
         self.ended = False
@@ -48,9 +48,9 @@ class Finder:
 
     async def run(self, readers: Mapping[str, Reader], came: Callable[[], None]) -> None:
         """Search once. ``came`` is called after each answer."""
-        self.wanted = sought(self.text, readers.values())
+        self.query = sought(self.text, readers.values())
         self.waiting, self.answers, self.ended = tuple(readers), {}, False
-        async for answer in search(readers, self.wanted, large=self.large):
+        async for answer in search(readers, self.query, large=self.large):
             self.answers[answer.engine] = answer
             self.waiting = tuple(label for label in self.waiting if label != answer.engine)
             came()

@@ -74,20 +74,20 @@ class FollowUp:
     def _event(self, node: Node | None, id_: str, before: Phase, at: float) -> Event | None:
         if node is None:
             return Event(what="no longer there", after=self.seconds if id_ in self._first else None)
-        known = id_ in self._first
+        again = id_ in self._first
         first = self._first.setdefault(id_, node)
         if node.phase is Phase.RUNNING:
             owner = f" by {node.owner}" if node.owner else ""
             moved = before is not Phase.RUNNING or first.phase is not Phase.RUNNING
             return Event(what=f"taken{owner}", after=self.seconds) if moved else Event(what="running")
-        if known and node.phase is not first.phase:
+        if again and node.phase is not first.phase:
             return Event(what=node.phase.value, after=self.seconds)
-        if known and node.version != first.version:
+        if again and node.version != first.version:
             return Event(what="processed", after=self.seconds)
         if node.phase not in EXPECTED:
             return Event(what=node.phase.value)
-        left = None if node.due_at is None else node.due_at - at
-        if node.phase is Phase.SCHEDULED and left is not None and left > self._limit - self.seconds:
+        rest = None if node.due_at is None else node.due_at - at
+        if node.phase is Phase.SCHEDULED and rest is not None and rest > self._limit - self.seconds:
             return Event(what=f"scheduled, due {formatting.until(node.due_at, at)}")
         return None
 

@@ -467,12 +467,12 @@ class Forest(Generic[T]):
         that it gets a new entry here.
         """
         latest = {record.id: record for record in records}
-        known = {self._entries[id_] for id_ in latest if id_ in self._entries}
-        for ancestor in (parent, *parent.ancestors()) if known else ():
-            if ancestor in known:
-                known.remove(ancestor)
+        old = {self._entries[id_] for id_ in latest if id_ in self._entries}
+        for ancestor in (parent, *parent.ancestors()) if old else ():
+            if ancestor in old:
+                old.remove(ancestor)
                 del latest[ancestor.id]
-        self._drop(entry for entry in known if entry.parent is not parent)
+        self._drop(entry for entry in old if entry.parent is not parent)
         entries: list[TreeEntry[T]] = []
         for record in latest.values():
             entry = self._entries.get(record.id)

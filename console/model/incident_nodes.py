@@ -39,7 +39,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
     seen = {finding.node_id for finding in findings}
     not_met = {finding.node_id for finding in incident.findings}
     why: list[str] = []
-    wanted = incident
+    newest = incident
     async for ids in _pages(reader, why):
         not_met.difference_update(ids)
         others = [id_ for id_ in ids if id_ not in seen]
@@ -50,15 +50,15 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         if matching:
             findings += (await reader.findings(matching, limit=len(matching))).found
             now = workspace.incidents(findings)
-            wanted = next((each for each in now if each.key == incident.key), wanted)
-        if limit is not None and len(wanted.node_ids) >= limit:
-            return Whole(incident=wanted)
+            newest = next((each for each in now if each.key == incident.key), newest)
+        if limit is not None and len(newest.node_ids) >= limit:
+            return Whole(incident=newest)
         if len(seen) >= SEARCHED_NODES:
             why.append(f"only {len(seen)} nodes were compared with it")
             break
     if not_met:
         why.append("of nodes that have finished, it has only those that were read")
-    return Whole(incident=wanted, why=next(iter(why), ""))
+    return Whole(incident=newest, why=next(iter(why), ""))
 
 
 async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:

@@ -357,15 +357,15 @@ class NodeList(ListModel[Node, Node]):
             line += above
             if not above or len(met) < len(line) or not go_on(len(line)):  # gone, a loop in the data, or stopped
                 return False
-        for left in reversed(range(len(line))):
-            below, parent_id = line[left], line[left + 1].id if left + 1 < len(line) else None
+        for level in reversed(range(len(line))):
+            below, parent_id = line[level], line[level + 1].id if level + 1 < len(line) else None
             if below.id in self.forest:
                 continue
             beside = parent_id is not None and self.forest.children(parent_id) is None
-            if parent_id is not None and beside and left < FAR_LEVELS:
+            if parent_id is not None and beside and level < FAR_LEVELS:
                 await self.below(parent_id)
             self._pin(parent_id, [below])
-            if beside and left >= FAR_LEVELS:
+            if beside and level >= FAR_LEVELS:
                 self.forest.set_tail(parent_id, EdgeRow.MORE, "enter loads the siblings")
         return node.id in self.forest
 
@@ -404,9 +404,9 @@ class NodeList(ListModel[Node, Node]):
         If there is a next page, nodes after the last loaded one belong to it.
         """
         loaded = set(self._paged(parent_id))
-        known = [place for place, node in enumerate(nodes) if node.id in loaded]
+        places = [place for place, node in enumerate(nodes) if node.id in loaded]
         if loaded and self.has_after(parent_id):
-            nodes = nodes[: known[-1] + 1] if known else ()
+            nodes = nodes[: places[-1] + 1] if places else ()
         return self.forest.merge_children(parent_id, self._ranked(nodes))
 
     def _start(self, parent_id: str | None, ids: Sequence[str]) -> str | None:

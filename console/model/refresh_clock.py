@@ -32,12 +32,12 @@ class RefreshClock:
     @property
     def pace(self) -> float:
         """Seconds from the start of one poll to the start of the next."""
-        left = [other._left for other in self.beside]
-        needing = 1 + sum(each < 0 for each in left)
-        return max(self.interval, self._cost / (self._share + sum(each for each in left if each > 0) / needing))
+        spare = [other._spare for other in self.beside]
+        needing = 1 + sum(each < 0 for each in spare)
+        return max(self.interval, self._cost / (self._share + sum(each for each in spare if each > 0) / needing))
 
     @property
-    def _left(self) -> float:
+    def _spare(self) -> float:
         """Unused part of the share, negative if polls at the interval cost more."""
         return self._share - self._cost / self.interval
 

@@ -46,7 +46,7 @@ class Selection(Record):
 
 async def select(
     reader: Reader,
-    wanted: Filter,
+    filter: Filter,
     most: int | None = None,
     kinds: Collection[str] = (),
     *,
@@ -62,57 +62,57 @@ async def select(
     nodes: dict[str, Node] = {}
     at = 0.0
     looked = 0
-    by_conditions = pages is None and not finding_terms(wanted) and reader.matches_conditions
+    by_conditions = pages is None and not finding_terms(filter) and reader.matches_conditions
     reading: AsyncIterator[Page]
     if pages is not None:
-        reading = (await _complete(reader, wanted, missing, page) async for page in pages)
-    elif finding_terms(wanted):
-        reading = _of_findings(reader, wanted, missing)
+        reading = (await _complete(reader, filter, missing, page) async for page in pages)
+    elif finding_terms(filter):
+        reading = _of_findings(reader, filter, missing)
     elif by_conditions:
-        reading = _by_conditions(reader, wanted, missing, live_first=most is not None)
+        reading = _by_conditions(reader, filter, missing, live_first=most is not None)
     else:
-        reading = _every(reader, wanted, missing, live_first=most is not None)
+        reading = _every(reader, filter, missing, live_first=most is not None)
     async for page in reading:
         at = max(at, page.at)
-        texts, why = await stored_documents(reader, wanted, page.nodes)
+        texts, why = await stored_documents(reader, filter, page.nodes)
         missing += [why] if why else []
         context = Context(now=at, documents=texts)
         for node in page.nodes:
             wished = node.id not in nodes and (not kinds or node.kind in kinds)
-            if wished and NODES.matches(wanted, node, context):
+            if wished and NODES.matches(filter, node, context):
                 if most is not None and len(nodes) >= most:
                     return Selection(nodes=tuple(nodes.values()), at=at, cut=True)
                 nodes[node.id] = node
         looked += len(page.nodes)
         if (looked - len(nodes) if by_conditions else looked) >= COMPARED_NODES or len(nodes) >= SELECTED_NODES:
             only = f"only the first {looked} nodes of {reader.label} were compared with the filter"
-            missing.append(f"{only}: {around or _around(wanted, by_conditions)}")
+            missing.append(f"{only}: {around or _around(filter, by_conditions)}")
             break
     return Selection(nodes=tuple(nodes.values()), at=at, missing=tuple(dict.fromkeys(missing)))
 
 
-def _around(wanted: Filter, by_conditions: bool) -> str:
+def _around(filter: Filter, by_conditions: bool) -> str:
     """Return the way around the limit of compared nodes."""
-    if by_conditions and compares_more(wanted):
+    if by_conditions and compares_more(filter):
         names = ", ".join(f"{name}:" for name in ("phase", *COMPARED))
         return f"a term such as {names} is compared by the server, without that limit"
     return "a filter that names a finding reads its nodes alone, and `do --incident` acts on those of one cause"
 
 
-def finding_terms(wanted: Filter) -> list[Term]:
+def finding_terms(filter: Filter) -> list[Term]:
     """Return the terms that only nodes with certain findings match."""
     return [
         term
-        for term in wanted.terms
+        for term in filter.terms
         if term.field == "finding"
         and not term.negated
         and all(value.text.casefold() != "none" for value in term.values)
     ]
 
 
-def may_match(wanted: Filter, label: str) -> bool:
+def may_match(filter: Filter, label: str) -> bool:
     """Return False if the filter names other engines."""
-    named = (term for term in wanted.terms if term.field == "engine" and not term.negated)
+    named = (term for term in filter.terms if term.field == "engine" and not term.negated)
     return all(any(_names(value, label) for value in term.values) for term in named)
 
 
@@ -121,9 +121,9 @@ def _names(value: Value, label: str) -> bool:
     return label == text if value.op == "=" else label.startswith(text) or text == ANY
 
 
-def uses_findings(wanted: Filter) -> bool:
+def uses_findings(filter: Filter) -> bool:
     """Return True if the filter compares findings."""
-    return any(term.field == "finding" for term in wanted.terms)
+    return any(term.field == "finding" for term in filter.terms)
 
 
 async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Node], str]:
@@ -140,16 +140,16 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
 
 
 async def stored_documents(
-    reader: Reader, wanted: Filter, nodes: Iterable[Node]
+    reader: Reader, filter: Filter, nodes: Iterable[Node]
 ) -> tuple[dict[str, Sequence[Any]], str]:
     """Return the stored JSON texts by node id, and why some are not known.
 
     None are read if the filter does not compare them.
     """
     documents: dict[str, Sequence[Any]] = {}
-    cut, why, left = 0, "", list(nodes) if uses_payloads(wanted) else []
-    for start in range(0, len(left), TEXTS_AT_ONCE):
-        read = await attempted(reader.payloads(left[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
+    cut, why, unread = 0, "", list(nodes) if uses_payloads(filter) else []
+    for start in range(0, len(unread), TEXTS_AT_ONCE):
+        read = await attempted(reader.payloads(unread[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):
             return documents, f"stored texts were not read: {read.line}"
         documents |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
@@ -159,9 +159,9 @@ async def stored_documents(
     return documents, why
 
 
-async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
+async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
-    values = finding_terms(wanted)[0].values
+    values = finding_terms(filter)[0].values
     read = await reader.findings(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
     _note(codes, (*read.found, *reader.watched()))
@@ -175,13 +175,13 @@ async def _of_findings(reader: Reader, wanted: Filter, missing: list[str]) -> As
     for spec in reader.engine.spec.findings:
         if spec.sample and any(spec.code.startswith(name) for name in named):
             missing.append(f"{spec.code} needs several samples")
-    ids = [node_id for node_id, found in codes.items() if any(map(concerns, found))]
+    ids = [node_id for node_id, of_node in codes.items() if any(map(concerns, of_node))]
     for start in range(0, len(ids), NODES_AT_ONCE):
         page = await reader.nodes(ids[start : start + NODES_AT_ONCE])
         yield msgspec.structs.replace(page, nodes=marked(page.nodes, codes))
 
 
-async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Page) -> Page:
+async def _complete(reader: Reader, filter: Filter, missing: list[str], page: Page) -> Page:
     """Return a page with the findings that the filter compares.
 
     Adds what may be missing.
@@ -190,14 +190,14 @@ async def _complete(reader: Reader, wanted: Filter, missing: list[str], page: Pa
         missing.append(page.scan_required.note)
     if page.scope:
         missing.append(f"only {page.scope} of {reader.label} were read")
-    if not uses_findings(wanted):
+    if not uses_findings(filter):
         return page
     nodes, why = await with_findings(reader, page.nodes)
     missing.extend([why] if why else [])
     return msgspec.structs.replace(page, nodes=tuple(nodes))
 
 
-async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIterator[Page]:
+async def _live(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the unfinished nodes, the most urgent first.
 
     They are at most half of `COMPARED_NODES`.
@@ -205,47 +205,47 @@ async def _live(reader: Reader, wanted: Filter, missing: list[str]) -> AsyncIter
     looked = 0
     async for live in unfinished(reader, NODES_AT_ONCE):
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
-        yield await _complete(reader, wanted, missing, page)
+        yield await _complete(reader, filter, missing, page)
         looked += len(live.nodes)
         if looked >= COMPARED_NODES // 2:
             return
 
 
 async def _by_conditions(
-    reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool
+    reader: Reader, filter: Filter, missing: list[str], *, live_first: bool
 ) -> AsyncIterator[Page]:
     """Yield the nodes that match the filter's conditions, by kind and key.
 
     ``live_first``: unfinished nodes come before them.
     """
     if live_first:
-        async for page in _live(reader, wanted, missing):
+        async for page in _live(reader, filter, missing):
             yield page
-    named = [term for term in wanted.terms if term.field == "kind"]
-    left = SELECTION_PAGES
+    named = [term for term in filter.terms if term.field == "kind"]
+    rest = SELECTION_PAGES
     for kind in reader.engine.spec.kinds:
         cursor: str | None = None
         reading = all(allows(term, kind.name) for term in named)
-        while reading and left:
-            page = await reader.matching(kind.name, conditions(wanted), cursor, NODES_AT_ONCE)
-            yield await _complete(reader, wanted, missing, page)
-            cursor, left = page.cursor, left - 1
+        while reading and rest:
+            page = await reader.matching(kind.name, conditions(filter), cursor, NODES_AT_ONCE)
+            yield await _complete(reader, filter, missing, page)
+            cursor, rest = page.cursor, rest - 1
             reading = cursor is not None
-    if not left:
+    if not rest:
         missing.append(
             f"the tables of {reader.label} have more rows than {SELECTION_PAGES} pages look at: "
             "--limit acts on the first"
         )
 
 
-async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
+async def _every(reader: Reader, filter: Filter, missing: list[str], *, live_first: bool) -> AsyncIterator[Page]:
     """Yield the nodes of the tree, then the dead letters.
 
     ``live_first``: unfinished nodes come before them, the most urgent first, up to half of `COMPARED_NODES`.
     """
     seen: set[str] = set()
     if live_first:
-        async for page in _live(reader, wanted, missing):
+        async for page in _live(reader, filter, missing):
             seen.update(node.id for node in page.nodes)
             yield page
     pages: list[Page] = []
@@ -253,24 +253,24 @@ async def _every(reader: Reader, wanted: Filter, missing: list[str], *, live_fir
     async with contextlib.aclosing(walk.steps()) as steps:
         async for rows in steps:
             for page in pages:  # adds what they lack
-                await _complete(reader, wanted, missing, msgspec.structs.replace(page, nodes=()))
+                await _complete(reader, filter, missing, msgspec.structs.replace(page, nodes=()))
             at = max(page.at for page in pages)
             pages.clear()
             nodes = tuple(row.node for row in rows if row.node.id not in seen)
             seen.update(node.id for node in nodes)
-            yield await _complete(reader, wanted, missing, Page(nodes=nodes, at=at))
+            yield await _complete(reader, filter, missing, Page(nodes=nodes, at=at))
     if walk.below:
         missing.append(f"{len(walk.below)} nodes of {reader.label} have more children than were read")
     async for dead in dead_letters(reader, NODES_AT_ONCE):
         nodes = tuple(node for node in dead.nodes if node.id not in seen)
-        yield await _complete(reader, wanted, missing, msgspec.structs.replace(dead, nodes=nodes))
+        yield await _complete(reader, filter, missing, msgspec.structs.replace(dead, nodes=nodes))
 
 
 def _note(codes: dict[str, list[str]], findings: Iterable[Finding]) -> None:
     for finding in findings:
-        known = codes.setdefault(finding.node_id, [])
-        if finding.code not in known:
-            known.append(finding.code)
+        some = codes.setdefault(finding.node_id, [])
+        if finding.code not in some:
+            some.append(finding.code)
 
 
 def _failures(read: Findings) -> Iterator[str]:

@@ -61,10 +61,10 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
 
     That is the context's, else that of the worst of these incidents, else the first one.
     """
-    wanted = context.engine if context else ""
+    name = context.engine if context else ""
     forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
     worst = (incident.engine for incident in incidents if incident.engine in engines)
-    chosen = (label for label in engines if wanted in forms[label])
+    chosen = (label for label in engines if name in forms[label])
     return next(chosen, next(worst, next(iter(engines), None)))
 
 

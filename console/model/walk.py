@@ -83,16 +83,16 @@ class Walk:
 
         A tree may be deeper than the stack or hold cycles. Raises DatabaseError.
         """
-        cursor, left = None, self._limit
-        while left > 0:
-            reads = [self._reader.roots(cursor, min(left, PAGE_NODES))]
+        cursor, room = None, self._limit
+        while room > 0:
+            reads = [self._reader.roots(cursor, min(room, PAGE_NODES))]
             if self._unfinished_first and cursor is None:  # to go with it, whether or not there is more at the top
                 reads.append(self._reader.live(None, PAGE_NODES))
             page, *live = await self._reader.database.together(*reads)
             self._note(page, None)
             urgent = await self._urgent(page, live[0]) if live else []
-            nodes = [*urgent, *page.nodes][:left]
-            cursor, left = page.cursor, left - len(nodes)
+            nodes = [*urgent, *page.nodes][:room]
+            cursor, room = page.cursor, room - len(nodes)
             top = [node for node in nodes if node.id not in self._seen]
             self._seen.update(node.id for node in top)
             yield in_order(top, await self._read_below(top))
@@ -116,21 +116,21 @@ class Walk:
     async def _read_below(self, top: Sequence[Node]) -> dict[str, list[Node]]:
         """Return the children of these nodes and of all below, by parent, level by level."""
         children: dict[str, list[Node]] = {}
-        level, depth, left = list(top), 1, STEP_NODES - len(top)
+        level, depth, room = list(top), 1, STEP_NODES - len(top)
         while level and depth < self._levels:
             parents = [node for node in level if node.kind in self._with_children]
             level = []
             for start in range(0, len(parents), PARENTS_AT_ONCE):
                 some = parents[start : start + PARENTS_AT_ONCE]
-                if left <= 0:
+                if room <= 0:
                     self.below += [node.id for node in some]
                     continue
                 for parent, page in zip(some, await self._pages(some), strict=True):
-                    nodes = await self._all(parent, page, left)
+                    nodes = await self._all(parent, page, room)
                     children[parent.id] = fresh = [node for node in nodes if node.id not in self._seen]
                     self._seen.update(node.id for node in fresh)
                     level += fresh
-                    left -= len(fresh)
+                    room -= len(fresh)
             depth += 1
         self.deeper = self.deeper or any(node.kind in self._with_children for node in level)
         return children

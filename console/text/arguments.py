@@ -39,11 +39,11 @@ def typed(argument: Argument, text: str) -> Any:
     """Return a typed text as a value of the argument. Raises ValueError: what to type."""
     if argument.type == "choice" and text not in argument.choices:
         raise ValueError(f"one of {', '.join(argument.choices)}")
-    convert, wanted = TYPES.get(argument.type, (str, ""))
+    convert, form = TYPES.get(argument.type, (str, ""))
     try:
         return convert(text)
     except (KeyError, ValueError, msgspec.DecodeError):
-        raise ValueError(wanted) from None
+        raise ValueError(form) from None
 
 
 def by_action(engines: Iterable[tuple[str, Iterable[Action]]]) -> dict[str, list[tuple[str, Action]]]:

@@ -103,7 +103,7 @@ WORDS: Final[Mapping[str, str]] = {
 def words_in(text: str) -> list[tuple[str, str]]:
     """Return the words that a text has, in its order, with their meanings."""
     lower = text.lower()
-    places = [(found.start(), word) for word in WORDS if (found := _pattern(word).search(lower))]
+    places = [(match.start(), word) for word in WORDS if (match := _pattern(word).search(lower))]
     return [(word, WORDS[word].replace("`", "").replace("**", "")) for _, word in sorted(places)]
 
 

@@ -56,7 +56,7 @@ class Row(Record):
 
 def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
     """Convert the rows of a graph section to steps. A repeated id counts once."""
-    found: dict[str, Step] = {}
+    by_id: dict[str, Step] = {}
     for row in rows:
         fields = dict(zip(columns, row, strict=True))
         fields |= {
@@ -64,8 +64,8 @@ def steps(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Step]:
             "parents": tuple(fields["parents"] or ()),
             "note": fields["note"] or "",
         }
-        found.setdefault(fields["id"], Step(**fields))
-    return list(found.values())
+        by_id.setdefault(fields["id"], Step(**fields))
+    return list(by_id.values())
 
 
 def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
@@ -75,26 +75,26 @@ def levels(parents: Mapping[str, Collection[str]]) -> dict[str, int]:
     for key, above in waits.items():
         for parent in above:
             below.setdefault(parent, []).append(key)
-    found: dict[str, int] = {}
+    level: dict[str, int] = {}
     free = [key for key, above in waits.items() if not above]
     while free:
         for key in free:
-            found[key] = max((found[p] + 1 for p in parents[key] if p in found), default=0)
+            level[key] = max((level[p] + 1 for p in parents[key] if p in level), default=0)
         done, free = free, []
         for key in done:
             for child in below.get(key, ()):
                 waits[child].discard(key)
                 if not waits[child]:
                     free.append(child)
-    return found
+    return level
 
 
-def critical(found: Sequence[Step], level: Mapping[str, int]) -> list[str]:
+def critical(steps: Sequence[Step], level: Mapping[str, int]) -> list[str]:
     """Return the path that took longest; of equals, the longest, then the worst phase."""
     best: dict[str, tuple[float, int, int]] = {}
     worse = {phase: rank for rank, phase in enumerate(reversed(Phase))}
     before: dict[str, str] = {}
-    for step in sorted((s for s in found if s.id in level), key=lambda s: level[s.id]):
+    for step in sorted((s for s in steps if s.id in level), key=lambda s: level[s.id]):
         above = max((p for p in step.parents if p in best), key=lambda p: best[p], default=None)
         seconds, length, _ = best[above] if above is not None else (0.0, 0, 0)
         best[step.id] = (round(seconds + _seconds(step), 3), length + 1, worse[step.phase])
@@ -125,32 +125,32 @@ class _Rail:
         return HEAVY if self.heavy is not None else LIGHT
 
 
-def layout(found: Sequence[Step], rails: int = RAILS) -> list[Row]:
+def layout(steps: Sequence[Step], rails: int = RAILS) -> list[Row]:
     """Lay out the rows with at most ``rails`` columns of rails."""
-    level = levels({step.id: step.parents for step in found})
-    by_id = {step.id: step for step in found}
-    path = critical(found, level)
-    order = _ordered(found, level)
+    level = levels({step.id: step.parents for step in steps})
+    by_id = {step.id: step for step in steps}
+    path = critical(steps, level)
+    order = _ordered(steps, level)
     drawing = _Drawing(by_id, level, set(pairwise(path)), rails)
     rows: list[Row] = []
     for depth, group in groupby(order, key=lambda step: level[step.id]):
         if depth:
             rows.append(drawing.between())
         rows += [drawing.row(step, depth, critical=step.id in path) for step in group]
-    cycle = sorted((s for s in found if s.id not in level), key=lambda s: (s.name, s.id))
+    cycle = sorted((s for s in steps if s.id not in level), key=lambda s: (s.name, s.id))
     if cycle and rows:
         rows.append(drawing.between())
     return rows + [Row(step=s, cells=((0, 0, 0, 0),), unlinked=s.parents) for s in cycle]
 
 
-def _ordered(found: Sequence[Step], level: Mapping[str, int]) -> list[Step]:
+def _ordered(steps: Sequence[Step], level: Mapping[str, int]) -> list[Step]:
     """Sort steps by level, then by the mean position of their parents.
 
     This order makes few rails cross.
     """
     place: dict[str, float] = {}
     order: list[Step] = []
-    drawn = sorted((s for s in found if s.id in level), key=lambda s: (level[s.id], s.name, s.id))
+    drawn = sorted((s for s in steps if s.id in level), key=lambda s: (level[s.id], s.name, s.id))
     for _, group in groupby(drawn, key=lambda s: level[s.id]):
         line = list(group)
         means = {s.id: _mean([place[p] for p in s.parents if p in place]) for s in line}
@@ -259,13 +259,13 @@ def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> 
     return tuple(links)
 
 
-def draw(found: Sequence[Step], width: int) -> list[Spans]:
+def draw(steps: Sequence[Step], width: int) -> list[Spans]:
     """Draw the steps in lines of ``width`` cells."""
-    rows = layout(found[:MAX_STEPS], min(RAILS, max((width - 36) // 2, 3)))
-    names = {step.id: step.name for step in found}
+    rows = layout(steps[:MAX_STEPS], min(RAILS, max((width - 36) // 2, 3)))
+    names = {step.id: step.name for step in steps}
     used = 1 + max((row.at for row in rows), default=0)
     used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
-    beside = _StepText(found[:MAX_STEPS], width - 5 - 2 * used)
+    beside = _StepText(steps[:MAX_STEPS], width - 5 - 2 * used)
     lines: list[Spans] = []
     depth: int | None = -1
     for number, row in enumerate(rows):
@@ -281,8 +281,8 @@ def draw(found: Sequence[Step], width: int) -> list[Spans]:
         if below:
             after = rows[number + 1].cells if number + 1 < len(rows) else ()
             lines.append([("   ", ""), *_rails(_between(row, after), used), *below])
-    if len(found) > MAX_STEPS:
-        lines.append([(f"   and {len(found) - MAX_STEPS} more steps", "$faint")])
+    if len(steps) > MAX_STEPS:
+        lines.append([(f"   and {len(steps) - MAX_STEPS} more steps", "$faint")])
     return lines
 
 
@@ -322,12 +322,12 @@ def _arms(cell: tuple[int, int, int, int]) -> str:
 class _StepText:
     """Column widths of the text beside the rails."""
 
-    def __init__(self, found: Sequence[Step], room: int) -> None:
-        self.longest = max(map(_seconds, found), default=0.0)
-        self.state = min(max((formatting.width(s.state) for s in found), default=0), 20 if room >= 60 else 12)
+    def __init__(self, steps: Sequence[Step], room: int) -> None:
+        self.longest = max(map(_seconds, steps), default=0.0)
+        self.state = min(max((formatting.width(s.state) for s in steps), default=0), 20 if room >= 60 else 12)
         self.bar = BAR if room >= 70 else 0
         fixed = self.state + 6 + (self.bar + 2 if self.bar else 0) + 4
-        widest = max((formatting.width(safe_text(s.name)) for s in found), default=0)
+        widest = max((formatting.width(safe_text(s.name)) for s in steps), default=0)
         self.name = min(widest, max(room - fixed, 8))
         self.note = room - fixed - self.name - 2
         self.room = room
@@ -355,14 +355,14 @@ class _StepText:
         return spans, [(formatting.crop(note, max(self.room, 8)), "$faint")]
 
 
-def summary(found: Sequence[Step]) -> str:
+def summary(steps: Sequence[Step]) -> str:
     """Return the size of the graph and the length of its critical path."""
-    level = levels({step.id: step.parents for step in found})
-    by_id = {step.id: step for step in found}
-    path = [by_id[key] for key in critical(found, level)]
+    level = levels({step.id: step.parents for step in steps})
+    by_id = {step.id: step for step in steps}
+    path = [by_id[key] for key in critical(steps, level)]
     took = formatting.duration(sum(map(_seconds, path)))
     return (
-        f"{len(found)} steps on {1 + max(level.values(), default=0)} levels; heavy: the critical path, {took}"
+        f"{len(steps)} steps on {1 + max(level.values(), default=0)} levels; heavy: the critical path, {took}"
         if path
-        else f"{len(found)} steps"
+        else f"{len(steps)} steps"
     )

@@ -66,12 +66,12 @@ def crop(spans: Spans, cells: int) -> Spans:
     if cropped == whole:
         return spans
     kept: Spans = []
-    left = max(len(cropped) - 1, 0)
+    room = max(len(cropped) - 1, 0)
     for part, style in spans:
-        if left <= 0:
+        if room <= 0:
             break
-        kept.append((part[:left], style))
-        left -= len(part)
+        kept.append((part[:room], style))
+        room -= len(part)
     return [*kept, (cropped[-1:], kept[-1][1] if kept else "")]
 
 
@@ -110,8 +110,8 @@ def _fitting(word: str, cells: int) -> int:
 
 def _stripped(line: Spans) -> Spans:
     """Join words of one style to one span; drop blanks at the end."""
-    found = joined(line)
-    return [*found[:-1], (found[-1][0].rstrip(), found[-1][1])] if found else []
+    parts = joined(line)
+    return [*parts[:-1], (parts[-1][0].rstrip(), parts[-1][1])] if parts else []
 
 
 def between(parts: Iterable[Spans], mark: str) -> Spans:
@@ -124,10 +124,10 @@ def between(parts: Iterable[Spans], mark: str) -> Spans:
 
 def joined(line: Spans) -> Spans:
     """Join neighbouring texts of the same style."""
-    found: Spans = []
+    parts: Spans = []
     for part, style in line:
-        if found and found[-1][1] == style:
-            found[-1] = (found[-1][0] + part, style)
+        if parts and parts[-1][1] == style:
+            parts[-1] = (parts[-1][0] + part, style)
         else:
-            found.append((part, style))
-    return found
+            parts.append((part, style))
+    return parts

@@ -48,10 +48,10 @@ def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Chang
     return found
 
 
-def draw(found: Sequence[Change], width: int, now: float) -> list[Spans]:
+def draw(changes: Sequence[Change], width: int, now: float) -> list[Spans]:
     """Draw lanes and list in lines of ``width`` cells. ``now`` is the server's time."""
-    lines = _lanes(found, width, now)
-    return [*lines, [], *_list(found, width)] if lines else []
+    lines = _lanes(changes, width, now)
+    return [*lines, [], *_list(changes, width)] if lines else []
 
 
 def _clock(at: float, cells: int = 8) -> str:
@@ -63,9 +63,9 @@ def _clock(at: float, cells: int = 8) -> str:
 # The lanes
 
 
-def _lanes(found: Sequence[Change], width: int, now: float) -> list[Spans]:
+def _lanes(changes: Sequence[Change], width: int, now: float) -> list[Spans]:
     lanes: dict[str, list[Change]] = {}
-    for change in sorted(found, key=lambda c: c.at):
+    for change in sorted(changes, key=lambda c: c.at):
         lanes.setdefault(change.lane, []).append(change)
     if not lanes:
         return []
@@ -74,7 +74,7 @@ def _lanes(found: Sequence[Change], width: int, now: float) -> list[Spans]:
     states = {lane: _state(line, now) for lane, line in lanes.items()}
     side = min(max(formatting.width(text) for text in states.values()), max(width // 3, 8))
     cells = max(width - room - side - 6, 8)
-    first, last = min(c.at for c in found), max(c.at for c in found)
+    first, last = min(c.at for c in changes), max(c.at for c in changes)
     if any(line[-1].phase not in (None, *ENDS) for line in lanes.values()):
         last = max(last, now)
     lines: list[Spans] = []
@@ -146,13 +146,13 @@ def _axis(first: float, last: float, indent: int, cells: int) -> Spans:
 # The changes
 
 
-def _list(found: Sequence[Change], width: int) -> list[Spans]:
+def _list(changes: Sequence[Change], width: int) -> list[Spans]:
     """List the changes in the given order, with a line for each new day."""
-    shown = found[:MAX_CHANGES]
+    shown = changes[:MAX_CHANGES]
     longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
     clock = 12 if width >= 80 else 8
     bar = BAR if width >= 100 else 0
-    several = len({c.lane for c in found}) > 1
+    several = len({c.lane for c in changes}) > 1
     lane = min(max(formatting.width(safe_text(c.lane)) for c in shown), 24 if width >= 80 else 14) * several
     state = min(
         max(formatting.width(safe_text(c.state)) for c in shown),
@@ -176,8 +176,8 @@ def _list(found: Sequence[Change], width: int) -> list[Spans]:
             (f" {formatting.fit('' if length == formatting.NONE else length, bar)}" if bar else "", "$phase-scheduled"),
         ]
         lines += _noted(spans, change, room, 2 + clock + 4, width)
-    if len(found) > MAX_CHANGES:
-        lines.append([(f"  and {len(found) - MAX_CHANGES} older ones", "$faint")])
+    if len(changes) > MAX_CHANGES:
+        lines.append([(f"  and {len(changes) - MAX_CHANGES} older ones", "$faint")])
     return lines
 
 

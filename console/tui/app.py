@@ -52,11 +52,11 @@ def _check(target: Target) -> None:
     Raises ConfigError for unknown names. Actions may be those of engines that are not loaded.
     """
     config = target.config
-    known = keymap.ids(action for each in target.engines for action in each.spec.actions)
+    ids = keymap.ids(action for each in target.engines for action in each.spec.actions)
     if target.outside.broken or any(context.engines for context in config.contexts.values()):
-        known |= {name for name in config.keys if name.startswith(keymap.action_id(""))}
+        ids |= {name for name in config.keys if name.startswith(keymap.action_id(""))}
     config.check_screen(
-        known,
+        ids,
         [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
     )
 

@@ -142,26 +142,26 @@ class Commands(Provider):
         name, _, rest = text.partition(" ")
         key = self._host.keys.of_action(name)
         try:
-            wanted = parse(rest, saved=self._host.saved_filters)
+            typed = parse(rest, saved=self._host.saved_filters)
         except FilterError:
             return
         page = self._page
-        if page is None or not key or not wanted.terms:
+        if page is None or not key or not typed.terms:
             return
         label, readers = page.label(), self._host.session.engines.values()
         for reader in sorted(readers, key=lambda reader: reader.label != label):
             for kind in reader.engine.spec.kinds:
                 for action in reader.actions(kind.name):
-                    chosen = _narrowed(wanted, reader, kind.name, action)
+                    chosen = _narrowed(typed, reader, kind.name, action)
                     if action.name == name and action.writes and chosen is not None:
-                        title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {wanted}"
+                        title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {typed}"
                         act = partial(self.app.call_later, self._act_on_all, page, key, reader, chosen)
                         yield Command(title, DRY_RUN, act)
 
-    def _act_on_all(self, page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
+    def _act_on_all(self, page: PageScreen, key: str, reader: Reader, filter: Filter) -> None:
         from console.tui.screens.action import perform_on_all
 
-        self._host.act(perform_on_all(page, key, reader, wanted))
+        self._host.act(perform_on_all(page, key, reader, filter))
 
     def _action(self, hint: Hint) -> Command:
         about = safe_text(hint.why) or DRY_RUN
@@ -173,12 +173,12 @@ class Commands(Provider):
         return Command(f"{key.title} ({self._host.keys.shown(key)})", key.about, perform)
 
 
-def _narrowed(wanted: Filter, reader: Reader, kind: str, action: Action) -> Filter | None:
+def _narrowed(filter: Filter, reader: Reader, kind: str, action: Action) -> Filter | None:
     """Narrow a filter to nodes that the action is for.
 
     Return None if the filter names other engines or kinds.
     """
-    if not may_match(wanted, reader.label) or not all(allows(t, kind) for t in wanted.terms if t.field == "kind"):
+    if not may_match(filter, reader.label) or not all(allows(t, kind) for t in filter.terms if t.field == "kind"):
         return None
     phases = f" phase:{','.join(f'={phase}' for phase in action.phases)}" if action.phases else ""
-    return Filter(terms=(*wanted.terms, *parse(f"kind:={kind}{phases}").terms))
+    return Filter(terms=(*filter.terms, *parse(f"kind:={kind}{phases}").terms))

@@ -69,13 +69,13 @@ def _unknown(reach: Reach, others: tuple[str, ...]) -> Spans:
     return [(safe_text(f"not known{', nor are ' * bool(others)}{_listed(others)}: {reach.note}"), "$faint")]
 
 
-def _value(reach: Reach, known: Mapping[str, str], ids: bool) -> Spans:
+def _value(reach: Reach, by_id: Mapping[str, str], ids: bool) -> Spans:
     """Return the number of nodes of each kind, then who they are."""
     line: Spans = []
     if reach.what and reach.code != "becomes":
         line = [(safe_text(reach.what.replace("_", " ")), STYLES.get(reach.code, "")), (": ", "")]
     line += [("at least " if reach.precision is Precision.CAPPED else "", ""), (_counted(reach), "bold")]
-    named = titles(reach.ids, known)
+    named = titles(reach.ids, by_id)
     line += [(f"  {named}", "")] if named else []
     for place, node_id in enumerate(reach.ids[:IDS] if ids or not named else ()):
         line += [(", " if place else "  ", "$faint"), (safe_text(node_id), link(node_id, "$faint"))]

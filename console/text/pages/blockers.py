@@ -14,28 +14,28 @@ SESSIONS_SHOWN = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
-def page(found: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
+def page(locks: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
     """Return the chains of waits, and notes about what could not be seen.
 
     ``command`` returns the shell command with these words.
     """
-    nodes = [line for node_id in found.node_ids for line in _node(found, node_id, cells)]
+    nodes = [line for node_id in locks.node_ids for line in _node(locks, node_id, cells)]
     shown: set[str] = set()
-    trees = [list(_tree(found, root_id, cells, 0, shown, command)) for root_id in found.root_ids]
-    none = wrapped(NONE, cells) if not (found.root_ids or found.notes or found.node_ids) else []
+    trees = [list(_tree(locks, root_id, cells, 0, shown, command)) for root_id in locks.root_ids]
+    none = wrapped(NONE, cells) if not (locks.root_ids or locks.notes or locks.node_ids) else []
     few = f"Only the first {SESSIONS_SHOWN} of {len(shown)} sessions are shown."
     return stacked(
         nodes or [heading("Locks on the engines' tables"), *none],
         *trees,
         [plain(few, "$warning")] if len(shown) > SESSIONS_SHOWN else [],
-        *(wrapped(note, cells, "$warning") for note in found.notes),
+        *(wrapped(note, cells, "$warning") for note in locks.notes),
     )
 
 
-def _node(found: Blockers, node_id: str, cells: int) -> Iterator[Spans]:
+def _node(locks: Blockers, node_id: str, cells: int) -> Iterator[Spans]:
     yield heading(node_id)
-    names = {s.id: s.name for s in found.sessions}
-    for holder in found.holders:
+    names = {s.id: s.name for s in locks.sessions}
+    for holder in locks.holders:
         if holder.node_id == node_id:
             shared = f" ({MODES.get(holder.mode, holder.mode)})" if holder.mode else ""
             some = "locked by" if holder.sure else "locked by one of several, maybe"
@@ -53,27 +53,27 @@ MODES = {
 
 
 def _tree(
-    found: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[..., str]
+    locks: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[..., str]
 ) -> Iterator[Spans]:
     """Yield a session and, indented, those that wait for it."""
-    session = found.session(session_id)
+    session = locks.session(session_id)
     if session is None or session_id in shown:
         return
     shown.add(session_id)
     if len(shown) <= SESSIONS_SHOWN:
-        yield from _session(found, session, cells, depth, command)
-    for waiting in found.waiting_for(session_id):
-        yield from _tree(found, waiting.id, cells, depth + 1, shown, command)
+        yield from _session(locks, session, cells, depth, command)
+    for waiting in locks.waiting_for(session_id):
+        yield from _tree(locks, waiting.id, cells, depth + 1, shown, command)
 
 
 def _session(
-    found: Blockers, session: LockSession, cells: int, depth: int, command: Callable[..., str]
+    locks: Blockers, session: LockSession, cells: int, depth: int, command: Callable[..., str]
 ) -> Iterator[Spans]:
     indent = 2 + 4 * min(depth, 8)
     root = not session.blocked_by
-    mark = "root  " if root and found.waiting_for(session.id) else ""
+    mark = "root  " if root and locks.waiting_for(session.id) else ""
     state = session.state or ("prepared" if session.gid else "")
-    age = "" if session.since is None else f"  transaction open for {formatting.age(found.at - session.since)}"
+    age = "" if session.since is None else f"  transaction open for {formatting.age(locks.at - session.since)}"
     yield [
         (" " * indent, ""),
         (mark, "bold $phase-failed"),
@@ -81,18 +81,18 @@ def _session(
         (f"  {formatting.scalar(state)}" if state else "", "$warning" if root else ""),
         (age, ""),
     ]
-    for line in _facts(found, session, command):
+    for line in _facts(locks, session, command):
         yield from wrapped(line, cells, "$faint", indent + 2)
 
 
-def _facts(found: Blockers, session: LockSession, command: Callable[..., str]) -> Iterator[str]:
-    holds = [h for h in found.holders if h.session_id == session.id]
+def _facts(locks: Blockers, session: LockSession, command: Callable[..., str]) -> Iterator[str]:
+    holds = [h for h in locks.holders if h.session_id == session.id]
     if holds:
         yield _holds(holds)
-    if session.id in found.waiters:
+    if session.id in locks.waiters:
         yield "waits for this row"
     if session.waits_for:
-        since = "" if session.waits_since is None else f", for {formatting.age(found.at - session.waits_since)}"
+        since = "" if session.waits_since is None else f", for {formatting.age(locks.at - session.waits_since)}"
         yield f"waits for {session.waits_for}{since}"
     if session.gid:
         yield f"ends by: ROLLBACK PREPARED '{session.gid}', or COMMIT PREPARED '{session.gid}'"

@@ -17,17 +17,17 @@ VALUE_CELLS = 24  # of a value that rows have in common
 LINES_SHOWN = 2  # lines about the rows
 
 
-def titles(ids: Iterable[str], known: Mapping[str, str]) -> str:
+def titles(ids: Iterable[str], by_id: Mapping[str, str]) -> str:
     """Return the titles of nodes, equal ones once.
 
     ``SendEmail v2 (3), Invoice v1 and 4 more``
     """
-    wanted = list(ids)
-    counts = Counter(known[id_] for id_ in wanted if known.get(id_))
+    every = list(ids)
+    counts = Counter(by_id[id_] for id_ in every if by_id.get(id_))
     shown = counts.most_common(TITLES_SHOWN)
-    left = len(wanted) - sum(number for _, number in shown)
+    others = len(every) - sum(number for _, number in shown)
     text = ", ".join(title if number == 1 else f"{title} ({number})" for title, number in shown)
-    return safe_text(text + (f" and {left} more" if text and left else ""))
+    return safe_text(text + (f" and {others} more" if text and others else ""))
 
 
 def head(verdict: Spans, whom: str, others: Spans, cells: int) -> Spans:

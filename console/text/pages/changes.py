@@ -34,24 +34,24 @@ def counts(changes: Iterable[Change], *, capped: bool) -> Iterator[Spans]:
 
     ``capped``: there are more.
     """
-    found: dict[str, Counter[str]] = {}
+    by_source: dict[str, Counter[str]] = {}
     for change in changes:
         source = f"{change.engine}, by operators" if change.entry else change.engine
-        found.setdefault(source, Counter())[change.what] += 1
+        by_source.setdefault(source, Counter())[change.what] += 1
     least = "at least " if capped else ""
-    for source, kinds in sorted(found.items()):
+    for source, kinds in sorted(by_source.items()):
         numbers = ", ".join(f"{n} {safe_text(what)}" for what, n in kinds.most_common())
         yield [(f"{safe_text(source)}: ", "bold"), (f"{least}{numbers}", "")]
 
 
 def routine(answer: Changes) -> str:
     """Return the routine changes that are not shown, such as polls, or ""."""
-    left = (
+    parts = (
         f"{n} {what} of {source.name}"
         for source in answer.sources
         for what, n in sorted(source.routine.items(), key=lambda each: -each[1])
     )
-    return safe_text(", ".join(left))
+    return safe_text(", ".join(parts))
 
 
 def none(answer: Changes) -> str:

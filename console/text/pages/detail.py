@@ -42,7 +42,7 @@ def detail(
     ``more``: how to load more of a stored value.
     ``others``: findings of the server about the node. Ids that can be opened are links.
     """
-    found, skipped = (*page.findings, *others), _not_checked(page, cells)
+    problems, skipped = (*page.findings, *others), _not_checked(page, cells)
     none = "No problems detected by the checks that ran." if skipped else "No problems detected."
     if page.node.phase is Phase.BLOCKED:
         none = "No problem of its own was detected. It waits for another node, which may be stuck."
@@ -52,7 +52,7 @@ def detail(
     tables = (_section(each, cells, now, more) for each in page.sections if not _graph(each))
     return stacked(
         _title(page.node, engine, cells),
-        section("Why it is stuck", findings(found, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
+        section("Why it is stuck", findings(problems, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
         skipped,
         *graphs,
         section("Recorded", pairs(facts, cells)),
@@ -70,18 +70,18 @@ def preview(
     now: float,
     helps: Callable[[Finding], str],
     facts: Iterable[tuple[str, Spans]],
-    found: Sequence[Finding] = (),
+    problems: Sequence[Finding] = (),
     children: Sequence[Node] = (),
 ) -> list[Spans]:
     """Return the lines about a node in a tree: what to do, why, and what is known.
 
-    ``facts``: names and values. ``found``: its findings, the worst first. ``children``: those that are loaded.
+    ``facts``: names and values. ``problems``: its findings, the worst first. ``children``: those that are loaded.
     """
     lines: list[Spans] = []
-    if found and found[0].action is not None:
-        lines += wrap([("To do: ", "bold"), (safe_text(helps(found[0])), "bold $accent")], cells)
+    if problems and problems[0].action is not None:
+        lines += wrap([("To do: ", "bold"), (safe_text(helps(problems[0])), "bold $accent")], cells)
     lines += wrap(_name(node), cells)
-    for finding in found:
+    for finding in problems:
         since = f" for {formatting.age(now - finding.since)}" if finding.since is not None else ""
         title = (safe_text(finding.title), f"bold {band(finding.severity).ink}")
         lines += wrap([title, (f"{since}: {safe_text(finding.sentence)}", "")], cells)

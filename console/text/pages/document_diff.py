@@ -32,16 +32,16 @@ def document(value: Any) -> dict[str, Any] | list[Any] | None:
         return None
     try:
         text = bytes.fromhex(value[2:]).decode() if value.startswith("\\x") else value
-        found = decoded(text) if text.lstrip()[:1] in ("{", "[") else None
+        content = decoded(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, msgspec.DecodeError):
         return None
-    return found if isinstance(found, dict | list) else None
+    return content if isinstance(content, dict | list) else None
 
 
 def large(value: Any) -> str:
     """Return the size of a value that is too large to be copied, or ""."""
-    found = _LARGE.fullmatch(value) if isinstance(value, str) else None
-    return f"{size(int(found[1]))}, too large to show" if found else ""
+    match = _LARGE.fullmatch(value) if isinstance(value, str) else None
+    return f"{size(int(match[1]))}, too large to show" if match else ""
 
 
 def differences(before: Any, after: Any, path: str = "", depth: int = DEPTH) -> Iterator[Difference]:

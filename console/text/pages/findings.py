@@ -46,11 +46,11 @@ def headline(of: Finding | Incident, now: float, *, number: str = "", since: str
 
     ``number``: of the nodes that have it. ``since``: what is said if its age is not known.
     """
-    known = f"for {formatting.age(now - of.since)}" if of.since is not None else since
+    age = f"for {formatting.age(now - of.since)}" if of.since is not None else since
     return [
         (safe_text(of.title), f"bold {band(of.severity).ink}"),
         (f"  {number}" if number else "", "bold"),
-        (f"  {known}" if known else "", ""),
+        (f"  {age}" if age else "", ""),
         ("  ", ""),
         *marked(of.severity),
         ("  behaviour inferred" if of.proof is Proof.ASSUMED else "", "italic $faint"),

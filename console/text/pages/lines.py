@@ -57,13 +57,13 @@ def matching(lines: Iterable[Spans], sought: str) -> list[Spans]:
 
     An entry begins with an indent of at most two cells. A heading with the text has all its entries.
     """
-    wanted, found = sought.casefold(), list[Spans]()
+    word, entries = sought.casefold(), list[Spans]()
     for head, entry in _entries(lines):
-        if wanted in " ".join(spans.text(line).strip() for line in (head, *entry)).casefold():
-            if head and head not in found:
-                found += [BLANK, head] if found else [head]
-            found += entry
-    return found
+        if word in " ".join(spans.text(line).strip() for line in (head, *entry)).casefold():
+            if head and head not in entries:
+                entries += [BLANK, head] if entries else [head]
+            entries += entry
+    return entries
 
 
 def _entries(lines: Iterable[Spans]) -> Iterator[tuple[Spans, list[Spans]]]:

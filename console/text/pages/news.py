@@ -25,13 +25,13 @@ def is_news(incident: Incident, at: float, growth: Mapping[str, int]) -> bool:
     return growth.get(incident.key, 0) > 0 or is_new(incident, at)
 
 
-def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, key: str = "") -> Spans:
+def news(incidents: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, key: str = "") -> Spans:
     """Return what is new and what grows; empty if there is nothing.
 
     ``at``: server time. ``growth``: by key of an incident, how many nodes it has more than before. ``key``: the key
     that goes to the next of them, "" for none.
     """
-    every = list(found)
+    every = list(incidents)
     growing = [each for each in every if growth.get(each.key, 0) > 0]
     new = [each for each in every if is_new(each, at) and each not in growing]
     word = f" ({key})" if key else ""
@@ -42,17 +42,17 @@ def news(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}, k
     return between(filter(None, parts), "   ")
 
 
-def unchanged(found: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> str:
+def unchanged(incidents: Iterable[Incident], at: float, growth: Mapping[str, int] = {}) -> str:
     """Return how many are unchanged for an hour, "" for none."""
-    n = sum(is_unchanged(each, at, growth) for each in found)
+    n = sum(is_unchanged(each, at, growth) for each in incidents)
     return f"{n} unchanged for more than 1h" if n else ""
 
 
-def _named(word: str, found: list[Incident], more: Callable[[Incident], str]) -> Spans:
-    if not found:
+def _named(word: str, incidents: list[Incident], more: Callable[[Incident], str]) -> Spans:
+    if not incidents:
         return []
-    first = found[0]
+    first = incidents[0]
     what = safe_text(f"{first.title} {first.about[:40]}".strip())
-    others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    others = f" and {len(incidents) - 1} more" if len(incidents) > 1 else ""
     numbers = f" {size(first)}, {more(first)}{others}"
     return [(f"{word}: ", "bold"), (what, f"bold {band(first.severity).ink}"), (numbers, "")]

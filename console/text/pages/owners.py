@@ -32,9 +32,9 @@ def owners(results: Iterable[Result], cells: int, *, limit: int) -> list[Spans]:
         lines.append([("  ", ""), (safe_text(owner.summary), f"bold {WORDS[owner.verdict][1].removeprefix('bold ')}")])
         lines[-1] += [(f"  {safe_text(name)}", "$faint")] if len(owned) > 1 else []
         lines += pairs([(w.name, _said(w.verdict, w.detail)) for w in owner.witnesses], cells, 4)
-    left = sum(owner.verdict is Verdict.ALIVE for _, owner in owned) if counted else len(owned)
-    if left > len(shown):
-        lines.append(plain(f"… and {left - len(shown)} more nodes", "$faint"))
+    total = sum(owner.verdict is Verdict.ALIVE for _, owner in owned) if counted else len(owned)
+    if total > len(shown):
+        lines.append(plain(f"… and {total - len(shown)} more nodes", "$faint"))
     return lines
 
 

@@ -113,12 +113,12 @@ def _values(change: RowChange, column: str) -> list[tuple[str, str | None, str |
     """Return a column, or each differing path of a document, with its values."""
     before, after = ((row or {}).get(column, MISSING) for row in (change.before, change.after))
     was, now = document(before), document(after)
-    found = list(document_diff.differences(was, now, column)) if was is not None and now is not None else []
-    if not found:  # equal except for the order of keys, or no documents
+    changes = list(document_diff.differences(was, now, column)) if was is not None and now is not None else []
+    if not changes:  # equal except for the order of keys, or no documents
         return [(column, _text(before if was is None else was), _text(after if now is None else now))]
-    shown = [(path, _text(old), _text(new)) for path, old, new in found[:PATHS_SHOWN]]
-    left = len(found) - PATHS_SHOWN
-    return [*shown, (column, None, f"and {left} more differences")] if left > 0 else shown
+    shown = [(path, _text(old), _text(new)) for path, old, new in changes[:PATHS_SHOWN]]
+    more = len(changes) - PATHS_SHOWN
+    return [*shown, (column, None, f"and {more} more differences")] if more > 0 else shown
 
 
 def _text(value: object) -> str | None:
@@ -165,8 +165,8 @@ def outcomes(
     for (outcome, why), nodes in sorted(groups.items(), key=lambda g: (-order.index(g[0][0]), g[0][1])):
         style = STYLES[outcome]
         number: Spans = [("  ", ""), (f"{len(nodes)} ", f"bold {style}"), (MEANINGS[outcome], style)]
-        known = titles_of(nodes)
-        lines.append(head(number, titles(known, known) if below else "", [], cells))
+        by_id = titles_of(nodes)
+        lines.append(head(number, titles(by_id, by_id) if below else "", [], cells))
         lines += wrapped(why, cells, "", 4) if why else []
         nodes = [each for each in nodes if each.id not in below or each.detail or each.commands]
         for each in nodes[:limit]:

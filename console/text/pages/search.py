@@ -11,7 +11,7 @@ from queries.text.safe_text import lost_bytes
 
 
 def notes(
-    wanted: Sought,
+    query: Sought,
     answers: Sequence[Hits],
     declined: Iterable[Declined] = (),
     waiting: Sequence[str] = (),
@@ -22,10 +22,10 @@ def notes(
     ``declined``: schemas that cannot be used. ``waiting``: engines that have not answered.
     ``larger``: what searches large values, too.
     """
-    if wanted.capped:
+    if query.capped:
         yield f"The text has more ids; only the first {MOST_IDS} were searched for."
-    if wanted.exact and len(wanted.ids) > 1:
-        yield f"Ids in the text: {', '.join(wanted.ids)}."
+    if query.exact and len(query.ids) > 1:
+        yield f"Ids in the text: {', '.join(query.ids)}."
     if read := [answer.engine for answer in answers if not answer.unreadable]:
         yield f"Searched by id: {', '.join(read)}."
     if waiting:
@@ -36,9 +36,9 @@ def notes(
         yield from _limits(answer)
     if larger and any(answer.partial for answer in answers):
         yield f"{larger} searches the large values, too."
-    if wanted.unsearched and read:
-        yield f"Titles, errors and payloads were not searched: {wanted.unsearched}."
-    if not any(answer.hits for answer in answers) and (why := lost_bytes(" ".join(wanted.ids))):
+    if query.unsearched and read:
+        yield f"Titles, errors and payloads were not searched: {query.unsearched}."
+    if not any(answer.hits for answer in answers) and (why := lost_bytes(" ".join(query.ids))):
         yield why
 
 

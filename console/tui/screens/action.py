@@ -30,16 +30,16 @@ async def perform_key(page: PageScreen, key: str) -> None:
     await _perform_on(page, key, page.targets())
 
 
-async def perform_on_all(page: PageScreen, key: str, reader: Reader, wanted: Filter) -> None:
+async def perform_on_all(page: PageScreen, key: str, reader: Reader, filter: Filter) -> None:
     """Perform the action of a key on all nodes of an engine that match.
 
     Nothing is done if not all could be looked at.
     """
-    selection = await select(reader, wanted)
+    selection = await select(reader, filter)
     if selection.missing:
         page.host.refuse(f"Not everything was looked at: {selection.missing[0]}. Nothing was changed.")
     elif not selection.nodes:
-        page.host.refuse(f"No node of {reader.label} matches the filter {wanted}")
+        page.host.refuse(f"No node of {reader.label} matches the filter {filter}")
     else:
         await _perform_on(page, key, selection.nodes)
 

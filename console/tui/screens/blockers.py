@@ -26,7 +26,7 @@ class BlockersScreen(TextPage):
     def __init__(self, node: Node, mode: str) -> None:
         super().__init__(mode)
         self._node = node
-        self._found: Blockers | None = None
+        self._locks: Blockers | None = None
 
     def label(self) -> str | None:
         return self._node.engine
@@ -40,13 +40,13 @@ class BlockersScreen(TextPage):
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self._found = await blockers(workspace.database, workspace.engines, [self._node.id])
-            self.session.read(self._found.at)
+            self._locks = await blockers(workspace.database, workspace.engines, [self._node.id])
+            self.session.read(self._locks.at)
 
     def lines(self, width: int) -> Sequence[Spans]:
-        if self._found is None:
+        if self._locks is None:
             return [heading(self._node.id), BLANK, *reading(width, self.session.error_text)]
-        return pages.page(self._found, width, self.session.command)
+        return pages.page(self._locks, width, self.session.command)
 
     # keys
 
@@ -55,7 +55,7 @@ class BlockersScreen(TextPage):
 
     def _roots(self) -> list[LockSession]:
         """Sessions at the end of the chains. A prepared transaction has none."""
-        locks = self._found
+        locks = self._locks
         roots = [locks.session(root_id) for root_id in locks.root_ids] if locks else []
         return [root for root in roots if root is not None and root.pid is not None]
 
@@ -76,7 +76,7 @@ class BlockersScreen(TextPage):
     def _signal(self, name: str, pid: str) -> None:
         from console.tui.screens.action import perform
 
-        sessions = self._found.sessions if self._found else ()
+        sessions = self._locks.sessions if self._locks else ()
         session = next((s for s in sessions if str(s.pid) == pid), None)
         if session is None:
             self.say(f"There is no session with the pid {pid} on this page." if pid else "Nothing was changed.", "warn")

@@ -75,9 +75,9 @@ class ChangedScreen(LogScreen[Change]):
         answer = self._answer
         unsearched = " ".join([*pages.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
         counted = [text(each) for each in pages.counts(self.newest.records, capped=self.more())]
-        left = pages.routine(answer) if answer else ""
+        note = pages.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
-        counted += [f"not shown, of the newest: {left} ({more} shows them)"] * bool(left)
+        counted += [f"not shown, of the newest: {note} ({more} shows them)"] * bool(note)
         for bar, said in ((self._counts_bar, "  ·  ".join(counted)), (self._unsearched_bar, unsearched)):
             bar.display = bool(said)
             bar.show(said)

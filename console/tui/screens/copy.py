@@ -71,8 +71,8 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     entries: Sequence[AuditLogEntry] = ()
     cursor: str | None = None
     if session.workspace is not None:
-        wanted = audit_log.Filter(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_entries(limit=SHIFT_ENTRIES, conditions=wanted)
+        conditions = audit_log.Filter(since=since, changes=False)
+        entries, cursor = await session.workspace.audit_entries(limit=SHIFT_ENTRIES, conditions=conditions)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = hand_over.shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]

@@ -93,11 +93,11 @@ class FindScreen(ListScreen[Hit]):
         return "Nothing was found.", "f searches for another text, esc goes back."
 
     def preview(self) -> Make | None:
-        found, workspace = self.finder, self.session.workspace
-        if found.wanted is None or workspace is None:
+        finder, workspace = self.finder, self.session.workspace
+        if finder.query is None or workspace is None:
             return None
-        answers = list(found.answers.values())
-        notes = list(pages.notes(found.wanted, answers, workspace.declined_alike, found.waiting, larger="m"))
+        answers = list(finder.answers.values())
+        notes = list(pages.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
         return lambda width: [line for text in notes for line in wrapped(text, width, "$faint", 0)]
 
     # keys

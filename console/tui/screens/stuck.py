@@ -71,7 +71,7 @@ class StuckScreen(ListScreen[Item]):
         self._incidents: Sequence[Incident] = ()  # as they are painted: one for a cause in many schemas
         self._growth: dict[str, int] = {}  # of the incidents, by key
         self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
-        self._known: dict[str, Node] = {}
+        self._node_of: dict[str, Node] = {}
         self._gone: set[str] = set()
         self._requested = ""  # row for which the last early refresh was requested
         self._news_bar = TextBar(news_line, id="news")
@@ -83,7 +83,7 @@ class StuckScreen(ListScreen[Item]):
 
     def context(self) -> Context:
         return msgspec.structs.replace(
-            super().context(), node=self._known.get, gone=self._gone, trend=self._trend, key=self.host.keys.of_action
+            super().context(), node=self._node_of.get, gone=self._gone, trend=self._trend, key=self.host.keys.of_action
         )
 
     def _trend(self, incident: Incident) -> str:
@@ -103,7 +103,7 @@ class StuckScreen(ListScreen[Item]):
     def note(self) -> str:
         if self.session.pending and self.session.engines:
             return f"reading {', '.join(self.session.pending)} …"
-        left, cut = len(self.session.shown.skipped_findings), len(self.session.shown.capped)
+        checks, cut = len(self.session.shown.skipped_findings), len(self.session.shown.capped)
         number, resolved = len(self._incidents), len(self.session.history.resolved)
         listed = len({item.incident.key for item in self.list.matching})
         some = f"{listed} of " if self.filter or self._hidden else ""
@@ -111,14 +111,14 @@ class StuckScreen(ListScreen[Item]):
         notes += [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
         notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
-        more = [f"{left} not checked"] * bool(left) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
+        more = [f"{checks} not checked"] * bool(checks) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
         return ", ".join(notes + more) + (", see help" if more else "")
 
     def more(self) -> bool:
         return bool(self.session.more)
 
     def node(self, record: Item) -> Node | None:
-        return self._known.get(record.finding.node_id)
+        return self._node_of.get(record.finding.node_id)
 
     def records(self) -> Sequence[Item]:
         growing = {key for key, more in self._growth.items() if more > 0}
@@ -163,14 +163,14 @@ class StuckScreen(ListScreen[Item]):
 
     # reading
 
-    def _wanted(self) -> list[str]:
+    def _near(self) -> list[str]:
         """Return the nodes of an action and those of the rows near the cursor."""
         records = self.list.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
         ids = (item.node_id for item in self.list.records)
-        return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._known and id_ not in self._gone))
+        return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._node_of and id_ not in self._gone))
 
     @property
     def data_age(self) -> float | None:
@@ -182,26 +182,26 @@ class StuckScreen(ListScreen[Item]):
             self._take()
             first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
         more = self._unread()[:NODES_AT_ONCE] if self.filter else []
-        await self._read(dict.fromkeys([*self._wanted(), *first, *more]))
+        await self._read(dict.fromkeys([*self._near(), *first, *more]))
 
     async def read_targets(self) -> None:
         ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
-        unread = [id_ for id_ in ids if id_ not in self._known]
+        unread = [id_ for id_ in ids if id_ not in self._node_of]
         for start in range(0, len(unread), NODES_AT_ONCE):
             await self._read(unread[start : start + NODES_AT_ONCE])
 
     async def _read(self, node_ids: Iterable[str]) -> None:
-        wanted: dict[str, list[str]] = {}
+        ids: dict[str, list[str]] = {}
         for node_id in node_ids:
-            wanted.setdefault(node_id.partition("/")[0], []).append(node_id)
-        readers = {label: reader for label, reader in self.session.engines.items() if label in wanted}
+            ids.setdefault(node_id.partition("/")[0], []).append(node_id)
+        readers = {label: reader for label, reader in self.session.engines.items() if label in ids}
         if not readers:
             return
         database = next(iter(readers.values())).database
-        pages = await database.together(*(reader.nodes(wanted[label]) for label, reader in readers.items()))
+        pages = await database.together(*(reader.nodes(ids[label]) for label, reader in readers.items()))
         nodes = {node.id: node for page in pages for node in page.nodes}
-        self._known.update(nodes)
-        self._gone |= {id_ for label in readers for id_ in wanted[label]}
+        self._node_of.update(nodes)
+        self._gone |= {id_ for label in readers for id_ in ids[label]}
         self._gone -= set(nodes)
 
     @property
@@ -233,12 +233,12 @@ class StuckScreen(ListScreen[Item]):
         return super().notice()
 
     def nothing(self) -> tuple[str, str]:
-        left = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.shown.skipped_findings))
+        notes = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.shown.skipped_findings))
         if not self.session.engines:
-            return "Nothing was checked.", left
+            return "Nothing was checked.", notes
         if self.session.more or not self.session.shown.is_complete:
-            return "No problems found in the parts that could be checked.", left
-        return "Nothing is stuck, as far as the database shows.", left
+            return "No problems found in the parts that could be checked.", notes
+        return "Nothing is stuck, as far as the database shows.", notes
 
     def _resolved_match(self) -> tuple[str, str] | None:
         """Return what is said of an incident with the filter's words, resolved lately."""
@@ -259,8 +259,8 @@ class StuckScreen(ListScreen[Item]):
         request = f"{row.id if row else ''} {self.filter}"
         if request == self._requested:
             return
-        wanted = self._unread() if self.filter else self._wanted()[:NODES_AT_ONCE]
-        if any(id_ not in self._known and id_ not in self._gone for id_ in wanted):
+        ids = self._unread() if self.filter else self._near()[:NODES_AT_ONCE]
+        if any(id_ not in self._node_of and id_ not in self._gone for id_ in ids):
             self._requested = request
             self.session.run_now()
 
@@ -299,8 +299,8 @@ class StuckScreen(ListScreen[Item]):
         if action is not None and not row.records[0].explained:
             finding = row.records[0].finding
             reader = self.session.engines.get(finding.engine)
-            known = reader.engine.action(action, split_id(finding.node_id)[1]) if reader else None
-            about = f": {known.effect}" if known else ""
+            spec = reader.engine.action(action, split_id(finding.node_id)[1]) if reader else None
+            about = f": {spec.effect}" if spec else ""
             key = self.host.keys.of_action(action)
             return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
         if incident.remedy and incident.action is None:
@@ -334,7 +334,7 @@ class StuckScreen(ListScreen[Item]):
             return []
         lines: list[Spans] = []
         for node_id in ids[: pages.SHOWN]:
-            node = self._known.get(node_id)
+            node = self._node_of.get(node_id)
             title = safe_text(node.title) if node else ""
             lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
         if len(ids) > pages.SHOWN:
@@ -353,7 +353,7 @@ class StuckScreen(ListScreen[Item]):
 
     def open(self, record: Item) -> None:
         finding = record.finding
-        if finding.node_id in self._known or finding.node_id in self._gone:
+        if finding.node_id in self._node_of or finding.node_id in self._gone:
             super().open(record)
         elif record.node_id is not None and (finding.engine in self.session.engines or not finding.affects):
             self.say("Reading …", "faint")

@@ -164,11 +164,11 @@ class TreeScreen(ListPage):
             return
         nodes = {node.id: node for node in node_list.forest.records()}
         states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
-        left = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
-        documents, why = await stored_documents(reader, chosen, left)
+        fresh = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
+        documents, why = await stored_documents(reader, chosen, fresh)
         self._documents |= documents
         self._compared = states
-        if left and self.filter is chosen:
+        if fresh and self.filter is chosen:
             node_list.filter_again(self.context())
             self.table.sync()
         if why:
@@ -260,7 +260,7 @@ class TreeScreen(ListPage):
             now=self.node_list.at,
             helps=self.helps(),
             facts=previewed(row, self.node_list.at, self.engine),
-            found=self.session.findings_of(row.id),
+            problems=self.session.findings_of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
         )
 
@@ -457,12 +457,12 @@ class TreeScreen(ListPage):
             page = await self.session.engines[node.engine].nodes([node.job_id])
             node = next(iter(page.nodes), node)
         self._seeking = True
-        found = await node_list.reveal(node, self._continue)
+        exists = await node_list.reveal(node, self._continue)
         if not self._seeking:
             return
         if node_list is self.node_list:
             self._paint(node_list, ForestChange())
         self.renew()
-        if not (found and self.table.go_to(node.id)):
+        if not (exists and self.table.go_to(node.id)):
             name = safe_text(f"{node.kind} {node.title}")
             self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")

@@ -75,20 +75,20 @@ def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int])
     Each is as wide as its widest text, if there is room. The one without a width has the rest.
     """
     room = width - LIST_GAP_CELLS * (len(columns) - 1)
-    wanted = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]
-    widths = [min(column.width, cells) for column, cells in zip(columns, wanted, strict=True)]
+    needs = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]
+    widths = [min(column.width, cells) for column, cells in zip(columns, needs, strict=True)]
     rest = next((n for n, column in enumerate(columns) if column.width == 0), None)
     if rest is not None:
         free = room - sum(widths) + widths[rest]
-        title = min(wanted[rest], TITLE_CELLS)
+        title = min(needs[rest], TITLE_CELLS)
         for n, cells in enumerate(widths):
             lent = max(min(title - free, cells - LENT_DOWN_TO_CELLS), 0) if n != rest else 0
             widths[n], free = cells - lent, free + lent
-        widths[rest] = max(min(free, wanted[rest], max(room // 2, TITLE_CELLS)), 1)
-    left = room - sum(widths)
-    for n, cells in enumerate(wanted):
-        more = max(min(cells - widths[n], left), 0)
-        widths[n], left = widths[n] + more, left - more
+        widths[rest] = max(min(free, needs[rest], max(room // 2, TITLE_CELLS)), 1)
+    spare = room - sum(widths)
+    for n, cells in enumerate(needs):
+        more = max(min(cells - widths[n], spare), 0)
+        widths[n], spare = widths[n] + more, spare - more
     if rest is not None:
-        widths[rest] += max(left, 0)
+        widths[rest] += max(spare, 0)
     return tuple(zip(columns, widths, strict=True))

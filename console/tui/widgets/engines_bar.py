@@ -99,10 +99,10 @@ class EngineNumbers(Record):
         counts = self._counts(words_too=width >= WORDS)
         phases = widths(counts, ORDER)
         options = EXTRAS if width >= WIDE else ((),)
-        known = [{n: self._extra(n, line) for n in options[0]} | self._stuck(line, width) for line in self.lines]
+        numbers = [{n: self._extra(n, line) for n in options[0]} | self._stuck(line, width) for line in self.lines]
         for extras in options:
-            columns = widths(known, (*extras, *(of.word for of in BANDS), "stuck"))
-            ends = max((aligned(of, columns, right=True).cell_length for of in known[:1]), default=0)  # all are alike
+            columns = widths(numbers, (*extras, *(of.word for of in BANDS), "stuck"))
+            ends = max((aligned(of, columns, right=True).cell_length for of in numbers[:1]), default=0)  # all are alike
             taken = max((head + len(_warnings(line)) for line in self.lines), default=0)
             kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], width - taken - ends - 2)
             if len(kept) == len(phases):
@@ -113,7 +113,7 @@ class EngineNumbers(Record):
                 self._instead(line) or aligned(count, phases),
                 Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True), " "),
             )
-            for line, count, of in zip(self.lines, counts, known, strict=True)
+            for line, count, of in zip(self.lines, counts, numbers, strict=True)
         ]
 
     def _extra(self, name: str, line: EngineLine) -> Content:

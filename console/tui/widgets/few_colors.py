@@ -92,8 +92,8 @@ def reduced_256(style: Style) -> Style:
     at = None if below is None else DARK_BLUE if _dark_blue(below) else _nearest(below)
     ink = None if text is None else _nearest(text)
     if at is not None and ink is not None and below is not None and text is not None:
-        wanted = min(ratio(text, below), LEAST_CONTRAST)
-        while ratio(CUBE[ink], CUBE[at]) < wanted:
+        least = min(ratio(text, below), LEAST_CONTRAST)
+        while ratio(CUBE[ink], CUBE[at]) < least:
             dark = _luminance(CUBE[at]) < 0.2
             text = tuple(min(channel + 12, 255) if dark else max(channel - 12, 0) for channel in text)  # type: ignore[assignment]
             ink = _nearest(text)

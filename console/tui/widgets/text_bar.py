@@ -76,9 +76,9 @@ class TextBar(Widget, Generic[P]):
 
     def _strip(self, y: int) -> Strip:
         """Return a line as it is painted."""
-        wanted = style, width = self.visual_style, self.content_size.width
-        if wanted != self._painted_for:
-            self._painted, self._painted_for = {}, wanted
+        key = style, width = self.visual_style, self.content_size.width
+        if key != self._painted_for:
+            self._painted, self._painted_for = {}, key
         if y not in self._painted:
             line = self._lines[y] if y < len(self._lines) else Content("")
             segments = line.truncate(width, ellipsis=True).render_segments(style)
