@@ -182,8 +182,10 @@ DETAIL = (
 
 BLOCKERS = (
     Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
-    Key("blockers.end", "E", "screen.signal('end_session')", "end session", "End the session at the root", 10),
-    Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel the root's statement", 11),
+    Key("blockers.link", "tab", "screen.link(1)", "next session", "Choose the next session", 6),
+    Key("blockers.link_before", "shift+tab", "screen.link(-1)", "previous session", "Choose the previous session"),
+    Key("blockers.end", "E", "screen.signal('end_session')", "end session", "End the chosen session, or the root", 10),
+    Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel its statement", 11),
 )
 
 ENTRY = (

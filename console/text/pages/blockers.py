@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from console.text import formatting
 from console.text.pages.lines import heading, plain, stacked, wrapped
-from console.text.spans import Spans
+from console.text.spans import Link, Spans
 from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession, RowHolder
 
@@ -17,6 +17,7 @@ NONE = "No session blocks another one on the engines' tables, and none has chang
 def page(locks: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
     """Return the chains of waits, and notes about what could not be seen.
 
+    Sessions are links, but not prepared transactions, which have none.
     ``command`` returns the shell command with these words.
     """
     nodes = [line for node_id in locks.node_ids for line in _node(locks, node_id, cells)]
@@ -77,7 +78,7 @@ def _session(
     yield [
         (" " * indent, ""),
         (mark, "bold $phase-failed"),
-        (formatting.scalar(session.name), "bold"),
+        (formatting.scalar(session.name), "bold" if session.pid is None else Link(session.id)),
         (f"  {formatting.scalar(state)}" if state else "", "$warning" if root else ""),
         (age, ""),
     ]

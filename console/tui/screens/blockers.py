@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import on
+
 from console.model.history import Place
 from console.text.pages import blockers as pages
 from console.text.pages.lines import BLANK, heading, reading
 from console.text.spans import Spans
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.text_page import TextPage
+from console.tui.widgets.line_view import LineView
 from queries.actions import signals
 from queries.read.blockers import blockers
 from queries.records.lock import Blockers, LockSession
@@ -27,6 +29,7 @@ class BlockersScreen(TextPage):
         super().__init__(mode)
         self._node = node
         self._locks: Blockers | None = None
+        self._chosen: str | None = None  # id of a session, which may have ended since
 
     def label(self) -> str | None:
         return self._node.engine
@@ -51,7 +54,8 @@ class BlockersScreen(TextPage):
     # keys
 
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id == "blockers.back" or bool(self._roots()))
+        useful = {"blockers.back": True, "blockers.link": self._ready and bool(self.text_view.links)}
+        return super().offers(key) and useful.get(key.id, bool(self._roots()))
 
     def _roots(self) -> list[LockSession]:
         """Sessions at the end of the chains. A prepared transaction has none."""
@@ -59,27 +63,32 @@ class BlockersScreen(TextPage):
         roots = [locks.session(root_id) for root_id in locks.root_ids] if locks else []
         return [root for root in roots if root is not None and root.pid is not None]
 
+    def action_link(self, step: int) -> None:
+        self._chosen = self.text_view.choose(step)
+        if self._chosen is None:
+            self.say("There is no session on this page.", "faint")
+
+    @on(LineView.Clicked)
+    def _clicked(self, message: LineView.Clicked) -> None:
+        for _ in self.text_view.links:
+            if self._chosen != message.target:
+                self.action_link(1)
+
     def action_signal(self, name: str) -> None:
-        """Cancel the statement of the root, or end its session.
+        """Cancel the statement of the chosen session, or end the session.
 
-        Ask for the pid if there are several roots.
+        Without a choice, it is the one at the root.
         """
-        roots = self._roots()
-        if not roots:
-            self.host.refuse("No session is at the root of these locks.")
-        elif len(roots) == 1:
-            self._signal(name, str(roots[0].pid))
-        else:
-            prompt = PromptScreen(signals.ACTIONS[name].title, "Process id (pid) of the session", str(roots[0].pid))
-            self.app.push_screen(prompt, lambda pid: self._signal(name, pid or ""))
-
-    def _signal(self, name: str, pid: str) -> None:
         from console.tui.screens.action import perform
 
-        sessions = self._locks.sessions if self._locks else ()
-        session = next((s for s in sessions if str(s.pid) == pid), None)
-        if session is None:
-            self.say(f"There is no session with the pid {pid} on this page." if pid else "Nothing was changed.", "warn")
+        roots, chosen = self._roots(), self._chosen
+        session = self._locks.session(chosen) if self._locks and chosen else roots[0] if len(roots) == 1 else None
+        if session is None and chosen:
+            self._chosen = None  # the key must not act on another session instead
+            self.host.refuse("The chosen session is not on this page any more. Nothing was changed.")
+        elif session is None:
+            tab = self.host.keys.shown(keymap.BY_ID["blockers.link"])
+            self.host.refuse(f"{len(roots) or 'No'} sessions are at the root of these locks. {tab} chooses one.")
         elif session.backend_start is None:
             self.host.refuse("The start of the session is hidden, so it cannot be guarded. The page names the GRANT.")
         else:
