@@ -13,10 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
 from operator import attrgetter
+from typing import Any
 
 from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.fields.field import Context
-from console.model.filter import NODES, Filter
+from console.model.filter import NODES, Filter, uses_payloads
 from console.model.forest import EdgeRow, Forest, ForestChange
 from console.model.list_model import NOT_READ, Arrangement, ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
@@ -60,6 +61,8 @@ class NodeList(ListModel[Node, Node]):
         self.scan_required: dict[str | None, ScanRequired] = {}
         self._reader = reader
         self._filter: Filter | None = None  # of the arrangement, as it was applied
+        self.documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
+        self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._next_parent = 0
@@ -292,6 +295,27 @@ class NodeList(ListModel[Node, Node]):
         """Test all nodes, as after what they are compared with has changed."""
         chosen = self._filter = self.arrangement.filter
         self.forest.set_filter(None if chosen is None else lambda node: NODES.matches(chosen, node, context))
+
+    async def read_documents(self) -> str:
+        """Read the stored texts that the filter compares.
+
+        Only those of nodes that are new or have changed. Return why some are not known.
+        """
+        from console.model.selection import stored_documents
+
+        chosen, reader = self.arrangement.filter, self._reader()
+        if chosen is None or reader is None or not uses_payloads(chosen):
+            self.documents, self._compared = {}, {}
+            return ""
+        nodes = {node.id: node for node in self.forest.records()}
+        states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
+        fresh = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
+        documents, why = await stored_documents(reader, chosen, fresh)
+        self.documents |= documents
+        self._compared = states
+        if fresh:
+            self._filter = Filter()  # not the chosen one, so that this is applied again
+        return why
 
     @property
     def records(self) -> Sequence[Node]:

@@ -59,8 +59,6 @@ class TreeScreen(ListPage):
         self._arrangement = Arrangement()
         self._nothing = NodeList(lambda: None, ListKind.TREE, self._arrangement)  # shown until there is an engine
         self.look = Look[Node](COLUMNS, tree=True)
-        self._documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
-        self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another page has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
@@ -127,7 +125,8 @@ class TreeScreen(ListPage):
             return
         change = await node_list.refresh(self.table.visible_ids)
         await self._bring(node_list)
-        await self._read_documents(node_list)
+        if why := await node_list.read_documents():
+            self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
             await self.paint(lambda: self._paint(node_list, change))
@@ -150,29 +149,6 @@ class TreeScreen(ListPage):
             await node_list.bring([id_ for id_ in self.session.codes() if id_.startswith(beginning)])
         if at_top and forest.cursor == cursor:  # the first rows come in, and the operator has not moved meanwhile
             forest.move(-len(forest))
-
-    async def _read_documents(self, node_list: NodeList) -> None:
-        """Read the stored texts that the filter compares.
-
-        Only those of loaded nodes that are new or have changed.
-        """
-        from console.model.selection import stored_documents
-
-        chosen, reader = self.filter, self.session.engines.get(self._label or "")
-        if chosen is None or reader is None or not uses_payloads(chosen):
-            self._documents, self._compared = {}, {}
-            return
-        nodes = {node.id: node for node in node_list.forest.records()}
-        states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
-        fresh = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
-        documents, why = await stored_documents(reader, chosen, fresh)
-        self._documents |= documents
-        self._compared = states
-        if fresh and self.filter is chosen:
-            node_list.filter_again(self.context())
-            self.table.sync()
-        if why:
-            self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -426,7 +402,7 @@ class TreeScreen(ListPage):
 
     def context(self) -> Context:
         return Context(
-            now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes(), documents=self._documents
+            now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes(), documents=self.node_list.documents
         )
 
     def set_filter(self, filter: Filter | None) -> None:
