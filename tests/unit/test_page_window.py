@@ -10,8 +10,12 @@ import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from console.model import node_list
+from console.model.fields.field import NOTHING
+from console.model.filter import NODES, parse
 from console.model.forest import EdgeRow, tail_id
+from console.model.list_model import Arrangement
 from console.model.node_list import ListKind, NodeList
+from console.model.order import Order
 from console.model.page_window import MAX_PAGES, PageWindow
 from queries.records.node import Node, Page, Phase
 from tests.profiles import stateful
@@ -178,3 +182,18 @@ def test_a_window_holds_a_limited_number_of_pages_and_their_cursors() -> None:
     assert window.evict_after(children[2:]) == [str(MAX_PAGES + 2)]
     assert window.after == f"k{MAX_PAGES + 1}"
     assert EdgeRow.BEFORE == "before"
+
+
+def test_lists_that_share_an_arrangement_follow_it_when_they_are_shown() -> None:
+    shared = Arrangement(filter=parse("1", NODES), order=Order("title", lambda each: each.title, reverse=True))
+    one, other = lists = [NodeList(lambda: None, ListKind.TREE, shared) for _ in range(2)]
+    for each in lists:
+        each.forest.set_children(None, map(node, (1, 2, 10)), complete=True)
+        assert each.arrange(NOTHING, ["title"])
+        assert not each.arrange(NOTHING, ["title"]), "what has not changed is not applied again"
+        assert [each.forest.id_at(row) for row in range(len(each.forest))] == [node(10).id, node(1).id]
+    shared.filter = None
+    assert one.arrange(NOTHING, ["title"])
+    assert (len(one.forest), len(other.forest)) == (3, 2)
+    assert other.arrange(NOTHING, ["status"])
+    assert (len(other.forest), other.forest.order, one.forest.order) == (3, None, shared.order)
