@@ -66,6 +66,19 @@ KEY_TYPES = {
 }
 
 
+def keys_in_sql(spec: EngineSpec) -> dict[str, str]:
+    """Return SQL for the keys of the ids of each kind, by the name that files may use."""
+    types = {
+        kind.name: kind.form or _first(spec.recognise.relations.get(kind.table, {}).get(kind.key, ""))
+        for kind in spec.kinds
+    }
+    return {
+        f"{kind}_keys": one_line("keys", kind=kind, start=str(len(kind) + 2), type=KEY_TYPES[type_].cast)
+        for kind, type_ in types.items()
+        if type_ in KEY_TYPES
+    }
+
+
 def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> dict[str, SqlText]:
     """Return the statements that follow from ``engine.toml`` and have no file."""
     writer = _Writer(folder, spec, toml)
@@ -531,7 +544,7 @@ class _Writer:
             "name": f":'{kind.table}'" if kind.table in self.spec.recognise.roles else literal(kind.table),
             "key": sql_name(kind.key),
             "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=type_.cast, pattern=pattern),
-            "asked": one_line("asked", key=sql_name(kind.key), start=start, type=type_.cast),  # of ids that exist
+            "keys": f":{kind.name}_keys",  # of ids that exist
             "version": (kind.version, ("kinds", n, "version")),
         }
 

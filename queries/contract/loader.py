@@ -143,17 +143,18 @@ def _parsed_files(
             faults += error.faults
     statements: dict[str, Statement] = {}
     sections: dict[str, dict[str, tuple[Statement, ...]]] = {}
-    words = dict.fromkeys(re.findall(r"\w+", folder.files.get(TOML, "")), "NULL")  # if the settings cannot be read
-    settings = names_in_sql(spec) if spec else words
+    words = re.findall(r"\w+", folder.files.get(TOML, ""))
+    unread = dict.fromkeys((*words, *(f"{word}_keys" for word in words)), "NULL")  # if the settings cannot be read
+    settings = names_in_sql(spec) if spec else unread
     for file, sql in texts:
         try:
             if file.startswith("actions/"):
-                names = names_in_sql(spec, key_of(file.partition("/")[2])) if spec else words
+                names = names_in_sql(spec, key_of(file.partition("/")[2])) if spec else unread
                 sections[file] = {**sections.get(file, {}), **parse_sections(sql, names)}
             elif file.startswith("undo/"):
                 sections[file] = parse_sections(sql)
             elif file == SHARED:
-                names = names_in_sql(spec, None) if spec else words
+                names = names_in_sql(spec, None) if spec else unread
                 for script, name, parts in _shared(parse_sections(sql, names), spec.actions if spec else ()):
                     sections.setdefault(script, {})[name] = parts
             else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from queries.contract.derive import keys_in_sql
 from queries.contract.file_faults import ParsedFiles, key_of
 from queries.contract.spec import EngineSpec
 from queries.files.statement import Statement, locate
@@ -18,7 +19,7 @@ _FIRST = r"\s*->>?\s*(?:'(?P<name>[^']*)'|[\w.]+(?:\([^()]*\))?(?:::\w+)?\s*->>?
 
 
 def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
-    """Return SQL for each setting, and for each argument of an action's script.
+    """Return SQL for settings, keys of each kind, and arguments of an action's script.
 
     A duration is an interval, a count a number, and an option a text. ``script``: None for the arguments of all
     actions, "" for none.
@@ -29,7 +30,7 @@ def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
         names[name] = f"make_interval(secs => {number})" if isinstance(value, str) else number
     own = (a for action in spec.actions if script in (None, action.script) for a in action.arguments)
     arguments = () if script == "" else (*spec.arguments.values(), *own)
-    return names | {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in arguments}
+    return keys_in_sql(spec) | names | {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in arguments}
 
 
 def _argument(text: str, type_: str) -> str:

@@ -468,7 +468,24 @@ def test_a_derived_need_stays_as_long_as_something_uses_it(folder: Path) -> None
 def test_a_derived_text_has_no_placeholder_left() -> None:
     for text in loader.derived_files(read(HOMEMADE)).values():
         names = {match["name"] for match in NAME.finditer(text) if match["name"]}
-        assert names <= {*PARAMETERS, "stale"}
+        assert names <= {*PARAMETERS, "stale", "item_keys"}
+
+
+def test_a_file_may_name_the_keys_of_the_ids_of_a_kind(folder: Path) -> None:
+    text = "WHERE t.id = ANY (:item_keys) FOR UPDATE"
+    (folder / "actions").mkdir()
+    action = folder / "actions" / "release.sql"
+    action.write_text(f"-- :lock\nSELECT 'item:' || t.id AS id, '1' AS version FROM :\"schema\".work_items t {text}\n")
+    (lock,) = load(folder).actions["release"]["lock"]
+    assert (
+        "ANY (ARRAY(SELECT CAST(substr(i, 6) AS int8) FROM unnest($1::text[]) AS i WHERE i LIKE 'item:%'))" in lock.text
+    )
+    assert (
+        locate(lock, lock.text.index("UPDATE") + 1, "").column == action.read_text().splitlines()[1].index("UPDATE") + 1
+    )
+    action.write_text(action.read_text().replace("item_keys", "itm_keys"))
+    with pytest.raises(BrokenEngineError, match='did you mean "item_keys"'):
+        load(folder)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 
 -- :change
 DELETE FROM :"schema".:table AS t
- WHERE :asked
+ WHERE t.:key = ANY (:keys)
    AND (:id, :version) IN (SELECT * FROM unnest(:ids, :versions))
    AND :filter
 RETURNING :id AS id

@@ -2,6 +2,6 @@
 -- :lock
 SELECT :id AS id, :version AS version
   FROM :"schema".:table AS t
- WHERE :asked
+ WHERE t.:key = ANY (:keys)
  ORDER BY t.:key
    FOR :strength SKIP LOCKED

@@ -7,5 +7,5 @@ SELECT r.*
                END AS why
                -- :for_now
           FROM :"schema".:table AS t
-         WHERE :asked) AS r
+         WHERE t.:key = ANY (:keys)) AS r
  WHERE r.why IS NOT NULL

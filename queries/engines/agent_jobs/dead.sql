@@ -42,7 +42,7 @@ failed AS (
   UNION ALL
   SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
    WHERE j.status = 'failed'
-     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+     AND j.id = ANY (:job_keys)
 )
 \ir parts/dead_letters.sql
 UNION ALL

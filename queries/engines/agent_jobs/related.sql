@@ -3,7 +3,7 @@
 -- Indexes: jobs_pkey; idx_jobs_agent_id_created_at, 1,000 rows of each agent.
 WITH given AS MATERIALIZED (
   SELECT j.id, j.agent_id FROM :"schema".jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+   WHERE j.id = ANY (:job_keys)
 ),
 agents AS MATERIALIZED (SELECT DISTINCT g.agent_id FROM given g LIMIT :page),
 newest AS MATERIALIZED (

@@ -6,7 +6,7 @@
 \ir parts/messages.sql
 ,
 asked AS MATERIALIZED (
-  SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%'))
+  SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
 ),
 held AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks

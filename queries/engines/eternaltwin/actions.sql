@@ -9,7 +9,7 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
        AS unchanged
   FROM :"schema".task t
   LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR UPDATE OF t SKIP LOCKED
 
@@ -21,7 +21,7 @@ SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key, t.
 UNION ALL
 SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
   FROM :"schema".task_timer m
- WHERE m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE m.task_id = ANY (:task_keys)
 
 -- :lock
 -- kinds: job
@@ -45,4 +45,4 @@ SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key, t.ct
 UNION ALL
 SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
   FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+ WHERE t.job_id = ANY (:job_keys)

@@ -3,7 +3,7 @@
 -- Indexes: task_pkey; one on task(job_id).
 WITH tasks AS MATERIALIZED (
   SELECT t.task_id, t.job_id FROM :"schema".task t
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'))
+   WHERE t.task_id = ANY (:task_keys)
 ),
 jobs AS MATERIALIZED (
   SELECT substr(i, 5)::uuid AS job_id FROM unnest(:ids) AS i WHERE i LIKE 'job:%'

@@ -3,7 +3,7 @@
 -- Indexes: jobs_pkey1; jobs_main_index, 5,000 rows.
 WITH queues AS MATERIALIZED (
   SELECT j.job_queue_id AS id FROM :"schema"._private_jobs j
-   WHERE j.job_queue_id IS NOT NULL AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+   WHERE j.job_queue_id IS NOT NULL AND j.id = ANY (:job_keys)
   UNION
   SELECT substr(i, 7)::int FROM unnest(:ids) AS i WHERE i LIKE 'queue:%'
 ),

@@ -2,7 +2,7 @@
 -- Indexes: oban_jobs_pkey; the one on oban_jobs(state, queue, priority, scheduled_at, id), 2,001 rows.
 WITH given AS MATERIALIZED (
   SELECT j.attempted_by FROM :"schema".oban_jobs j
-   WHERE j.state = 'executing' AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+   WHERE j.state = 'executing' AND j.id = ANY (:job_keys)
 ),
 executing AS MATERIALIZED (
   SELECT j.id, j.attempted_by FROM :"schema".oban_jobs j

@@ -4,17 +4,17 @@
 -- :lock
 SELECT 'job:' || j.id AS id, j.xmin::text AS version
   FROM :"schema".:"pgqueuer" j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE j.id = ANY (:job_keys)
  ORDER BY j.id
    FOR UPDATE SKIP LOCKED
 
 -- :rows
 SELECT 'job:' || j.id AS id, :'pgqueuer' AS "table", j.id::text AS key, j.ctid::text AS place, row_to_json(j) AS row
   FROM :"schema".:"pgqueuer" j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE j.id = ANY (:job_keys)
 
 -- :rows
 -- Log entries that this transaction has inserted.
 SELECT 'job:' || l.job_id AS id, :'pgqueuer_log' AS "table", l.id::text AS key, l.ctid::text AS place, row_to_json(l) AS row
   FROM :"schema".:"pgqueuer_log" l
- WHERE l.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND l.xmin = pg_current_xact_id()::xid
+ WHERE l.job_id = ANY (:job_keys) AND l.xmin = pg_current_xact_id()::xid

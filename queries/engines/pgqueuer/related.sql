@@ -3,7 +3,7 @@
 WITH slots AS MATERIALIZED (
   SELECT DISTINCT j.entrypoint FROM :"schema".:"pgqueuer" j
    WHERE j.status = 'picked' AND j.slot IS NOT NULL
-     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+     AND j.id = ANY (:job_keys)
 )
 (SELECT 'job:' || q.id AS id, 'waiter' AS relation, 'queued jobs of the same entrypoint, which has a limit of slots' AS note
    FROM slots s

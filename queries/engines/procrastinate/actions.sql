@@ -4,17 +4,17 @@
 -- :lock
 SELECT 'job:' || j.id AS id, j.xmin::text AS version
   FROM :"schema".procrastinate_jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE j.id = ANY (:job_keys)
  ORDER BY j.id
    FOR UPDATE SKIP LOCKED
 
 -- :rows
 SELECT 'job:' || j.id AS id, 'procrastinate_jobs' AS "table", j.id::text AS key, j.ctid::text AS place, row_to_json(j) AS row
   FROM :"schema".procrastinate_jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE j.id = ANY (:job_keys)
 
 -- :rows
 -- Events that the engine's triggers have inserted in this transaction.
 SELECT 'job:' || e.job_id AS id, 'procrastinate_events' AS "table", e.id::text AS key, e.ctid::text AS place, row_to_json(e) AS row
   FROM :"schema".procrastinate_events e
- WHERE e.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND e.xmin = pg_current_xact_id()::xid
+ WHERE e.job_id = ANY (:job_keys) AND e.xmin = pg_current_xact_id()::xid

@@ -3,7 +3,7 @@
 -- Indexes: the primary key; procrastinate_jobs_priority_idx_v1, 5,000 rows; procrastinate_jobs_queueing_lock_idx_v1.
 WITH given AS MATERIALIZED (
   SELECT j.id, j.lock, j.queueing_lock FROM :"schema".procrastinate_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+   WHERE j.id = ANY (:job_keys)
 ),
 first AS MATERIALIZED (
   SELECT j.id, j.lock FROM :"schema".procrastinate_jobs j

@@ -6,4 +6,4 @@ SELECT 'recurring:' || t.key AS id, NULL::text AS parent_id, 'recurring' AS kind
        (SELECT extract(epoch FROM max(e.run_at))::float8 FROM :"schema".solid_queue_recurring_executions e WHERE e.task_key = t.key) AS changed_at,
        t.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".solid_queue_recurring_tasks t
- WHERE t.key = ANY (ARRAY(SELECT substr(i, 11) FROM unnest(:ids) AS i WHERE i LIKE 'recurring:%'))
+ WHERE t.key = ANY (:recurring_keys)

@@ -4,9 +4,9 @@
 (SELECT 'job:' || b.job_id AS id, 'waiter' AS relation, 'jobs that the same concurrency key blocks' AS note
    FROM :"schema".solid_queue_blocked_executions b
   WHERE b.concurrency_key = ANY (ARRAY(SELECT j.concurrency_key FROM :"schema".solid_queue_jobs j
-                                        WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))))
+                                        WHERE j.id = ANY (:job_keys)))
     AND 'job:' || b.job_id <> ALL (:ids) LIMIT :page)
 UNION ALL
 (SELECT 'job:' || r.job_id, 'descendant', ''
    FROM :"schema".solid_queue_ready_executions r
-  WHERE r.queue_name = ANY (ARRAY(SELECT substr(i, 7) FROM unnest(:ids) AS i WHERE i LIKE 'queue:%')) LIMIT :page)
+  WHERE r.queue_name = ANY (:queue_keys) LIMIT :page)

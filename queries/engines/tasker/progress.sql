@@ -4,7 +4,7 @@
 WITH failed AS MATERIALIZED (
   SELECT s.task_uuid, s.workflow_step_uuid
     FROM :"schema".workflow_steps s
-   WHERE s.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'))
+   WHERE s.task_uuid = ANY (:task_keys)
      AND EXISTS (SELECT FROM :"schema".workflow_step_transitions e WHERE e.workflow_step_uuid = s.workflow_step_uuid AND e.to_state = 'error')
 )
 SELECT 'task:' || f.task_uuid AS id

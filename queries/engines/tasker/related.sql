@@ -3,11 +3,11 @@
 -- Indexes: the primary keys, idx_workflow_steps_task_covering, those on workflow_step_edges.
 WITH RECURSIVE steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid AS step, s.task_uuid FROM :"schema".workflow_steps s
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'))
+   WHERE s.workflow_step_uuid = ANY (:step_keys)
 ),
 entries AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'dead_letter:%'))
+   WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
 ),
 whole AS MATERIALIZED (
   SELECT substr(i, 6)::uuid AS task_uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'

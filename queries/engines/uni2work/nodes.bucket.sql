@@ -7,7 +7,7 @@ SELECT 'bucket:' || b.ident AS id, 'buckets:all' AS parent_id, 'bucket' AS kind,
        CASE WHEN b.last_value <= 0 THEN 'blocked' ELSE 'ready' END AS phase, extract(epoch FROM b.last_access)::float8 AS changed_at,
        b.last_value || '@' || b.last_access || ':' || b.xmin AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i WHERE i LIKE 'bucket:%'))
+ WHERE b.ident::text = ANY (:bucket_keys)
 UNION ALL
 SELECT i, NULL, 'buckets', 'token buckets - ' || (SELECT count(*) FROM found) || (SELECT CASE WHEN more THEN '+' ELSE '' END FROM more),
        CASE WHEN EXISTS (SELECT FROM found WHERE last_value <= 0) THEN 'blocked' ELSE 'ready' END,

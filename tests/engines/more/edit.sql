@@ -10,14 +10,14 @@ SELECT 'item:' || t.id AS id, t.xmin::text AS version, d.digest AS steady,
   FROM :"schema".work_items t
  CROSS JOIN LATERAL (SELECT (:versions)[array_position(:ids, 'item:' || t.id)] AS version) AS seen
  CROSS JOIN LATERAL (SELECT md5(t.payload::text) AS digest) AS d
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE t.id = ANY (:item_keys)
  ORDER BY t.id
    FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
 SELECT 'item:' || t.id AS id, 'it is ' || t.state AS why
   FROM :"schema".work_items t
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i)) AND t.state <> 'failed'
+ WHERE t.id = ANY (:item_keys) AND t.state <> 'failed'
 
 -- :change
 UPDATE :"schema".work_items t SET payload = (:args -> 'payload' ->> 'text')::jsonb
@@ -30,4 +30,4 @@ RETURNING 'item:' || t.id AS id
 SELECT 'item:' || t.id AS id, md5(t.payload::text) AS digest, 'jsonb' AS stored, octet_length(t.payload::text)::int8 AS size,
        CASE WHEN octet_length(t.payload::text) <= :bytes THEN t.payload::text END AS document, NULL::text AS why
   FROM :"schema".work_items t
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE t.id = ANY (:item_keys)

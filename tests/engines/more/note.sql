@@ -4,23 +4,23 @@
 -- :lock
 SELECT 'item:' || t.id AS id, t.xmin::text AS version
   FROM :"schema".work_items t
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE t.id = ANY (:item_keys)
  ORDER BY t.id
    FOR NO KEY UPDATE SKIP LOCKED
 
 -- :refused
 SELECT 'item:' || t.id AS id, 'it is ' || t.state AS why
   FROM :"schema".work_items t
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i)) AND t.state <> 'failed'
+ WHERE t.id = ANY (:item_keys) AND t.state <> 'failed'
 
 -- :rows
 SELECT 'item:' || t.id AS id, 'work_items' AS "table", t.id::text AS key, t.ctid::text AS place, to_jsonb(t) AS row
   FROM :"schema".work_items t
- WHERE t.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE t.id = ANY (:item_keys)
  UNION ALL
 SELECT 'item:' || l.item, 'log', l.id::text, l.ctid::text, to_jsonb(l)
   FROM :"schema".log l
- WHERE l.item = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE l.item = ANY (:item_keys)
 
 -- :change
 WITH changed AS (

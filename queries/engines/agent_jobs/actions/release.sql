@@ -8,7 +8,7 @@ WITH asked AS MATERIALIZED (
   SELECT 'job:' || j.id AS id, j.id AS job, j.agent_id, coalesce(j.started_at, j.updated_at) AS started,
          now() - coalesce(j.started_at, j.updated_at) AS age, :active_too_long AS patience
     FROM :"schema".jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i)) AND j.status = 'active'
+   WHERE j.id = ANY (:job_keys) AND j.status = 'active'
 ),
 others AS MATERIALIZED (
   SELECT k.agent_id, o.id, o.status, o.created_at, o.started_at, o.completed_at

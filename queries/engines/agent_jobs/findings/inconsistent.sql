@@ -12,7 +12,7 @@
   UNION ALL
   SELECT j.*
     FROM :"schema".jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%'))
+   WHERE j.id = ANY (:job_keys)
      AND j.status IN ('completed', 'failed')
 )
 (SELECT 'job:' || t.id AS id, extract(epoch FROM t.updated_at)::float8 AS since,

@@ -21,7 +21,7 @@
           UNION ALL
           SELECT j.id, j.job_id, j.agent_id, j.created_at
             FROM :"schema".jobs j
-           WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%')) AND j.status = 'pending'
+           WHERE j.id = ANY (:job_keys) AND j.status = 'pending'
              AND j.created_at < now() - :overdue) AS l
 ),
 -- Same order as the result, so that only the jobs of one page are checked. OFFSET 0 makes the server check each job once.

@@ -14,5 +14,5 @@
     LIMIT 2000)
   UNION ALL
   SELECT j.* FROM :"schema".jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'job:%')) AND j.status = :'status'
+   WHERE j.id = ANY (:job_keys) AND j.status = :'status'
 )

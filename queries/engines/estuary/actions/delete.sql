@@ -39,9 +39,9 @@ SELECT 'task:' || t.task_id AS id,
    AND NOT coalesce((:args ->> 'childless')::bool, false)
    AND CASE WHEN 'task_by_parent' = ANY (:met_needs)
             THEN t.task_id = ANY (ARRAY(SELECT c.parent_id::macaddr8 FROM :"schema".tasks c
-                                         WHERE c.parent_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+                                         WHERE c.parent_id = ANY (:task_keys)
                                            AND c.task_id <> c.parent_id AND c.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
-                                           AND NOT c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))))
+                                           AND NOT c.task_id = ANY (:task_keys)))
             ELSE true END
 
 -- :refused
@@ -55,7 +55,7 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
                  || coalesce(' by the foreign key ' || p.conname || '. Delete that row first', ' without a foreign key: the owner would lose its task. Set owned to delete it') END AS why
   FROM :"schema".tasks t
   JOIN pointing p ON p.types IS NULL OR t.task_type::text = ANY (p.types)
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)
    AND (p.conname IS NOT NULL OR NOT coalesce((:args ->> 'owned')::bool, false))
    AND CASE WHEN p.closed IS NOT NULL THEN true
             ELSE EXISTS (SELECT FROM ts_stat(format('SELECT array_to_tsvector(ARRAY[''hit'']) FROM %s WHERE %I = %L LIMIT 1', p.oid::regclass, p.attname, t.task_id))) END
@@ -73,13 +73,13 @@ SELECT n.id, 'tasks', p.task_id::text, p.ctid::text,
                          'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
   FROM (SELECT 'task:' || c.task_id AS id, c.parent_id::macaddr8 AS parent
           FROM :"schema".tasks c
-         WHERE :copied IS NULL AND c.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+         WHERE :copied IS NULL AND c.task_id = ANY (:task_keys)
         UNION ALL
         SELECT c ->> 0, (c ->> 2)::macaddr8
           FROM jsonb_array_elements(:copied) AS c
          WHERE c ->> 0 = ANY (:ids)) AS n
   JOIN :"schema".tasks p ON p.task_id = n.parent
- WHERE NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+ WHERE NOT p.task_id = ANY (:task_keys)
 
 -- :change
 SELECT count(*) AS notified
@@ -87,7 +87,7 @@ SELECT count(*) AS notified
           FROM :"schema".tasks c JOIN :"schema".tasks p ON p.task_id = c.parent_id, unnest(:ids, :versions) AS seen(id, version)
          WHERE c.task_id = substr(seen.id, 6)::macaddr8
            AND c.xmin::text = seen.version
-           AND NOT p.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+           AND NOT p.task_id = ANY (:task_keys)
          ORDER BY c.task_id) AS ended
  CROSS JOIN LATERAL :"schema".send_to_task(ended.parent, ended.task_id, NULL)
 

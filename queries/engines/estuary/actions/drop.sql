@@ -23,7 +23,7 @@ SELECT 'task:' || t.task_id AS id,
             WHEN j.verdict = 'decodable' THEN 'the task''s type can decode message ' || j.position || '. Set decodable to drop it'
             ELSE 'the task''s type may be able to decode message ' || j.position || '. Set decodable to drop it' END AS why
   FROM :"schema".tasks t LEFT JOIN judged j ON j.task_id = t.task_id
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)
    AND NOT coalesce(j.digest = :args ->> 'digest'
                     AND (j.verdict IN ('malformed', 'unlisted') OR coalesce((:args ->> 'decodable')::bool, false)), false)
 

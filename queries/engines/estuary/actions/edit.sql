@@ -36,7 +36,7 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
                             OR (j.verdict IN ('unlisted', 'unknown') AND NOT coalesce((:args ->> 'unchecked')::bool, false)))
                      ORDER BY j.position LIMIT 1) END AS why
     FROM :"schema".tasks t CROSS JOIN asked a
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
 )
 SELECT 'task:' || r.task_id AS id, r.why FROM refusals r WHERE r.why IS NOT NULL
 
@@ -66,4 +66,4 @@ SELECT 'task:' || t.task_id AS id, d.digest AS digest, 'json[]' AS stored, d.siz
        SELECT encode(sha256(convert_to(t.inbox::text, 'UTF8')), 'hex') AS digest, octet_length(j.text)::int8 AS size, j.text
          FROM (SELECT '[' || string_agg(coalesce(e.element::text, 'null'), ', ' ORDER BY e.position) || ']' AS text
                  FROM unnest(t.inbox) WITH ORDINALITY AS e(element, position)) AS j) AS d
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)

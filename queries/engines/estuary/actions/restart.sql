@@ -22,7 +22,7 @@ WITH made AS MATERIALIZED (
    CROSS JOIN LATERAL (
          SELECT :settings -> 'first' ->> t.task_type::text AS template,
                 substring(:settings -> 'first' ->> t.task_type::text FROM '\{(\w+)\}') AS field) AS f
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
 ),
 refusals AS (
   SELECT m.task_id,

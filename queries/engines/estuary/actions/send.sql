@@ -18,7 +18,7 @@ judged AS (
    CROSS JOIN LATERAL (
          SELECT coalesce(regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS s
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
 ),
 refusals AS (
   SELECT j.task_id,

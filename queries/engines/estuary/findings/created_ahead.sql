@@ -12,7 +12,7 @@ WITH ahead AS MATERIALIZED (
                           'ahead', date_trunc('second', c.at - now())::text) AS evidence
   FROM ahead t
  CROSS JOIN LATERAL (SELECT to_timestamp(1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0) AS at) AS c
- WHERE :ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%'))
+ WHERE :ids IS NULL OR t.task_id = ANY (:task_keys)
  ORDER BY t.task_id DESC
  LIMIT :page)
 UNION ALL

@@ -7,7 +7,7 @@ WITH far AS MATERIALIZED (
            WHERE wake_at > now() + :due_far_ahead
            ORDER BY wake_at DESC LIMIT 200) AS f
    WHERE f.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz
-     AND (:ids IS NULL OR f.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+     AND (:ids IS NULL OR f.task_id = ANY (:task_keys))
 ),
 usual AS (
   SELECT n.task_type, percentile_disc(0.5) WITHIN GROUP (ORDER BY n.wake_at - now()) AS distance

@@ -1,3 +1,3 @@
 -- The tasks of the given ids.
   FROM :"schema".tasks t
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)

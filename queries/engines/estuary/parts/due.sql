@@ -3,7 +3,7 @@
 due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inbox, inbox_next FROM :"schema".tasks WHERE :ids IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 5000)
   UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat, inbox, inbox_next FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat, inbox, inbox_next FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT count(*) = 5000 AS more FROM due),
 \ir found.sql

@@ -7,7 +7,7 @@ old AS MATERIALIZED (
   SELECT t.task_id, t.task_type, e.position, e.element
     FROM :"schema".tasks t
    CROSS JOIN LATERAL unnest(t.inbox) WITH ORDINALITY AS e(element, position)
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
 ),
 new AS MATERIALIZED (
   SELECT e.position, e.element

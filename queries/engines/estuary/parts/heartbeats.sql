@@ -9,7 +9,7 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
     WHERE :ids IS NULL AND 'task_by_heartbeat' = ANY (:met_needs) AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND heartbeat = '-infinity' LIMIT 5000)
   UNION
-  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT NOT 'task_by_heartbeat' = ANY (:met_needs) AND count(*) = 5000 AS more FROM due),
 \ir found.sql

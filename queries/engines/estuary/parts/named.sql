@@ -4,7 +4,7 @@ WITH elements AS MATERIALIZED (
 \ir safe.sql
     FROM :"schema".tasks t
    CROSS JOIN LATERAL unnest(t.inbox) WITH ORDINALITY AS e(element, position)
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
      AND e.position = (:args ->> 'position')::int8
 ),
 \ir judged.sql

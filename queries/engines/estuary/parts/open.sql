@@ -5,7 +5,7 @@ due AS MATERIALIZED (
   UNION ALL
   (SELECT task_id, task_type, wake_at, heartbeat, parent_id, inbox_next FROM :"schema".tasks WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs) AND (wake_at > now() OR wake_at IS NULL))
   UNION ALL
-  (SELECT task_id, task_type, wake_at, heartbeat, parent_id, inbox_next FROM :"schema".tasks WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+  (SELECT task_id, task_type, wake_at, heartbeat, parent_id, inbox_next FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT NOT 'task_scan' = ANY (:met_needs) AND count(*) = 5000 AS more FROM due),
 \ir found.sql

@@ -1,5 +1,5 @@
 -- Suspended tasks: idle and without a wake_at. All, or those of the given ids.
   FROM :"schema".tasks t
- WHERE (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::macaddr8 FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+ WHERE (:ids IS NULL OR t.task_id = ANY (:task_keys))
    AND t.wake_at IS NULL
    AND t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

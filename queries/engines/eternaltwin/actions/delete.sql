@@ -37,7 +37,7 @@ SELECT 'job:' || t.job_id, 'task', t.task_id::text, t.ctid::text,
 UNION ALL
 SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, to_jsonb(m)
   FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+ WHERE t.job_id = ANY (:job_keys)
 
 -- :change
 DELETE FROM :"schema".job j

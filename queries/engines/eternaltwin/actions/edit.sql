@@ -12,7 +12,7 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
             ELSE false END AS unchanged
   FROM :"schema".task t
   LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
- WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR NO KEY UPDATE OF t SKIP LOCKED
 
@@ -24,7 +24,7 @@ SELECT r.id, r.why
                     WHEN encode(sha256(t.state), 'hex') IS DISTINCT FROM :args -> 'state' ->> 'seen'
                     THEN 'the state was changed since it was read' END AS why
           FROM :"schema".task t
-         WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))) AS r
+         WHERE t.task_id = ANY (:task_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
@@ -51,7 +51,7 @@ SELECT 'task:' || t.task_id AS id, encode(sha256(t.state), 'hex') AS digest, 'by
 -- :successes
 WITH asked AS MATERIALIZED (
   SELECT t.task_id, t.kind, t.kind_version FROM :"schema".task t
-   WHERE t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+   WHERE t.task_id = ANY (:task_keys)
 ),
 nearest AS (
   (SELECT t.kind, t.kind_version, t.status, t.output, t.state FROM :"schema".task t

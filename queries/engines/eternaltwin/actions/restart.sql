@@ -14,7 +14,7 @@ SELECT 'job:' || j.job_id AS id,
   LEFT JOIN LATERAL (SELECT count(*) AS oldest, min(t.kind || ' v' || t.kind_version) AS root
                        FROM :"schema".task t WHERE t.job_id = j.job_id
                       GROUP BY t.created_at ORDER BY t.created_at LIMIT 1) AS r ON true
- WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+ WHERE j.job_id = ANY (:job_keys)
    AND (r.oldest IS NULL OR r.oldest > 1 OR r.root IS DISTINCT FROM coalesce(:args ->> 'confirm', r.root))
 
 -- :witnesses
@@ -51,11 +51,11 @@ SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
  ) AS w(witness, verdict, detail)
 
 -- :change
-DELETE FROM :"schema".task_timer m USING :"schema".task t WHERE m.task_id = t.task_id AND t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+DELETE FROM :"schema".task_timer m USING :"schema".task t WHERE m.task_id = t.task_id AND t.job_id = ANY (:job_keys)
 
 -- :change
 DELETE FROM :"schema".task t
- WHERE t.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i))
+ WHERE t.job_id = ANY (:job_keys)
    AND t.created_at > (SELECT min(o.created_at) FROM :"schema".task o WHERE o.job_id = t.job_id)
 
 -- :change

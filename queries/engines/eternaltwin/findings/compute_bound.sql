@@ -11,7 +11,7 @@
            FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC LIMIT 5000) AS t
   WHERE t.cpu / t.revision > coalesce(:settings -> t.kind ->> 'compute_bound', :settings ->> 'compute_bound')::float8
     AND t.cpu / t.poll > 0.9
-    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+    AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.cpu / t.revision DESC, t.task_id
   LIMIT :page)
 UNION ALL

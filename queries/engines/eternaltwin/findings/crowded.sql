@@ -21,7 +21,7 @@ crowded AS (
                            'others', c.others || CASE c.others WHEN 1 THEN ' task' ELSE ' tasks' END,
                            'waits', date_trunc('second', now() - c.since)::text) AS evidence
    FROM crowded c
-  WHERE :ids IS NULL OR c.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) i WHERE i LIKE 'job:%'))
+  WHERE :ids IS NULL OR c.job_id = ANY (:job_keys)
   LIMIT :page)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) = 5000 FROM line)

@@ -33,7 +33,7 @@ jobs AS MATERIALIZED (
    JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.job_id ORDER BY o.created_at DESC, o.task_id DESC) AS place FROM unfinished o) AS u
      ON u.job_id = j.job_id
   WHERE CASE WHEN :ids IS NULL THEN u.place = 1
-             ELSE u.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')) END
+             ELSE u.task_id = ANY (:task_keys) END
   ORDER BY j.since, u.task_id
   LIMIT :page)
 UNION ALL

@@ -8,7 +8,7 @@ WITH far AS MATERIALIZED (
            ORDER BY deadline DESC LIMIT 200) AS m
    CROSS JOIN LATERAL (SELECT o.task_id, o.kind, o.kind_version, o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
    WHERE t.status = 'Blocked'
-     AND (:ids IS NULL OR m.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+     AND (:ids IS NULL OR m.task_id = ANY (:task_keys))
 ),
 near AS MATERIALIZED (
   SELECT m.task_id, m.deadline, t.kind

@@ -11,7 +11,7 @@
            ORDER BY created_at DESC LIMIT 5000)
          UNION ALL
          SELECT job_id, created_at FROM :"schema".job
-          WHERE job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) i WHERE i LIKE 'job:%'))
+          WHERE job_id = ANY (:job_keys)
             AND created_at < now() - :empty_job) AS j
   WHERE CASE WHEN 'task_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id)
              ELSE (SELECT t.job_id FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1) IS NULL END

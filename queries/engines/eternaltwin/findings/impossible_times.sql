@@ -22,7 +22,7 @@ judged AS (
                                    ELSE 'The task has a negative duration: CPU ' || t.cpu || ', polls ' || t.poll || '. A clock was set back during a poll, or the row was edited' END) AS evidence
    FROM judged t
   WHERE t.sort IS NOT NULL
-    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+    AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.sort, t.task_id
   LIMIT :page)
 UNION ALL

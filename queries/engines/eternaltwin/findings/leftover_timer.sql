@@ -4,7 +4,7 @@
         jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers
            FROM (SELECT task_id, deadline FROM :"schema".task_timer ORDER BY deadline LIMIT 2000) AS first
-          WHERE :ids IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
+          WHERE :ids IS NULL OR task_id = ANY (:task_keys)
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t

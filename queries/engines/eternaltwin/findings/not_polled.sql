@@ -56,7 +56,7 @@ groups AS (
   WHERE t.changed >= least((SELECT s.changed FROM settled s), g.changed)
     AND t.polled < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'not_polled', :settings ->> 'not_polled')::float8)
     AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - :runner_silent)
-    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+    AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.polled, t.task_id
   LIMIT :page)
 UNION ALL

@@ -11,7 +11,7 @@ WITH newest AS MATERIALIZED (
            FROM (SELECT task_id, deadline FROM :"schema".task_timer
                   WHERE deadline < now()
                   ORDER BY deadline LIMIT 5000) AS past
-          WHERE :ids IS NULL OR task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
+          WHERE :ids IS NULL OR task_id = ANY (:task_keys)
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status, o.kind, o.kind_version, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t

@@ -28,7 +28,7 @@ busy AS MATERIALIZED (
                            'look', CASE WHEN b.yes THEN 'The runner polls ' || b.tasks || ' other tasks again and again, most of them of ' || b.kind || ', and does not reach new ones'
                                         ELSE 'The runner does not know the kind, or never reaches it' END) AS evidence
    FROM starved s CROSS JOIN busy b
-  WHERE :ids IS NULL OR s.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%'))
+  WHERE :ids IS NULL OR s.task_id = ANY (:task_keys)
   ORDER BY s.created_at, s.task_id
   LIMIT :page)
 UNION ALL

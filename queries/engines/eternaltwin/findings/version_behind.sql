@@ -22,7 +22,7 @@ polled AS (
    FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
   WHERE coalesce(t.polled, t.created_at)
         < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
-    AND (:ids IS NULL OR t.task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')))
+    AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY coalesce(t.polled, t.created_at), t.task_id
   LIMIT :page)
 UNION ALL

@@ -4,7 +4,7 @@ WITH waiting AS MATERIALIZED (
   (SELECT task_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id FROM :"schema".task
-   WHERE task_id = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) i WHERE i LIKE 'task:%')) AND status = 'Blocked'
+   WHERE task_id = ANY (:task_keys) AND status = 'Blocked'
 ),
 untimed AS MATERIALIZED (
   SELECT t.*

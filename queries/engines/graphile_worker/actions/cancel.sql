@@ -6,7 +6,7 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.locked_at IS NOT NULL THEN 'a worker has locked it, and the engine cannot stop it' WHEN NOT j.is_available THEN 'it failed as often as it may: delete it' END AS why
           FROM :"schema"._private_jobs j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE j.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :change

@@ -6,7 +6,7 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.locked_at IS NOT NULL THEN 'a worker has locked it' WHEN j.is_available THEN 'it has attempts left: cancel it' END AS why
           FROM :"schema"._private_jobs j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE j.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :change

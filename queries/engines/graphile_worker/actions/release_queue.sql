@@ -9,7 +9,7 @@ SELECT r.id, r.why
                     WHEN j.id IS NOT NULL THEN 'its job ' || j.id || ' is locked, too: release the job' END AS why
           FROM :"schema"._private_job_queues q
           LEFT JOIN LATERAL (SELECT o.id FROM :"schema"._private_jobs o WHERE o.job_queue_id = q.id AND o.locked_at IS NOT NULL LIMIT 1) AS j ON true
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 7)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE q.id = ANY (:queue_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :change

@@ -10,4 +10,4 @@ SELECT 'job:' || j.id AS id, v.witness AS witness, v.verdict AS verdict, v.detai
    UNION ALL
    SELECT 'run time', 'unknown', 'locked ' || date_trunc('second', now() - j.locked_at) || ' ago'
  ) AS v(witness, verdict, detail)
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.locked_at IS NOT NULL
+ WHERE j.id = ANY (:job_keys) AND j.locked_at IS NOT NULL

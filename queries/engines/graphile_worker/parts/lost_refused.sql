@@ -3,5 +3,5 @@
 \ir lost.sql
                       THEN 'it was locked ' || date_trunc('second', now() - j.locked_at) || ' ago, and its worker may still run it. ' || (SELECT s.text FROM sessions s) END AS why
           FROM :"schema"._private_jobs j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE j.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL

@@ -1,3 +1,3 @@
           FROM :"schema".oban_jobs j
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE j.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL

@@ -8,7 +8,7 @@
           LEFT JOIN LATERAL (
 \ir ../parts/keyed.sql
                ) AS q ON true
-         WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE j.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :change

@@ -4,6 +4,6 @@ SELECT o.id
           WHERE t.status IN ('queued', 'picked') AND t.dedupe_key IS NOT NULL AND t.dedupe_key = j.dedupe_key AND t.id <> j.id LIMIT 1)
         UNION ALL
         (SELECT t.id FROM :"schema".:"pgqueuer" t
-          WHERE t.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+          WHERE t.id = ANY (:job_keys)
             AND t.dedupe_key = j.dedupe_key AND t.id < j.id ORDER BY t.id LIMIT 1)) AS o
  LIMIT 1

@@ -11,4 +11,4 @@ SELECT 'job:' || j.id AS id, v.witness AS witness, v.verdict AS verdict, v.detai
    SELECT 'other jobs of the worker', CASE WHEN o.last >= t.limit THEN 'alive' ELSE 'unknown' END,
           coalesce('one beat ' || date_trunc('second', now() - o.last) || ' ago', 'it has no other')
  ) AS v(witness, verdict, detail)
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.status = 'picked'
+ WHERE j.id = ANY (:job_keys) AND j.status = 'picked'

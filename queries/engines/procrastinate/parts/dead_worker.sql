@@ -12,4 +12,4 @@ SELECT 'job:' || j.id AS id, v.witness AS witness, v.verdict AS verdict, v.detai
    UNION ALL
    SELECT 'run time', 'unknown', coalesce('started ' || date_trunc('second', now() - e.started) || ' ago', 'not recorded')
  ) AS v(witness, verdict, detail)
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) AND j.status = 'doing'
+ WHERE j.id = ANY (:job_keys) AND j.status = 'doing'

@@ -4,7 +4,7 @@
               FROM ((SELECT t.id FROM :"schema".procrastinate_jobs t WHERE t.status = 'todo' AND t.queueing_lock = j.queueing_lock AND t.id <> j.id LIMIT 1)
                     UNION ALL
                     (SELECT t.id FROM :"schema".procrastinate_jobs t
-                      WHERE t.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+                      WHERE t.id = ANY (:job_keys)
                         AND t.queueing_lock = j.queueing_lock AND t.id < j.id ORDER BY t.id LIMIT 1)) AS o
              LIMIT 1
           ) AS q ON true

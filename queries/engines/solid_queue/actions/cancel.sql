@@ -20,13 +20,13 @@ SELECT n.id, n.why
 UNION ALL
 SELECT 'job:' || e.job_id, 'solid_queue_recurring_executions', e.id::text, e.ctid::text, row_to_json(e)
   FROM :"schema".solid_queue_recurring_executions e
- WHERE e.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE e.job_id = ANY (:job_keys)
 
 -- :rows
 -- needs: batches
 SELECT 'job:' || e.job_id AS id, 'solid_queue_batch_executions' AS "table", e.id::text AS key, e.ctid::text AS place, row_to_json(e) AS row
   FROM :"schema".solid_queue_batch_executions e
- WHERE e.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE e.job_id = ANY (:job_keys)
 
 -- :change
 WITH seen AS MATERIALIZED (

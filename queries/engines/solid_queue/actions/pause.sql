@@ -10,7 +10,7 @@ SELECT q.id, coalesce('paused ' || u.xmin, 'open') AS version
 -- :refused
 SELECT 'queue:' || u.queue_name AS id, 'it is paused already' AS why
   FROM :"schema".solid_queue_pauses u
- WHERE u.queue_name = ANY (ARRAY(SELECT substr(i, 7) FROM unnest(:ids) AS i))
+ WHERE u.queue_name = ANY (:queue_keys)
 
 \ir ../parts/pause_rows.sql
 

@@ -9,7 +9,7 @@ SELECT q.id, 'open' AS version
 -- :lock
 SELECT 'queue:' || u.queue_name AS id, 'paused ' || u.xmin AS version
   FROM :"schema".solid_queue_pauses u
- WHERE u.queue_name = ANY (ARRAY(SELECT substr(i, 7) FROM unnest(:ids) AS i))
+ WHERE u.queue_name = ANY (:queue_keys)
  ORDER BY u.id
    FOR UPDATE SKIP LOCKED
 

@@ -10,7 +10,7 @@
                     WHERE m.key = b.concurrency_key
                       AND m.id <> ALL (ARRAY(SELECT k.id FROM :"schema".solid_queue_semaphores k
                                               WHERE k.key = ANY (ARRAY(SELECT w.concurrency_key FROM :"schema".solid_queue_blocked_executions w
-                                                                        WHERE w.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))))
+                                                                        WHERE w.job_id = ANY (:job_keys)))
                                               ORDER BY k.key FOR UPDATE SKIP LOCKED)))
 
 -- :refused

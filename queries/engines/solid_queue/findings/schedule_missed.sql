@@ -4,7 +4,7 @@ WITH tasks AS MATERIALIZED (
   (SELECT t.key FROM :"schema".solid_queue_recurring_tasks t WHERE :ids IS NULL ORDER BY t.key LIMIT 501)
   UNION ALL
   SELECT t.key FROM :"schema".solid_queue_recurring_tasks t
-   WHERE t.key = ANY (ARRAY(SELECT substr(i, 11) FROM unnest(:ids) AS i WHERE i LIKE 'recurring:%'))
+   WHERE t.key = ANY (:recurring_keys)
 ),
 runs AS (
   SELECT t.key, max(e.run_at) AS last, max(e.run_at - e.before) AS period

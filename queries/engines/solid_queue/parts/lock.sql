@@ -6,14 +6,14 @@ SELECT 'job:' || j.id AS id,
          AS version
 \ir jobs.sql
    AND j.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_jobs k
-                          WHERE k.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.id FOR UPDATE SKIP LOCKED))
+                          WHERE k.id = ANY (:job_keys) ORDER BY k.id FOR UPDATE SKIP LOCKED))
    AND (r.id IS NULL OR r.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_ready_executions k
-                                           WHERE k.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                           WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
    AND (c.id IS NULL OR c.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_claimed_executions k
-                                           WHERE k.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                           WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
    AND (f.id IS NULL OR f.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_failed_executions k
-                                           WHERE k.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                           WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
    AND (b.id IS NULL OR b.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_blocked_executions k
-                                           WHERE k.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                           WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
    AND (s.id IS NULL OR s.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_scheduled_executions k
-                                           WHERE k.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i)) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                           WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))

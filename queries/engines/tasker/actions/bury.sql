@@ -7,7 +7,7 @@
 WITH held AS MATERIALIZED (
   SELECT t.task_uuid, t.xmin::text AS row_version
     FROM :"schema".tasks t
-   WHERE t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+   WHERE t.task_uuid = ANY (:task_keys)
    ORDER BY t.task_uuid
      FOR NO KEY UPDATE SKIP LOCKED
 )
@@ -24,7 +24,7 @@ SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::t
        CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row,
        d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
   FROM :"schema".tasks_dlq d
- WHERE d.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE d.task_uuid = ANY (:task_keys)
 
 \ir ../parts/change_seen.sql
 INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)

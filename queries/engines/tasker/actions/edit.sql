@@ -38,7 +38,7 @@ SELECT 'step:' || s.workflow_step_uuid AS id, NULL::text AS version,
 -- Only steps that the statements above have changed have this transaction's time.
 UPDATE :"schema".workflow_steps s
    SET inputs = (:args -> 'inputs' ->> 'text')::jsonb
- WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE s.workflow_step_uuid = ANY (:step_keys)
    AND s.updated_at = localtimestamp
    AND encode(sha256(convert_to(s.inputs::text, 'UTF8')), 'hex') = :args -> 'inputs' ->> 'seen'
 RETURNING 'step:' || s.workflow_step_uuid AS id
@@ -49,7 +49,7 @@ SELECT 'step:' || s.workflow_step_uuid AS id, encode(sha256(convert_to(s.inputs:
        CASE WHEN s.inputs IS NULL
             THEN 'the step has no inputs: its handler reads the task''s context, from which the engine derives the task''s identity. A new task is needed for another context' END AS why
   FROM :"schema".workflow_steps s
- WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i))
+ WHERE s.workflow_step_uuid = ANY (:step_keys)
 
 -- :successes
 WITH newest AS (

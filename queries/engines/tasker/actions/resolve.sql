@@ -4,7 +4,7 @@
 -- :lock
 SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d.xmin AS version
   FROM :"schema".tasks_dlq d
- WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i))
+ WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
  ORDER BY d.dlq_entry_uuid
    FOR UPDATE SKIP LOCKED
 
@@ -13,7 +13,7 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id,
        CASE WHEN d.resolution_status <> 'pending' THEN 'it is already resolved as ' || d.resolution_status || coalesce(' by ' || d.resolved_by, '')
             ELSE 'the status must be manually_resolved, permanently_failed or cancelled' END AS why
   FROM :"schema".tasks_dlq d
- WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i))
+ WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
    AND (d.resolution_status <> 'pending'
         OR coalesce(:args ->> 'status', '') NOT IN ('manually_resolved', 'permanently_failed', 'cancelled'))
 
@@ -21,7 +21,7 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id,
 SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key, d.ctid::text AS place,
        to_jsonb(d) - 'task_snapshot' || jsonb_build_object('task_snapshot', octet_length(d.task_snapshot::text) || ' bytes, md5 ' || md5(d.task_snapshot::text)) AS row
   FROM :"schema".tasks_dlq d
- WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i))
+ WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
 
 -- :change
 -- Only pending entries. Existing metadata is kept and extended.

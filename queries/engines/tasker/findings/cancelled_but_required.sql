@@ -9,7 +9,7 @@ WITH open AS MATERIALIZED (
 asked AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.created_at FROM :"schema".workflow_step_transitions x
    WHERE x.most_recent AND x.to_state = 'cancelled'
-     AND x.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'))
+     AND x.workflow_step_uuid = ANY (:step_keys)
 ),
 pairs AS MATERIALIZED (
   SELECT e.from_step_uuid, e.to_step_uuid

@@ -7,6 +7,6 @@ dead_letters AS MATERIALIZED (
   UNION ALL
   SELECT d.dlq_entry_uuid, d.task_uuid, d.dlq_reason, d.original_state, d.dlq_timestamp
     FROM :"schema".tasks_dlq d
-   WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT substr(i, 13)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'dead_letter:%'))
+   WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
      AND d.resolution_status = 'pending' AND :ids IS NOT NULL
 )

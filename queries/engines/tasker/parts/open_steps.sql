@@ -9,7 +9,7 @@ candidates AS MATERIALIZED (
   UNION ALL
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false
-     AND s.workflow_step_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'step:%'))
+     AND s.workflow_step_uuid = ANY (:step_keys)
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x

@@ -11,7 +11,7 @@ candidates AS MATERIALIZED (
   UNION ALL
   SELECT t.task_uuid FROM :"schema".tasks t
    WHERE t.complete = false
-     AND t.task_uuid = ANY (ARRAY(SELECT substr(i, 6)::uuid FROM unnest(:ids) AS i WHERE i LIKE 'task:%'))
+     AND t.task_uuid = ANY (:task_keys)
 ),
 task_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x

@@ -14,7 +14,7 @@ SELECT r.id, r.why, r.for_now
                     WHEN encode(sha256(convert_to(q.content::text, 'UTF8')), 'hex') IS DISTINCT FROM :args -> 'content' ->> 'seen'
                     THEN 'the content was changed since it was read' END AS why
           FROM :"schema".queued_job q
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE q.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :change
@@ -35,4 +35,4 @@ SELECT 'job:' || q.id AS id, d.digest AS digest, 'jsonb' AS stored, d.size AS si
             THEN 'cron created this job, and its content is the key under which cron records the execution' END AS why
   FROM :"schema".queued_job q
  CROSS JOIN LATERAL (SELECT encode(sha256(convert_to(q.content::text, 'UTF8')), 'hex') AS digest, octet_length(q.content::text)::int8 AS size) AS d
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE q.id = ANY (:job_keys)

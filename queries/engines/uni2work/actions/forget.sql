@@ -24,7 +24,7 @@ WITH locked AS MATERIALIZED (
 )
 SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' has the same content and is locked. A worker may be running it and would record it again' AS why
   FROM :"schema".cron_last_exec c JOIN locked b ON b.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE c.id = ANY (:cron_keys)
  GROUP BY c.id
 
 -- :rows

@@ -5,7 +5,7 @@
 -- :lock
 SELECT 'bucket:' || b.ident AS id, b.last_value || '@' || b.last_access || ':' || b.xmin AS version
   FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))
+ WHERE b.ident::text = ANY (:bucket_keys)
  ORDER BY b.ident
    FOR UPDATE SKIP LOCKED
 
@@ -17,13 +17,13 @@ SELECT r.id, r.why
                     WHEN (:args ->> 'value')::numeric < b.last_value THEN 'the bucket already has ' || b.last_value || '. A refill cannot lower it'
                END AS why
           FROM :"schema".token_bucket b
-         WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))) AS r
+         WHERE b.ident::text = ANY (:bucket_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
 SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, b.ctid::text AS place, to_jsonb(b) AS row
   FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (ARRAY(SELECT substr(i, 8) FROM unnest(:ids) AS i))
+ WHERE b.ident::text = ANY (:bucket_keys)
 
 -- :change
 UPDATE :"schema".token_bucket b SET last_value = (:args ->> 'value')::int8, last_access = now()

@@ -32,12 +32,12 @@ WITH whole AS (SELECT 167772160 AS bytes),
 SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
        to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last activity',
          coalesce((SELECT date_trunc('second', max(s.at))::text FROM signs s
-                    WHERE isfinite(s.at) AND (s.job = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) IS NOT TRUE
+                    WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE
                       AND seen.version NOT LIKE '%@-:%'
                       AND s.instance = split_part(seen.version, '@', 1)), 'none')) AS row
   FROM :"schema".queued_job q
   LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'job:' || q.id
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE q.id = ANY (:job_keys)
 
 -- :change
 UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL

@@ -22,7 +22,7 @@ WITH queued AS MATERIALIZED (
 )
 SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || min(q.id) AS why
   FROM :"schema".cron_last_exec c JOIN queued q ON q.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE c.id = ANY (:cron_keys)
  GROUP BY c.id
 
 -- :rows
@@ -33,7 +33,7 @@ SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key, q.plac
        ) AS row
   FROM :"schema".cron_last_exec c
   JOIN (SELECT o.*, o.ctid::text AS place FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT :head::int) AS q ON q.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE c.id = ANY (:cron_keys)
 UNION ALL
 SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, c.ctid::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
 \ir ../parts/asked_entries.sql
@@ -49,4 +49,4 @@ WITH made AS (
 )
 SELECT 'cron:' || c.id AS id
   FROM :"schema".cron_last_exec c JOIN made m ON m.content = c.job
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
+ WHERE c.id = ANY (:cron_keys)

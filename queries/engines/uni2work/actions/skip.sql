@@ -41,7 +41,7 @@ SELECT r.id, r.why
                       THEN 'a worker is running equal content and will record it. A write here would abort its transaction'
                END AS why
           FROM :"schema".queued_job q
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE q.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :rows
@@ -54,7 +54,7 @@ SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid:
 -- :rows
 -- The first copy keeps the content for the second copy, because the change deletes the queued row.
 WITH content AS MATERIALIZED (
-  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (:job_keys)
 ), kept AS MATERIALIZED (
   SELECT CASE WHEN EXISTS (SELECT FROM content)
               THEN set_config('unstick.content', (SELECT jsonb_object_agg(k.id, k.content)::text FROM content k), true)

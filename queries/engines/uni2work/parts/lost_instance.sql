@@ -8,7 +8,7 @@
                END AS why
           FROM :"schema".queued_job q
           LEFT JOIN (SELECT s.instance, max(s.at) AS at FROM signs s WHERE isfinite(s.at) GROUP BY s.instance) AS l ON l.instance = q.lock_instance::text
-         WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))) AS r
+         WHERE q.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
 -- :witnesses

@@ -3,4 +3,4 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 \ir same.sql
   FROM :"schema".queued_job q
   LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'job:' || q.id
- WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i))
+ WHERE q.id = ANY (:job_keys)

@@ -1,1 +1,0 @@
-t.:key = ANY (ARRAY(SELECT CAST(substr(i, :start) AS :type) FROM unnest(:ids) AS i))
