@@ -72,11 +72,17 @@ def keys_in_sql(spec: EngineSpec) -> dict[str, str]:
         kind.name: kind.form or _first(spec.recognise.relations.get(kind.table, {}).get(kind.key, ""))
         for kind in spec.kinds
     }
-    return {
-        f"{kind}_keys": one_line("keys", kind=kind, start=str(len(kind) + 2), type=KEY_TYPES[type_].cast)
-        for kind, type_ in types.items()
-        if type_ in KEY_TYPES
-    }
+    keys = {kind: KEY_TYPES[type_] for kind, type_ in types.items() if type_ in KEY_TYPES}
+    return {f"{kind}_keys": _keys(kind, type_) for kind, type_ in keys.items()}
+
+
+def _keys(kind: str, type_: KeyType) -> str:
+    """Return SQL for the keys of the ids of one kind.
+
+    Numbers are compared with their pattern, because digits may be too many for the type.
+    """
+    like = f"~ '^{kind}:{type_.text}$'" if type_.cast == "int8" else f"LIKE '{kind}:%'"
+    return one_line("keys", start=str(len(kind) + 2), type=type_.cast, like=like)
 
 
 def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> dict[str, SqlText]:

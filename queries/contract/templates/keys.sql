@@ -1,1 +1,1 @@
-ARRAY(SELECT CAST(substr(i, :start) AS :type) FROM unnest(:ids) AS i WHERE i LIKE ':kind:%')
+ARRAY(SELECT CAST(substr(i, :start) AS :type) FROM unnest(:ids) AS i WHERE i :like)

@@ -10,7 +10,7 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, NULL::fl
         UNION ALL
         (SELECT o.id, o.task_id, o.last_error FROM :"schema"._private_jobs o
           WHERE o.attempts >= o.max_attempts AND o.locked_at IS NULL AND o.id > coalesce(:cursor::text::int8, -1)
-            AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+            AND o.id = ANY (:job_keys)
           ORDER BY o.id LIMIT :page)) AS j
   LEFT JOIN LATERAL (SELECT i.identifier FROM :"schema"._private_tasks i WHERE i.id = j.task_id LIMIT 1) AS k ON true
  ORDER BY j.id

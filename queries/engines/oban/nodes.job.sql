@@ -10,4 +10,4 @@ SELECT 'job:' || j.id AS id, 'queue:' || j.queue AS parent_id, 'job' AS kind, j.
          AS error,
        j.xmin::text AS version, extract(epoch FROM now())::float8 AS now, j.ctid::text AS place
   FROM :"schema".oban_jobs j
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+ WHERE j.id = ANY (:job_keys)

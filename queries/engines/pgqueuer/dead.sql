@@ -14,7 +14,7 @@ SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 5::int8 AS seve
         UNION ALL
         (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
           WHERE o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))
-            AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+            AND o.id = ANY (:job_keys)
           ORDER BY o.updated, o.id LIMIT :page)) AS j
  CROSS JOIN LATERAL (
 \ir parts/error.sql

@@ -23,14 +23,14 @@ SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, 'job' A
  CROSS JOIN LATERAL (
 \ir parts/error.sql
        ) AS e
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+ WHERE j.id = ANY (:job_keys)
 UNION ALL
 SELECT 'schedule:' || s.id, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,
        CASE WHEN s.status = 'picked' THEN NULL WHEN s.next_run > now() THEN 'scheduled' ELSE 'ready' END,
        extract(epoch FROM s.created)::float8, extract(epoch FROM s.updated)::float8, extract(epoch FROM s.next_run)::float8, NULL,
        CASE WHEN s.status = 'picked' THEN extract(epoch FROM s.heartbeat)::float8 END, NULL, NULL, s.xmin::text, extract(epoch FROM now())::float8
   FROM :"schema".:"pgqueuer_schedules" s
- WHERE s.id = ANY (ARRAY(SELECT substr(i, 10)::int8 FROM unnest(:ids) AS i WHERE i ~ '^schedule:[0-9]{1,18}$'))
+ WHERE s.id = ANY (:schedule_keys)
 UNION ALL
 SELECT 'entrypoint:' || n.name, NULL, 'entrypoint', n.name, NULL, CASE WHEN n.name IN (SELECT p.entrypoint FROM picked p) THEN 'running' ELSE 'ready' END,
        NULL, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8

@@ -10,7 +10,7 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, extract(
         UNION ALL
         (SELECT * FROM :"schema".procrastinate_jobs j
           WHERE j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
-            AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+            AND j.id = ANY (:job_keys)
           ORDER BY j.id LIMIT :page)) AS j
 \ir parts/times.sql
  ORDER BY j.id

@@ -17,7 +17,7 @@ SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, 'job' AS kin
   LEFT JOIN LATERAL (
 \ir parts/blocker.sql
        ) AS b ON j.status = 'todo'
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+ WHERE j.id = ANY (:job_keys)
 UNION ALL
 SELECT 'queue:' || q.name, NULL, 'queue', q.name, NULL,
        CASE WHEN o.running THEN 'running' ELSE 'ready' END, NULL, NULL, NULL, NULL, NULL, NULL, '-', extract(epoch FROM now())::float8
@@ -31,4 +31,4 @@ SELECT 'worker:' || w.id, NULL, 'worker', 'worker ' || w.id, CASE WHEN a.alive T
        NULL, NULL, NULL, NULL, NULL, extract(epoch FROM w.last_heartbeat)::float8, NULL, '-', extract(epoch FROM now())::float8
   FROM :"schema".procrastinate_workers w
  CROSS JOIN LATERAL (SELECT w.last_heartbeat >= now() - :worker_silent AS alive) AS a
- WHERE w.id = ANY (ARRAY(SELECT substr(i, 8)::int8 FROM unnest(:ids) AS i WHERE i ~ '^worker:[0-9]{1,18}$'))
+ WHERE w.id = ANY (:worker_keys)

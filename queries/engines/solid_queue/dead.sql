@@ -17,7 +17,7 @@ SELECT 'job:' || f.job_id, f.id::text, 3, extract(epoch FROM f.created_at)::floa
        , NULL, NULL
   FROM :"schema".solid_queue_failed_executions f
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
- WHERE f.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+ WHERE f.job_id = ANY (:job_keys)
    AND (:cursor IS NULL OR f.id > :cursor::text::int8)
 ) AS d
  ORDER BY d.cursor::int8

@@ -7,4 +7,4 @@ SELECT 'process:' || p.id AS id, NULL::text AS parent_id, 'process' AS kind,
        extract(epoch FROM p.last_heartbeat_at)::float8 AS heartbeat_at,
        p.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".solid_queue_processes p
- WHERE p.id = ANY (ARRAY(SELECT substr(i, 9)::int8 FROM unnest(:ids) AS i WHERE i ~ '^process:[0-9]{1,18}$'))
+ WHERE p.id = ANY (:process_keys)

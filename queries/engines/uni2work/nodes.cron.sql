@@ -7,7 +7,7 @@ SELECT 'cron:' || c.id AS id, 'crontab:all' AS parent_id, 'cron' AS kind,
        'done' AS phase, extract(epoch FROM c."time")::float8 AS changed_at, c.instance::text AS owner,
        c."time" || ':' || c.xmin AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".cron_last_exec c CROSS JOIN LATERAL (SELECT c.job AS content) AS q
- WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i WHERE i ~ '^cron:\d{1,18}$'))
+ WHERE c.id = ANY (:cron_keys)
 UNION ALL
 SELECT i, NULL, 'crontab',
        'cron - ' || CASE WHEN n.n > :head::int THEN :head::int || '+' ELSE n.n::text END || ' last executions',

@@ -18,4 +18,4 @@ SELECT 'job:' || j.id AS id, 'group:' || j.holder || '|' || j.sort AS parent_id,
 \ir parts/kind.sql
               AS sort
          FROM :"schema".queued_job q
-        WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:\d{1,18}$'))) AS j
+        WHERE q.id = ANY (:job_keys)) AS j

@@ -5,7 +5,7 @@ SELECT 'queue:' || q.id AS id, extract(epoch FROM q.locked_at)::float8 AS since,
        jsonb_build_object('queue', q.queue_name, 'worker', coalesce(q.locked_by, '?'), 'locked', date_trunc('second', q.locked_at)::text) AS evidence
   FROM :"schema"._private_job_queues q
  WHERE q.locked_at < now() - :worker_lost
-   AND (:ids IS NULL OR q.id = ANY (ARRAY(SELECT substr(i, 7)::int8 FROM unnest(:ids) AS i WHERE i ~ '^queue:[0-9]{1,18}$')))
+   AND (:ids IS NULL OR q.id = ANY (:queue_keys))
    AND NOT EXISTS (SELECT FROM :"schema"._private_jobs j WHERE j.job_queue_id = q.id AND j.locked_at IS NOT NULL)
  ORDER BY q.locked_at, q.id
  LIMIT :page

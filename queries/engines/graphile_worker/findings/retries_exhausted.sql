@@ -8,7 +8,7 @@ WITH failed AS MATERIALIZED (
   UNION ALL
   SELECT o.id, o.task_id, o.updated_at, o.attempts, o.last_error FROM :"schema"._private_jobs o
    WHERE o.attempts >= o.max_attempts AND o.locked_at IS NULL
-     AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+     AND o.id = ANY (:job_keys)
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated_at)::float8 AS since,
         jsonb_build_object('task', coalesce(k.identifier, j.task_id::text), 'attempts', j.attempts, 'error', coalesce(left(j.last_error, 300), 'no error is recorded')) AS evidence

@@ -9,7 +9,7 @@ due AS MATERIALIZED (
     WHERE :ids IS NULL AND j.is_available = true ORDER BY j.priority, j.run_at LIMIT 5000)
   UNION ALL
   SELECT j.id, j.task_id, j.job_queue_id, j.priority, j.run_at FROM :"schema"._private_jobs j
-   WHERE j.is_available AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.is_available AND j.id = ANY (:job_keys)
 ),
 found AS (
   SELECT 'job:' || j.id AS id, j.run_at, coalesce(k.identifier, j.task_id::text) AS task, q.queue_name, q.is_available, q.locked_by, q.locked_at, s.text

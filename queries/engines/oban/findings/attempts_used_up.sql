@@ -9,7 +9,7 @@ WITH RECURSIVE
                         ORDER BY j.priority, j.scheduled_at, j.id LIMIT 20) AS j
   UNION ALL
   SELECT j.id, j.queue, j.scheduled_at, j.attempt, j.max_attempts FROM :"schema".oban_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.state = 'available'
+   WHERE j.id = ANY (:job_keys) AND j.state = 'available'
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.scheduled_at)::float8 AS since, jsonb_build_object('queue', j.queue, 'attempts', j.attempt) AS evidence
   FROM checked j

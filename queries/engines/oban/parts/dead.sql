@@ -4,7 +4,7 @@ SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, 3::int8 AS
          AS error, NULL::text AS was, NULL::text AS is_now
   FROM :"schema".oban_jobs j
  WHERE j.state = 'discarded' AND j.discarded_at IS NOT NULL
-   AND (:ids IS NULL OR j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')))
+   AND (:ids IS NULL OR j.id = ANY (:job_keys))
    AND (:cursor IS NULL OR j.discarded_at >= split_part(:cursor, '|', 1)::timestamp
         AND (j.discarded_at, j.id) > (split_part(:cursor, '|', 1)::timestamp, split_part(:cursor, '|', 2)::int8))
  ORDER BY j.discarded_at, j.id

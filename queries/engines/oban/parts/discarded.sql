@@ -4,6 +4,6 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.discarded_at)::float8 AS since
          , 'no error is recorded')) AS evidence
   FROM :"schema".oban_jobs j
  WHERE j.state = 'discarded' AND j.discarded_at IS NOT NULL
-   AND (:ids IS NULL OR j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')))
+   AND (:ids IS NULL OR j.id = ANY (:job_keys))
  ORDER BY j.discarded_at, j.id
  LIMIT :page

@@ -4,7 +4,7 @@ executing AS MATERIALIZED (
     WHERE :ids IS NULL AND j.state = 'executing' ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 2001)
   UNION ALL
   SELECT j.id, j.queue, j.worker, j.attempted_at, j.attempted_by FROM :"schema".oban_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.state = 'executing'
+   WHERE j.id = ANY (:job_keys) AND j.state = 'executing'
 ),
 found AS (SELECT 'job:' || j.id AS id, j.attempted_at, j.attempted_by FROM executing j),
 more AS (SELECT (SELECT count(*) FROM executing) > 2000 AS more)

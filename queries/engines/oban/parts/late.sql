@@ -22,7 +22,7 @@ late AS MATERIALIZED (
                         ORDER BY j.queue, j.priority, j.scheduled_at LIMIT :page) AS j
   UNION ALL
   SELECT j.id, j.state, j.queue, j.scheduled_at, j.meta ->> 'uniq_key' FROM :"schema".oban_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.id = ANY (:job_keys)
      AND j.state::text IN ('scheduled', 'retryable')
      AND j.scheduled_at < timezone('UTC', now()) - :overdue
 ),

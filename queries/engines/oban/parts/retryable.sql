@@ -5,7 +5,7 @@ retryable AS MATERIALIZED (
     ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 2000)
   UNION ALL
   SELECT j.*, false FROM :"schema".oban_jobs j
-   WHERE j.state = 'retryable' AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.state = 'retryable' AND j.id = ANY (:job_keys)
 ),
 failed AS MATERIALIZED (
   SELECT 'job:' || j.id AS id, j.attempted_at AS at, j.first,

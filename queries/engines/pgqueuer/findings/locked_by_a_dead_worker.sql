@@ -16,6 +16,6 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.heartbeat)::float8 AS since,
         UNION ALL
         SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
          WHERE o.status = 'picked' AND o.heartbeat < now() - :not_retaken
-           AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))) AS j
+           AND o.id = ANY (:job_keys)) AS j
  ORDER BY j.heartbeat, j.id
  LIMIT :page

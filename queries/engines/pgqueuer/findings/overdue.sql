@@ -14,7 +14,7 @@ late AS (
   UNION ALL
   SELECT j.id, j.entrypoint, j.execute_after FROM :"schema".:"pgqueuer" j
    WHERE j.status = 'queued' AND j.execute_after < now() - :overdue
-     AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+     AND j.id = ANY (:job_keys)
 ),
 \ir ../parts/alive.sql
 (SELECT 'job:' || l.id AS id, extract(epoch FROM l.execute_after)::float8 AS since,

@@ -6,7 +6,7 @@ WITH failed AS MATERIALIZED (
   (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o WHERE :ids IS NULL AND o.status = 'failed' ORDER BY o.updated DESC LIMIT 1000)
   UNION ALL
   SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
-   WHERE o.status = 'failed' AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE o.status = 'failed' AND o.id = ANY (:job_keys)
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated)::float8 AS since,
         jsonb_build_object('entrypoint', j.entrypoint, 'failed_at', date_trunc('second', j.updated)::text,

@@ -8,7 +8,7 @@ named AS MATERIALIZED (
     WHERE :ids IS NULL AND o.queue_manager_id IS NOT NULL ORDER BY o.queue_manager_id LIMIT 1000)
   UNION ALL
   SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
-   WHERE o.queue_manager_id IS NOT NULL AND o.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE o.queue_manager_id IS NOT NULL AND o.id = ANY (:job_keys)
 ),
 found AS (SELECT 'job:' || j.id AS id, j.id AS job, j.status, j.updated, j.queue_manager_id, j.entrypoint FROM named j),
 more AS (SELECT (SELECT count(*) FROM named) = 1000 AS more)

@@ -7,7 +7,7 @@ WITH failed AS MATERIALIZED (
     WHERE :ids IS NULL AND j.status = 'failed' ORDER BY j.id DESC LIMIT 1000)
   UNION ALL
   SELECT j.id, j.task_name, j.attempts FROM :"schema".procrastinate_jobs j
-   WHERE j.status = 'failed' AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.status = 'failed' AND j.id = ANY (:job_keys)
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM e.changed)::float8 AS since,
         jsonb_build_object('task', j.task_name, 'failed_at', coalesce(date_trunc('second', e.changed)::text, '?'),

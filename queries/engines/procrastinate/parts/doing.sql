@@ -3,5 +3,5 @@ doing AS MATERIALIZED (
   (SELECT j.id, j.queue_name, j.lock, j.worker_id FROM :"schema".procrastinate_jobs j WHERE :ids IS NULL AND j.status = 'doing' ORDER BY j.lock LIMIT 5000)
   UNION ALL
   SELECT j.id, j.queue_name, j.lock, j.worker_id FROM :"schema".procrastinate_jobs j
-   WHERE j.status = 'doing' AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.status = 'doing' AND j.id = ANY (:job_keys)
 )

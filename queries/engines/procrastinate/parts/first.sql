@@ -4,5 +4,5 @@ first AS MATERIALIZED (
     WHERE :ids IS NULL AND j.status = 'todo' ORDER BY j.priority DESC, j.id LIMIT 5000)
   UNION ALL
   SELECT j.id, j.queue_name, j.priority, j.lock, j.scheduled_at FROM :"schema".procrastinate_jobs j
-   WHERE j.status = 'todo' AND j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE j.status = 'todo' AND j.id = ANY (:job_keys)
 )

@@ -24,7 +24,7 @@ claims AS MATERIALIZED (
     WHERE :ids IS NULL AND c.process_id IS NULL LIMIT :page)
   UNION ALL
   SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
-   WHERE c.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE c.job_id = ANY (:job_keys)
 )
 (SELECT 'job:' || c.job_id AS id, extract(epoch FROM coalesce(p.last_heartbeat_at, c.created_at))::float8 AS since,
         jsonb_build_object('worker', c.process_id, 'claimed', date_trunc('second', c.created_at)::text, 'key', j.concurrency_key,

@@ -4,7 +4,7 @@ WITH checked AS MATERIALIZED (
   (SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j WHERE :ids IS NULL AND j.finished_at IS NULL LIMIT 2000)
   UNION ALL
   SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j
-   WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$')) AND j.finished_at IS NULL
+   WHERE j.id = ANY (:job_keys) AND j.finished_at IS NULL
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.created_at)::float8 AS since,
         jsonb_build_object('created', date_trunc('second', j.created_at)::text, 'class', j.class_name) AS evidence

@@ -6,7 +6,7 @@ WITH checked AS MATERIALIZED (
     WHERE :ids IS NULL ORDER BY f.id DESC LIMIT 2001)
   UNION ALL
   SELECT f.id, f.job_id, f.created_at, f.error FROM :"schema".solid_queue_failed_executions f
-   WHERE f.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE f.job_id = ANY (:job_keys)
 )
 (SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS since,
         jsonb_build_object('class', j.class_name, 'failed', date_trunc('second', f.created_at)::text,

@@ -17,7 +17,7 @@ SELECT 'job:' || s.job_id AS id, extract(epoch FROM s.scheduled_at)::float8 AS s
           ORDER BY s.scheduled_at LIMIT :page)
         UNION ALL
         SELECT * FROM :"schema".solid_queue_scheduled_executions s
-         WHERE s.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+         WHERE s.job_id = ANY (:job_keys)
            AND s.scheduled_at < timezone('UTC', now()) - :overdue) AS s
  CROSS JOIN dispatchers d
  ORDER BY s.scheduled_at, s.job_id

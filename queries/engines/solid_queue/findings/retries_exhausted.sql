@@ -11,7 +11,7 @@ SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS sin
           ORDER BY f.id LIMIT :page)
         UNION ALL
         SELECT * FROM :"schema".solid_queue_failed_executions f
-         WHERE f.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))) AS f
+         WHERE f.job_id = ANY (:job_keys)) AS f
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
  ORDER BY f.id
  LIMIT :page

@@ -7,6 +7,6 @@ SELECT 'process:' || p.id AS id, extract(epoch FROM p.last_heartbeat_at)::float8
                             THEN 'A supervisor has a recent heartbeat, but has not' ELSE 'No supervisor has a recent heartbeat, so none has' END) AS evidence
   FROM :"schema".solid_queue_processes p
  WHERE p.last_heartbeat_at < timezone('UTC', now()) - :alive
-   AND (:ids IS NULL OR p.id = ANY (ARRAY(SELECT substr(i, 9)::int8 FROM unnest(:ids) AS i WHERE i ~ '^process:[0-9]{1,18}$')))
+   AND (:ids IS NULL OR p.id = ANY (:process_keys))
  ORDER BY p.last_heartbeat_at
  LIMIT :page

@@ -14,7 +14,7 @@ keys AS MATERIALIZED (
   (SELECT l.concurrency_key FROM leaps l WHERE l.concurrency_key IS NOT NULL LIMIT 201)
   UNION ALL
   SELECT DISTINCT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b
-   WHERE b.job_id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+   WHERE b.job_id = ANY (:job_keys)
 ),
 found AS MATERIALIZED (
   SELECT 'job:' || b.job_id AS id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,

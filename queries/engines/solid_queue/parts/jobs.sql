@@ -5,4 +5,4 @@
   LEFT JOIN :"schema".solid_queue_blocked_executions b ON b.job_id = j.id
   LEFT JOIN :"schema".solid_queue_scheduled_executions s ON s.job_id = j.id
   LEFT JOIN :"schema".solid_queue_processes p ON p.id = c.process_id
- WHERE j.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:[0-9]{1,18}$'))
+ WHERE j.id = ANY (:job_keys)

@@ -10,7 +10,7 @@ jobs AS (
     FROM (SELECT * FROM :"schema".queued_job WHERE :ids IS NULL ORDER BY id DESC LIMIT 500) AS q
   UNION
   SELECT q.id, q.creation_instance, q.creation_time, q.lock_instance, q.lock_time FROM :"schema".queued_job q
-   WHERE q.id = ANY (ARRAY(SELECT substr(i, 5)::int8 FROM unnest(:ids) AS i WHERE i ~ '^job:\d{1,18}$'))
+   WHERE q.id = ANY (:job_keys)
 ),
 entries AS (
   (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL ORDER BY c.id DESC LIMIT 1000)
@@ -22,7 +22,7 @@ entries AS (
    WHERE :ids IS NULL AND (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole)
   UNION
   SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c
-   WHERE c.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i WHERE i ~ '^cron:\d{1,18}$'))
+   WHERE c.id = ANY (:cron_keys)
 ),
 ahead AS (
   SELECT 'job:' || j.id AS id, 'lock' AS what, j.lock_time AS at, j.lock_instance::text AS instance FROM jobs j WHERE j.lock_time > (SELECT c.at FROM clock c)
