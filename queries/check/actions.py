@@ -278,11 +278,11 @@ class ActionCheck:
 
     async def _read_suggestions(self) -> None:
         """Read the arguments that findings suggest. Raises DatabaseError."""
-        found: dict[str, list[tuple[str, dict[str, str]]]] = {}
+        suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
         for finding in (await self.reader.findings()).found:
             if finding.action and OPEN not in finding.arguments.values():
-                found.setdefault(finding.node_id, []).append((finding.action, finding.arguments))
-        self._suggestions = found
+                suggestions.setdefault(finding.node_id, []).append((finding.action, finding.arguments))
+        self._suggestions = suggestions
 
     async def _dry_run(
         self, workspace: Workspace, action: Action, versions: Mapping[str, str], arguments: Mapping[str, Any]

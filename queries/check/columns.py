@@ -68,8 +68,8 @@ def _missing(reader: Reader, statement: Statement) -> str:
 
 def _wrong_parameters(statement: Statement, described: Description) -> Iterator[str]:
     for name, given in zip(statement.parameters, described.parameters, strict=True):
-        wanted = _SENT[PARAMETERS[name]]
-        if _SAME.get(given, given) not in (wanted, f"_{wanted.removesuffix('[]')}" if "[]" in wanted else wanted):
+        type_ = _SENT[PARAMETERS[name]]
+        if _SAME.get(given, given) not in (type_, f"_{type_.removesuffix('[]')}" if "[]" in type_ else type_):
             yield f"the parameter {name} is used as {given}; it is {PARAMETERS[name]}"
 
 
@@ -81,21 +81,21 @@ def _wrong_columns(each: Described, described: Description) -> Iterator[str]:
         yield from _wrong_details(each.statement, set(given))
     if each.shape not in SHAPES or (each.shape == ":change" and not each.last):
         return
-    wanted = columns(SHAPES[each.shape])
+    types = columns(SHAPES[each.shape])
     for name in sorted(required(SHAPES[each.shape]) - given.keys()):
-        yield f"the column {name} ({wanted[name][0]}) is missing"
-    if {"phase", "status"} <= wanted.keys() and not given.keys() & {"phase", "status"}:
+        yield f"the column {name} ({types[name][0]}) is missing"
+    if {"phase", "status"} <= types.keys() and not given.keys() & {"phase", "status"}:
         yield "the columns phase and status are missing; one of them is required"
     for name, kind in given.items():
-        if name not in wanted:
-            yield f"the column {name} is not one of {', '.join(wanted)}"
-        elif kind not in wanted[name]:
-            yield f"the column {name} is {kind}; it must be {wanted[name][0]}"
+        if name not in types:
+            yield f"the column {name} is not one of {', '.join(types)}"
+        elif kind not in types[name]:
+            yield f"the column {name} is {kind}; it must be {types[name][0]}"
 
 
 def _wrong_details(statement: Statement, given: set[str]) -> Iterator[str]:
     if "payload" in given and given != required(PayloadRow):
         yield "a payload has the columns payload and size, and no others"
     if statement.drawn and given != DRAWN[statement.drawn]:
-        wanted = ", ".join(sorted(DRAWN[statement.drawn]))
-        yield f"the drawing {statement.drawn} has the columns {wanted}, and no others"
+        names = ", ".join(sorted(DRAWN[statement.drawn]))
+        yield f"the drawing {statement.drawn} has the columns {names}, and no others"

@@ -26,8 +26,8 @@ async def explained(transaction: Transaction, statement: Statement, values: Mapp
     explain = msgspec.structs.replace(statement, text=text, parameters=())
     (row,) = await transaction.rows(explain, {})
     await transaction.control("DEALLOCATE explained")
-    found: dict[str, Any] = msgspec.json.decode(row["QUERY PLAN"])[0]
-    return found
+    plan: dict[str, Any] = msgspec.json.decode(row["QUERY PLAN"])[0]
+    return plan
 
 
 def _literal(value: Any) -> str:

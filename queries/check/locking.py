@@ -18,12 +18,12 @@ def check_locking(engine: Engine, notes: Notebook) -> None:
     for action in engine.spec.actions:
         for name, parts in engine.actions.get(action.script, {}).items() if action.writes else ():
             for part in parts:
-                found = list(_locks(tokens_of(part.text)))
-                for at, waits in found:
+                locks = list(_locks(tokens_of(part.text)))
+                for at, waits in locks:
                     if waits:
                         message = "it waits for rows that other sessions have locked: add SKIP LOCKED"
                         notes.fault(part, f"{action.name}: {message}", at + 1)
-                if name == "lock" and found:
+                if name == "lock" and locks:
                     _check_order(part, action.name, orders, notes)
 
 

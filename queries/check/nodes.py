@@ -34,18 +34,18 @@ async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, 
 
     They are the tree's first levels, unfinished nodes, dead letters and nodes with findings. Raises DatabaseError.
     """
-    found: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += [each.node for each in (await reader.dead()).dead_letters]
     ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).found})).nodes
     parents = reader.engine.spec.parents
-    while ahead and len(found) < most:
+    while ahead and len(nodes) < most:
         node = ahead.pop(0)
-        if node.id not in found:
-            found[node.id] = node
+        if node.id not in nodes:
+            nodes[node.id] = node
             if node.kind in parents:
                 ahead += (await reader.children(node.id, allow_scan=True)).nodes
-    return found
+    return nodes
 
 
 async def check_nodes(reader: Reader, notes: Notebook) -> None:
@@ -181,8 +181,8 @@ async def _check_declared(reader: Reader, notes: Notebook) -> None:
         rows = await transaction.rows(query("allowed"), {"ids": names, "schema": reader.detected.schema})
     for row in rows:
         words = row["labels"] or allowed_words(row["checks"], number=row["number"])
-        known = declared.intersection(words)
-        if len(known) < 2 or 2 * len(known) < len(declared):
+        common = declared.intersection(words)
+        if len(common) < 2 or 2 * len(common) < len(declared):
             continue  # it is another column
         for word in words:
             if word not in declared:
@@ -209,15 +209,15 @@ async def _check_pages(
 
 
 async def _pages(read: Read, size: int, most: int) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     cursor: str | None = None
-    while len(found) < most:
+    while len(nodes) < most:
         page = await read(cursor, size)
-        found += page.nodes
+        nodes += page.nodes
         cursor = page.cursor
         if cursor is None:
             break
-    return found
+    return nodes
 
 
 async def _check_children(
@@ -261,15 +261,15 @@ async def _check_lookups(reader: Reader, nodes: dict[str, Node], notes: Notebook
 
 
 async def _check_findings(reader: Reader, notes: Notebook) -> None:
-    found = await reader.findings()
-    for skipped in found.skipped_findings:
+    read = await reader.findings()
+    for skipped in read.skipped_findings:
         if skipped.failed:
             notes.fault(_of(reader, f"findings/{skipped.code}"), skipped.why)
-    codes = {finding.code for finding in found.found}
+    codes = {finding.code for finding in read.found}
     for code, spec in reader.finding_specs.items():
         if spec.sample is None and code not in codes:
             notes.note(f"no row has the finding {code}, so its evidence was not looked at")
-    for finding in found.found:
+    for finding in read.found:
         at, spec = _of(reader, f"findings/{finding.code}"), reader.finding_specs[finding.code]
         local = reader.local(finding.node_id)
         notes.number += 1

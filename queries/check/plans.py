@@ -88,8 +88,8 @@ def references(engine: Engine) -> str:
     """Return the columns that refer to a parent, as the kinds name them, in JSON."""
     kinds = {kind.name: kind for kind in engine.spec.kinds}
     below = ((kind, kinds[kind.below or kind.name]) for kind in kinds.values() if kind.parent)
-    found = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
-    return msgspec.json.encode(found).decode()
+    columns = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
+    return msgspec.json.encode(columns).decode()
 
 
 async def _create_indexes(subject: Subject, database: str, detected: DetectedEngine) -> None:

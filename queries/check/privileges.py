@@ -71,12 +71,12 @@ async def _check_reads(
         seen = await known_nodes(reader, SEEN)
         await reader.counts()
         await reader.sample()
-        found = await reader.findings()
+        findings = await reader.findings()
         notes.number += len(seen)
         if missing := all_nodes.keys() - seen.keys():
             notes.fault(None, f"the {role} does not see {len(missing)} of {len(all_nodes)} nodes")
         if reader.engine.settings != settings:
             notes.fault(None, f"the {role} sees another variant of the engine")
-        for skipped in found.skipped_findings:
+        for skipped in findings.skipped_findings:
             if skipped.failed:
                 notes.fault(first(reader.engine.statements[f"findings/{skipped.code}"]), f"as {role}: {skipped.why}")

@@ -79,8 +79,8 @@ async def _check(workspace: Workspace, reader: Reader, tried: Tried, notes: Note
         if result.outcome is not Outcome.CHANGED:
             notes.fault(at, f"{action.name}: the undo is {result.outcome}: {result.why}")
             return None
-    left = [_difference(tried, at, text, notes) for text in _differences(before, await _rows(reader), reader.engine)]
-    return None if not all(left) else not left
+    rest = [_difference(tried, at, text, notes) for text in _differences(before, await _rows(reader), reader.engine)]
+    return None if not all(rest) else not rest
 
 
 def _difference(tried: Tried, at: Statement | None, text: str, notes: Notebook) -> bool:
@@ -111,14 +111,14 @@ def _changed(outcomes: Outcomes) -> bool:
 
 async def _rows(reader: Reader) -> Rows:
     """Return the rows of all tables of the engine, by table and key."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    tables: dict[str, dict[str, dict[str, Any]]] = {}
     async with reader.database.reading(60.0) as transaction:
         for name, relation in reader.detected.relations.items():
             rows = await transaction.rows(filled("table_rows", schema=reader.detected.schema, table=name), {})
             decoded = [msgspec.json.decode(row["row"]) for row in rows]
             key = next((i["columns"] for i in relation.indexes if i["unique"] and i["partial"] is None), None)
-            found[name] = {_key(row, key): row for row in decoded}
-    return found
+            tables[name] = {_key(row, key): row for row in decoded}
+    return tables
 
 
 def _key(row: Mapping[str, Any], columns: Sequence[str] | None) -> str:
@@ -129,13 +129,13 @@ def _key(row: Mapping[str, Any], columns: Sequence[str] | None) -> str:
 def _differences(before: Rows, after: Rows, engine: Engine) -> list[str]:
     """Return what differs, as ``table.column``, without what an undo keeps."""
     undo = engine.spec.undo
-    found = set()
+    differences = set()
     for table in before.keys() | after.keys():
         if table in undo.append_only:
             continue
         old, new = before.get(table, {}), after.get(table, {})
-        found |= {f"{table}: rows that were added" for key in new.keys() - old.keys()}
-        found |= {f"{table}: rows that are missing" for key in old.keys() - new.keys()}
+        differences |= {f"{table}: rows that were added" for key in new.keys() - old.keys()}
+        differences |= {f"{table}: rows that are missing" for key in old.keys() - new.keys()}
         for key in old.keys() & new.keys():
-            found |= {f"{table}.{c} changed" for c, value in old[key].items() if new[key].get(c) != value}
-    return sorted(each for each in found if each.removesuffix(" changed") not in undo.counters)
+            differences |= {f"{table}.{c} changed" for c, value in old[key].items() if new[key].get(c) != value}
+    return sorted(each for each in differences if each.removesuffix(" changed") not in undo.counters)

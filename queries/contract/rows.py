@@ -381,9 +381,9 @@ def _explained(rows: Rows, message: str) -> str:
         return problem
     value = rows[int(place[1])].get(place[2])
     shown = "NULL" if value is None else repr(value) if isinstance(value, str) else f"{value} ({type(value).__name__})"
-    wanted = re.match(r"Expected `([^`]+)`", problem)
-    if wanted is None:
+    match = re.match(r"Expected `([^`]+)`", problem)
+    if match is None:
         return f"the column {place[2]} has {shown[:80]}, which is not one of its words"
-    kinds = ["float"] if "matching regex" in problem else wanted[1].split(" | ")
+    kinds = ["float"] if "matching regex" in problem else match[1].split(" | ")
     words = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
     return f"the column {place[2]} has {shown[:80]}, not {words}"

@@ -229,8 +229,8 @@ asyncpg.protocol.Protocol = DriverProtocol  # the driver makes one for each conn
 
 def transport(connection: asyncpg.Connection[Any]) -> Transport:
     """Return the connection's transport, which knows its socket and TLS session."""
-    found: Transport = connection._transport
-    return found
+    result: Transport = connection._transport
+    return result
 
 
 def set_loop(connection: asyncpg.Connection[Any], loop: asyncio.AbstractEventLoop) -> None:

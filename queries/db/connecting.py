@@ -53,11 +53,11 @@ async def connect(target: Target) -> asyncpg.Connection[Any]:
     hosts = [*target.hosts]
     if target.words.get("load_balance_hosts") == "random":
         random.shuffle(hosts)
-    wanted = target.words.get("target_session_attrs", "any")
+    attribute = target.words.get("target_session_attrs", "any")
     reasons: dict[str, None] = {}
     starting: asyncpg.PostgresError | None = None
     silent = True
-    for kind in ("standby", "any") if wanted == "prefer-standby" else (wanted,):
+    for kind in ("standby", "any") if attribute == "prefer-standby" else (attribute,):
         for host in hosts:
             try:
                 async for address in _addresses(host, target):
@@ -94,12 +94,12 @@ async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
         raise _NextHost(f"hostaddr {host.address!r} is not a numeric address")
     try:
         async with asyncio.timeout(target.timeout):
-            found = await asyncio.get_running_loop().getaddrinfo(host.name, host.port, type=socket.SOCK_STREAM)
+            results = await asyncio.get_running_loop().getaddrinfo(host.name, host.port, type=socket.SOCK_STREAM)
     except TimeoutError as error:
         raise _NextAddress("the name of the host was not looked up in time") from error
     except (OSError, UnicodeError) as error:
         raise _NextAddress(f"the host {host.name!r} is not known ({errors.reason(error)})") from error
-    addresses = [*dict.fromkeys(str(each[4][0]) for each in found)]
+    addresses = [*dict.fromkeys(str(each[4][0]) for each in results)]
     if target.words.get("load_balance_hosts") == "random":
         random.shuffle(addresses)
     for address in addresses:
@@ -242,9 +242,9 @@ class _CheckedLoop:
         try:
             opened.setblocking(False)
             await self._loop.sock_connect(opened, path)
-            found = _peer(opened)
-            if found != self._user:
-                raise DatabaseError(f"requirepeer names {self._user}, but the server runs as {found}.")
+            peer = _peer(opened)
+            if peer != self._user:
+                raise DatabaseError(f"requirepeer names {self._user}, but the server runs as {peer}.")
             return await self._loop.create_unix_connection(factory, sock=opened)
         except BaseException:
             opened.close()
@@ -285,9 +285,9 @@ def _keep_alive(opened: socket.socket, words: Mapping[str, str]) -> None:
                 opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-async def _check_session(connection: asyncpg.Connection[Any], wanted: str) -> None:
+async def _check_session(connection: asyncpg.Connection[Any], attribute: str) -> None:
     """Raise _NextHost if the session is not of the wanted kind."""
-    if wanted == "any":
+    if attribute == "any":
         return
     settings = connection.get_settings()
     try:
@@ -300,11 +300,11 @@ async def _check_session(connection: asyncpg.Connection[Any], wanted: str) -> No
     except BaseException:
         connection.terminate()
         raise
-    only = standby == "on" or (read_only == "on" and wanted in ("read-write", "read-only"))
-    if only != _READ_ONLY[wanted]:
+    only = standby == "on" or (read_only == "on" and attribute in ("read-write", "read-only"))
+    if only != _READ_ONLY[attribute]:
         connection.terminate()
         state = "a standby" if standby == "on" else "read-only" if only else "a primary that accepts changes"
-        raise _NextHost(f"it is {state}, and target_session_attrs={wanted}")
+        raise _NextHost(f"it is {state}, and target_session_attrs={attribute}")
 
 
 def _refusal(error: asyncpg.PostgresError, host: Host, shown: str) -> DatabaseError:

@@ -55,6 +55,6 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Sta
         return errors.connection_error(code, reason, redact(connecting))
     if code == "23505" and (error.schema_name, error.table_name) == ("unstick", "audit_log"):
         return errors.SequenceError(*errors.SEQUENCE, code=code)
-    found = errors.statement_error(code, reason, error.constraint_name or "")
-    found.position = int(error.position or 0)
-    return found
+    result = errors.statement_error(code, reason, error.constraint_name or "")
+    result.position = int(error.position or 0)
+    return result

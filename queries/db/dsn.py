@@ -159,8 +159,8 @@ def _host(
     # The password file names a host by its name, else by its address, and a default socket as localhost.
     local = [] if address and not name else ["localhost"] if not name or name in SOCKET_FOLDERS else []
     names = [*local, *([name or address] if name or address else [])]
-    found = libpq_files.password(words.get("passfile") or "", names, str(port), database, user)
-    return Host(name=folder, address=address, port=port, password=found.value, password_source=found.source)
+    entry = libpq_files.password(words.get("passfile") or "", names, str(port), database, user)
+    return Host(name=folder, address=address, port=port, password=entry.value, password_source=entry.source)
 
 
 def _source(settings: Mapping[str, Setting]) -> str:

@@ -219,9 +219,9 @@ def login_error(reason: str, target: str) -> DatabaseError:
             f"{capital(server_at(target))} asks for a login with Kerberos.",
             "That needs the Python package gssapi. Or use a password or a client certificate.",
         )
-    found = re.search(r"unsupported (?:SASL )?[Aa]uthentication method.*: *(.+)", reason)
-    if found:
-        method = found[1].strip("'")
+    match = re.search(r"unsupported (?:SASL )?[Aa]uthentication method.*: *(.+)", reason)
+    if match:
+        method = match[1].strip("'")
         return DatabaseError(
             f"{capital(server_at(target))} asks for a login with {method}, which unstick does not support.",
             "Use a password or a client certificate, and check pg_hba.conf.",
@@ -276,8 +276,8 @@ def reason(error: BaseException) -> str:
             return "the server answered the request for TLS with an error, which its log contains"
         return "the server closed the connection"
     if isinstance(error, OSError):
-        known = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
-        return (known or str(error) or "it failed").rstrip(".").lower()
+        text = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
+        return (text or str(error) or "it failed").rstrip(".").lower()
     return first_line(error) if str(error).strip() else "the server closed the connection"
 
 

@@ -60,15 +60,15 @@ def service(name: str, file: str = "") -> dict[str, Setting]:
     if own is None and (folder := user_dirs.named_home()) is not None and _exists(folder / ".pg_service.conf"):
         own = folder / ".pg_service.conf"
     looked = [own] if own else []
-    if own and (found := _section(own, name)) is not None:
-        return found
+    if own and (words := _section(own, name)) is not None:
+        return words
     shared = os.environ.get("PGSYSCONFDIR")
     folders = [shared] if shared else SYSTEM_FOLDERS
     for path in (Path(each) / "pg_service.conf" for each in folders):
         if _exists(path):
             looked.append(path)
-            if (found := _section(path, name)) is not None:
-                return found
+            if (words := _section(path, name)) is not None:
+                return words
             break
     places = " and ".join(map(str, looked))
     where = f"in {places}" if places else "because there is no service file (~/.pg_service.conf, or PGSERVICEFILE)"
@@ -80,7 +80,7 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
 
     The first of several equal words counts.
     """
-    found: dict[str, Setting] | None = None
+    words: dict[str, Setting] | None = None
     try:
         lines = [*_lines(path)]
     except OSError as error:
@@ -93,10 +93,10 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
         if not text or text.startswith("#"):
             continue
         if text.startswith("["):
-            if found is not None:
-                return found
-            found = {} if text.startswith(f"[{name}]") else None
-        elif found is not None:
+            if words is not None:
+                return words
+            words = {} if text.startswith(f"[{name}]") else None
+        elif words is not None:
             word, equals, value = text.partition("=")
             if not equals:
                 raise ValueError(f"{capital(where)} has no '='. Each line of a service is a word, '=' and its value.")
@@ -106,8 +106,8 @@ def _section(path: Path, name: str) -> dict[str, Setting] | None:
                 spaced = word.rstrip(_BLANKS) in IN_SERVICES
                 advice = ": write no blank before '='" if spaced else did_you_mean(word, IN_SERVICES)
                 raise ValueError(_ended(f"{capital(where)} has a word that psql does not know{advice}"))
-            found.setdefault(word, Setting(value, where))
-    return found
+            words.setdefault(word, Setting(value, where))
+    return words
 
 
 def password(file: str, hosts: Sequence[str], port: str, database: str, user: str) -> Setting:
@@ -167,8 +167,8 @@ def _rest(line: str, fields: Sequence[str]) -> str | None:
 
 def _unescaped(text: str) -> str:
     """Return the text up to a colon, without backslashes before characters."""
-    found = re.match(r"(?:\\.|[^:])*", text)
-    return re.sub(r"\\(.)", r"\1", found[0] if found else "")
+    match = re.match(r"(?:\\.|[^:])*", text)
+    return re.sub(r"\\(.)", r"\1", match[0] if match else "")
 
 
 def _utf_8(value: str, number: int, path: Path) -> str:

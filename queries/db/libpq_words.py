@@ -166,8 +166,8 @@ def fault(word: str, value: str) -> str:
 
 def integer(value: str) -> int | None:
     """Return the number that libpq reads, or None."""
-    found = re.fullmatch(r"[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*", value)
-    number = int(found[1]) if found and len(found[1]) < 12 else None
+    match = re.fullmatch(r"[ \t-\r]*([+-]?[0-9]+)[ \t-\r]*", value)
+    number = int(match[1]) if match and len(match[1]) < 12 else None
     return number if number is not None and -(2**31) <= number < 2**31 else None
 
 

@@ -164,14 +164,14 @@ class Pipeline:
                     break
             reading = True
             async for command, answer in self._sent(commands, limit):
-                found = command.read(answer) if reading else None
-                if isinstance(found, _Unread):
-                    await self._introspect(found)
-                    found = _AGAIN
-                reading = reading and not (found is _AGAIN or isinstance(found, Exception))
-                if reading or isinstance(found, Exception):
-                    take(len(answers), found)
-                    answers.append(found)
+                result = command.read(answer) if reading else None
+                if isinstance(result, _Unread):
+                    await self._introspect(result)
+                    result = _AGAIN
+                reading = reading and not (result is _AGAIN or isinstance(result, Exception))
+                if reading or isinstance(result, Exception):
+                    take(len(answers), result)
+                    answers.append(result)
         return answers
 
     async def describe(self, text: str, limit: float) -> asyncpg.prepared_stmt.PreparedStatement[Any]:
@@ -179,14 +179,14 @@ class Pipeline:
         step = Fetch(text, settings=object())
         command = self._parsed(step)
         ((_, answer),) = [each async for each in self._sent([command], limit)]
-        found = command.read(answer)
-        if isinstance(found, _Unread):
-            await self._introspect(found)
-            state = found.state
-        elif found is _AGAIN:
+        result = command.read(answer)
+        if isinstance(result, _Unread):
+            await self._introspect(result)
+            state = result.state
+        elif result is _AGAIN:
             state = self._states.pop((step.settings, text))
         else:
-            raise found
+            raise result
         return asyncpg.prepared_stmt.PreparedStatement(self.connection, text, state)
 
     def send_last(self, text: str) -> None:
@@ -224,10 +224,10 @@ class Pipeline:
         start = self._preparation(step)
 
         def read(answer: bytes) -> Any:
-            found, rest = self._described(start, answer)
+            state, rest = self._described(start, answer)
             if rest is None:
-                return found
-            self._known(step, found)
+                return state
+            self._known(step, state)
             return _AGAIN
 
         return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
@@ -245,12 +245,12 @@ class Pipeline:
         bound = self._written(self._execution(guess, step.arguments), _BOUND + _ENDED)
 
         def read(answer: bytes) -> Any:
-            found, rest = self._described(start, answer)
+            state, rest = self._described(start, answer)
             if rest is None:
-                return found
-            found._init_codecs()
-            sent, rows = self._driven(self._execution(found, step.arguments), rest)
-            self._known(step, found)
+                return state
+            state._init_codecs()
+            sent, rows = self._driven(self._execution(state, step.arguments), rest)
+            self._known(step, state)
             if sent == bound:
                 return rows
             return RepeatError() if isinstance(rows, Exception) or not reads else _AGAIN
@@ -263,11 +263,11 @@ class Pipeline:
         If it could not be prepared: what that means, and None.
         """
         end = _end_of_description(answer)
-        found = self._driven(start, answer[:end] if end else answer)[1]
-        if not end or isinstance(found, Exception):
-            return found, None
-        unread = self._unread(found)
-        return (unread, None) if unread else (found, answer[end:])
+        state = self._driven(start, answer[:end] if end else answer)[1]
+        if not end or isinstance(state, Exception):
+            return state, None
+        unread = self._unread(state)
+        return (unread, None) if unread else (state, answer[end:])
 
     def _known(self, step: Fetch, state: State) -> None:
         """Keep a prepared statement. One without a name is parsed again at its next run."""
@@ -303,9 +303,9 @@ class Pipeline:
 
         ``answer`` ends it. Raises errors of the driver for values.
         """
-        written, found = self._driven(start, answer)
-        if isinstance(found, Exception):
-            raise found
+        written, result = self._driven(start, answer)
+        if isinstance(result, Exception):
+            raise result
         return written
 
     def _driven(self, start: Start, answer: bytes) -> tuple[bytes, Any]:
@@ -346,16 +346,16 @@ class Pipeline:
 
     async def _settle(self, limit: float) -> None:
         """Wait until nothing is left of a pipeline that was given up."""
-        left, cancelled, self._leftover, self._cancelled = self._leftover, self._cancelled, None, None
-        if left is not None and cancelled is not None:
+        leftover, cancelled, self._leftover, self._cancelled = self._leftover, self._cancelled, None, None
+        if leftover is not None and cancelled is not None:
             try:
                 async with asyncio.timeout(limit):
                     await cancelled
-                    await left.end()
+                    await leftover.end()
             except TimeoutError:
                 self.connection.terminate()
             except asyncio.CancelledError:
-                self._leftover, self._cancelled = left, cancelled
+                self._leftover, self._cancelled = leftover, cancelled
                 raise
 
 
@@ -378,8 +378,8 @@ def types_of(text: str) -> tuple[int, ...] | None:
 
     None if the casts do not tell them.
     """
-    found: dict[int, str] = {}
+    types: dict[int, str] = {}
     for number, type_ in _PARAMETER.findall(text):
-        if found.setdefault(int(number), type_) != type_ or type_ not in TYPES:
+        if types.setdefault(int(number), type_) != type_ or type_ not in TYPES:
             return None
-    return tuple(TYPES[found[number]] for number in range(1, len(found) + 1))
+    return tuple(TYPES[types[number]] for number in range(1, len(types) + 1))

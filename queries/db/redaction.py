@@ -40,11 +40,11 @@ def without_passwords(dsn: str) -> str:
 
 def secrets(dsn: str) -> set[str]:
     """Return the passwords in ``dsn``, as written there and decoded."""
-    found = {match[2] for match in re.finditer(_USER, dsn)}
-    found |= {match[3] for match in re.finditer(_PARAMETER, dsn) if _secret(match[2])}
-    found |= {match[2] for match in re.finditer(_WORD, dsn)}
-    quoted = {re.sub(r"\\(.)", r"\1", secret.strip("'")) for secret in found}
-    return {secret for secret in found | quoted | {unquote(secret) for secret in found} if secret}
+    texts = {match[2] for match in re.finditer(_USER, dsn)}
+    texts |= {match[3] for match in re.finditer(_PARAMETER, dsn) if _secret(match[2])}
+    texts |= {match[2] for match in re.finditer(_WORD, dsn)}
+    quoted = {re.sub(r"\\(.)", r"\1", secret.strip("'")) for secret in texts}
+    return {secret for secret in texts | quoted | {unquote(secret) for secret in texts} if secret}
 
 
 def redact_message(message: str, arguments: Iterable[str]) -> str:

@@ -356,21 +356,21 @@ class Transaction(Reads):
 
         Raises SlowError if no time is left.
         """
-        wanted = self._defaults
-        limit = wanted.limit if query is None or query.limit is None else query.limit
+        defaults = self._defaults
+        limit = defaults.limit if query is None or query.limit is None else query.limit
         if self._until is not None:
-            left = self._until - time.monotonic()
-            if left <= 0:
+            seconds = self._until - time.monotonic()
+            if seconds <= 0:
                 raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
             now = self._now.limit if self._now else limit
-            if left < limit - SHRINK:
-                limit = now if now <= limit and left >= now - SHRINK else left
+            if seconds < limit - SHRINK:
+                limit = now if now <= limit and seconds >= now - SHRINK else seconds
         if query is None:
-            return msgspec.structs.replace(wanted, limit=limit)
+            return msgspec.structs.replace(defaults, limit=limit)
         return Settings(
             limit=limit,
-            schemas=(query.statement.schema,) if query.statement.schema else wanted.schemas,
-            in_order=wanted.in_order if query.in_order is None else query.in_order,
+            schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
+            in_order=defaults.in_order if query.in_order is None else query.in_order,
             generic=self._keeps and not (query.custom or query.statement.custom),
         )
 
@@ -389,8 +389,8 @@ class Transaction(Reads):
         try:
             with driver_errors(statement=failed):
                 raise error
-        except DatabaseError as known:
-            return known
+        except DatabaseError as translation:
+            return translation
 
     async def _explained(self, error: DatabaseError, failed: Statement) -> DatabaseError:
         """Return an error with what the server did not say.
@@ -400,10 +400,10 @@ class Transaction(Reads):
         if not self._reads or not isinstance(error, LockedError | DeniedError):
             return error
         name = "blockers" if isinstance(error, LockedError) else "denied_columns"
-        found: list[Answer] = []
-        if await self._until_error([Query(statement(name), {"query": failed.text})], found.append) or not found:
+        answers: list[Answer] = []
+        if await self._until_error([Query(statement(name), {"query": failed.text})], answers.append) or not answers:
             return error
-        (rows,) = found
+        (rows,) = answers
         if isinstance(rows, DatabaseError):
             return error
         if isinstance(error, LockedError):

@@ -18,8 +18,8 @@ def sealed(line: bytes, owner: str = "") -> bytes:
 
 def digest_of(line: bytes, owner: str = "") -> str:
     """Return the hash that a line should have, without its line end."""
-    content, found, rest = line.rpartition(_DIGEST)
-    return _hash(content + b"}" if found and len(rest) == _LENGTH else line, owner)
+    content, separator, rest = line.rpartition(_DIGEST)
+    return _hash(content + b"}" if separator and len(rest) == _LENGTH else line, owner)
 
 
 def _hash(line: bytes, owner: str) -> str:

@@ -172,10 +172,10 @@ def parse_statement(sql: SqlText, names: Mapping[str, str] = {}, parameters: Seq
     those of a statement that becomes a part of it, so that they keep their numbers.
     """
     faults: list[Fault] = []
-    found = _statement(sql, 0, len(sql.text), names, faults, parameters)
-    if faults or found is None:
+    statement = _statement(sql, 0, len(sql.text), names, faults, parameters)
+    if faults or statement is None:
         raise EngineFileError(*faults)
-    return found
+    return statement
 
 
 def parse_sections(sql: SqlText, names: Mapping[str, str] = {}) -> dict[str, tuple[Statement, ...]]:
@@ -183,12 +183,12 @@ def parse_sections(sql: SqlText, names: Mapping[str, str] = {}) -> dict[str, tup
 
     Raises EngineFileError. A name may occur again; order is kept. ``names``: as for :func:`parse_statement`.
     """
-    found = sections(sql.text)
-    if not found:
+    places = sections(sql.text)
+    if not places:
         raise EngineFileError(sql.fault(0, "it has no section; a section begins with a line such as -- :lock"))
     faults: list[Fault] = []
     statements: dict[str, tuple[Statement, ...]] = {}
-    for section in found:
+    for section in places:
         part = _statement(sql, section.start, section.end, names, faults)
         if part is not None:
             statements[section.name] = (*statements.get(section.name, ()), part)

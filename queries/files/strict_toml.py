@@ -91,8 +91,8 @@ class TomlFile:
 
     def source(self, path: Path) -> Path:
         """Return the path at which a decoded setting is written."""
-        known = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self._places), ())
-        return (*self._places.get(known, ()), *path[len(known) :])
+        prefix = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self._places), ())
+        return (*self._places.get(prefix, ()), *path[len(prefix) :])
 
     def _parse(self) -> dict[str, Any]:
         import tomllib  # slow to import, and not needed while the engines are in the cache
@@ -170,8 +170,8 @@ def _wrong(kind: Any, message: str) -> str:
     if not message.startswith("Expected "):
         return f"is not valid: {message}"
     words = _TYPE.sub(lambda match: " or ".join(_WORDS.get(word, "a date") for word in match[1].split(" | ")), message)
-    wanted, _, found = words.removeprefix("Expected ").partition(", got ")
-    return f"must be {wanted}" + (f", not {found.replace('whole ', '')}" if found else "")
+    expectation, _, value = words.removeprefix("Expected ").partition(", got ")
+    return f"must be {expectation}" + (f", not {value.replace('whole ', '')}" if value else "")
 
 
 @cache

@@ -27,8 +27,8 @@ def named_home() -> Path | None:
 
 def home() -> Path | None:
     """Return the user's home folder, or None if there is none."""
-    found = named_home()
-    return found if found is not None and found.is_absolute() else None
+    path = named_home()
+    return path if path is not None and path.is_absolute() else None
 
 
 def expanded(path: Path) -> Path:
@@ -76,13 +76,13 @@ def folder(purpose: Literal["config", "state", "cache"]) -> Path:
     """
     import platformdirs  # 7 ms, which a command with an explicit settings file and a warm cache can do without
 
-    known = {
+    folders = {
         "config": platformdirs.user_config_dir,
         "state": platformdirs.user_state_dir,
         "cache": platformdirs.user_cache_dir,
     }
     try:
-        path = Path(known[purpose]("unstick"))
+        path = Path(folders[purpose]("unstick"))
     except (RuntimeError, KeyError):
         return NO_HOME / purpose / "unstick"
     return path if path.is_absolute() else NO_HOME / purpose / "unstick"

@@ -122,12 +122,12 @@ async def read_table(database: Database, name: str, schema: str = "", trusted: S
     query = Query(parse_statement(sql_text(FOLDER / "table.sql")), {"query": name})
     (rows,) = await database.batch([query])
     tables = [{**row, **{name: decoded(row[name]) for name in _LISTS}} for row in rows]
-    found = [table for table in msgspec.convert(tables, list[Table]) if schema in ("", table.schema)]
-    if len(found) != 1:
-        where = ", ".join(each.schema for each in found)
-        why = f"Several schemas have such a table: {where}. Choose one with --schema." if found else ""
+    matches = [table for table in msgspec.convert(tables, list[Table]) if schema in ("", table.schema)]
+    if len(matches) != 1:
+        where = ", ".join(each.schema for each in matches)
+        why = f"Several schemas have such a table: {where}. Choose one with --schema." if matches else ""
         raise NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
-    table = found[0]
+    table = matches[0]
     args = {"functions": [], "trusted": list(trusted)}
     (doubts,) = await database.batch([Query(statement("code"), {"query": [table.name], "args": args})])
     if table.kind in NO_TABLE:

@@ -147,12 +147,12 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
 def _payloads(proposal: Proposal) -> Mapping[str, Column]:
     """Return the columns with stored documents, by the name of their detail section."""
     taken = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
-    found: dict[str, Column] = {}
+    payloads: dict[str, Column] = {}
     for column in proposal.table.columns:
         if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in taken:
             name = re.sub(r"[^a-z0-9]+", "_", column.name.lower()).strip("_")[:30] or "payload"
-            found[name if name not in found else f"{name}_{len(found)}"] = column
-    return found
+            payloads[name if name not in payloads else f"{name}_{len(payloads)}"] = column
+    return payloads
 
 
 def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:

@@ -140,10 +140,10 @@ class Proposal(Record):
         words, there = {state.word for state in self.states}, {state.phase for state in self.states}
         there |= {Phase.RUNNING} if self.taken else set()
         there |= {Phase.SCHEDULED} if self.splits and Phase.READY in there else set()
-        found: list[str] = []
+        names: list[str] = []
         for phase in phases:
-            found += [state.word for state in self.of(phase)] if phase in words else [str(phase)] * (phase in there)
-        return found
+            names += [state.word for state in self.of(phase)] if phase in words else [str(phase)] * (phase in there)
+        return names
 
     def column(self, role: str) -> str:
         """Return the column of a role as SQL, or ""."""
@@ -328,20 +328,20 @@ def _key(table: Table) -> Column:
 def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
     """Return the columns by role, and the roles that are guessed."""
     free = {column.name: column for column in table.columns if column.name != key.name and not column.generated}
-    found: dict[str, Column] = {}
+    roles: dict[str, Column] = {}
     guessed = set()
     for name, of in table.parents:
-        if of == key.name and name in free and "parent" not in found:
-            found["parent"] = free.pop(name)
+        if of == key.name and name in free and "parent" not in roles:
+            roles["parent"] = free.pop(name)
     for role in names().roles:
         fitting = [column for column in free.values() if _fits(column, role, key)]
-        if role.name not in found and fitting:
+        if role.name not in roles and fitting:
             best = min(fitting, key=lambda column: _rank(column, role))
-            found[role.name] = free.pop(best.name)
+            roles[role.name] = free.pop(best.name)
             guessed |= {role.name} if role.like else set()
-    if "owner" in found and (found["owner"].refers or not any(role in found for role in HELD[1:])):
-        del found["owner"]  # it may be anything that has the row: only a question
-    return found, guessed
+    if "owner" in roles and (roles["owner"].refers or not any(role in roles for role in HELD[1:])):
+        del roles["owner"]  # it may be anything that has the row: only a question
+    return roles, guessed
 
 
 def _fits(column: Column, role: Role, key: Column) -> bool:
@@ -366,7 +366,7 @@ def _plain_name(column: Column) -> str:
 
 def state_of(word: str) -> State:
     """Return a status with its usual phase, else a guess from its form, else UNKNOWN."""
-    usual = next((phase for phase, known in names().phases.items() if plain(word) in known), None)
+    usual = next((phase for phase, words in names().phases.items() if plain(word) in words), None)
     guesses = (phase for phase, like in names().guesses.items() if re.fullmatch(like, plain(word)))
     guess = next(guesses, Phase.UNKNOWN) if usual is None else usual
     return State(word=word, phase=guess, guessed=usual is None and guess is not Phase.UNKNOWN)
@@ -527,10 +527,10 @@ def _other_statuses(base: Proposal) -> Iterator[Column]:
 def _unused(base: Proposal, role: str) -> Iterator[Column]:
     """Yield columns without a role that could have this one."""
     used = {base.key.name, *(column.name for column in base.roles.values())}
-    wanted = [each for each in names().roles if each.name == role]
+    roles = [each for each in names().roles if each.name == role]
     for column in base.table.columns:
         free = column.name not in used and not column.generated
-        if free and any(_fits(column, each, base.key) for each in wanted):
+        if free and any(_fits(column, each, base.key) for each in roles):
             yield column
 
 

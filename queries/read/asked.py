@@ -40,8 +40,8 @@ def together(*asked: Asked[Any]) -> Asked[list[Any]]:
     """Return one question of several. Its answer is a list."""
 
     def read(answers: Sequence[Rows]) -> list[Any]:
-        left = iter(answers)
-        return [each.read(list(islice(left, len(each.queries)))) for each in asked]
+        rest = iter(answers)
+        return [each.read(list(islice(rest, len(each.queries)))) for each in asked]
 
     return Asked([query for each in asked for query in each.queries], read)
 
@@ -59,14 +59,14 @@ async def answered(transaction: Reads, asked: Sequence[Asked[Any]]) -> list[Any]
     In a transaction that writes, those after the first that failed are missing. Raises an error of NO_CONNECTION only.
     """
     answers = iter(await transaction.each([query for each in asked for query in each.queries]))
-    found: list[Any] = []
+    results: list[Any] = []
     for each in asked:
         rows = list(islice(answers, len(each.queries)))
         error = next((row for row in rows if isinstance(row, DatabaseError)), None)
         if error is None and len(rows) < len(each.queries):
             break
         try:
-            found.append(error or each.read([row for row in rows if not isinstance(row, DatabaseError)]))
+            results.append(error or each.read([row for row in rows if not isinstance(row, DatabaseError)]))
         except DatabaseError as unreadable:
-            found.append(unreadable)
-    return found
+            results.append(unreadable)
+    return results

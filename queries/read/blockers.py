@@ -101,18 +101,18 @@ async def _locks(database: Database, asked: Sequence[Asked], skipped: list[Skipp
             (rows,) = await transaction.batch([_composed(some)])
             return [await _sessions(transaction, rows, some, (), WAITING)] if rows else []
 
-    found = []
-    left: list[Sequence[Asked]] = [asked]
-    while left:
-        some = left.pop(0)
+    parts = []
+    turns: list[Sequence[Asked]] = [asked]
+    while turns:
+        some = turns.pop(0)
         read = await attempted(lockers(some))
         if not isinstance(read, DatabaseError):
-            found += read
+            parts += read
         elif len(some) > 1:  # one engine's locked or forbidden table makes the whole statement fail
-            left.extend([each] for each in some)
+            turns.extend([each] for each in some)
         else:
             skipped.append(SkippedFinding(engine=some[0][0].label, code=ROW_LOCKED, why=read.line, failed=True))
-    return found
+    return parts
 
 
 async def _waits(database: Database, readers: Readers, skipped: list[SkippedFinding]) -> list[Blockers]:
@@ -247,10 +247,10 @@ def _holders(rows: Rows, asked: Sequence[Asked], sessions: Mapping[str, LockSess
         if row["how"] != "waits" and _id(row) in sessions:
             by_row.setdefault((row["engine"], row["id"], row["table"], row["place"]), []).append(row)
     for (number, local, table, _), some in by_row.items():
-        found = {_id(row): row["how"] for row in some}
+        modes = {_id(row): row["how"] for row in some}
         kinds = {"shared" if row["how"] not in ("locks", "released") else row["how"] for row in some}
-        sure = len(found) == 1 or kinds == {"shared"}
-        for session_id, how in found.items():
+        sure = len(modes) == 1 or kinds == {"shared"}
+        for session_id, how in modes.items():
             yield RowHolder(
                 node_id=f"{asked[number][0].label}/{local}",
                 table=table,
@@ -328,7 +328,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFi
     for finding in locked:
         evidence = finding.evidence
         groups.setdefault((*finding.affects, evidence["root"], evidence["backend_start"]), []).append(finding)
-    found = []
+    findings = []
     for (label, root, backend_start), some in groups.items():
         first = some[0]
         who = first.evidence["role"], first.evidence["application"]
@@ -336,8 +336,8 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFi
             continue
         evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
         node_id = f"{LABEL}/engine:{label}"
-        found.append(finding_of(spec, node_id, first.since, evidence, affects=first.affects))
-    return found
+        findings.append(finding_of(spec, node_id, first.since, evidence, affects=first.affects))
+    return findings
 
 
 def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterable[Finding]:

@@ -71,9 +71,9 @@ def page(
     two pages.
     """
     turns: list[tuple[float, str, Placed]] = []
-    for name, found in sources.items():
+    for name, rows in sources.items():
         newest: dict[str, float] = {}
-        for each in found:
+        for each in rows:
             turn = newest[each.part] = min(newest.get(each.part, each.change.at), each.change.at)
             turns.append((turn, name, each))
     turns.sort(key=lambda turn: -turn[0])

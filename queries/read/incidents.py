@@ -68,16 +68,16 @@ def incidents(
     groups = _groups(findings, specs)
     owners = _absorbed(groups, at)
     explained: dict[int, list[Finding]] = {}
-    left: dict[int, list[Finding]] = {}
+    unexplained: dict[int, list[Finding]] = {}
     for place, group in enumerate(groups):
         for finding in group.findings:
             root = _root(owners, place, finding)
-            (left if root == place else explained).setdefault(root, []).append(finding)
-    places = [p for p, group in enumerate(groups) if p in left and (p in explained or not group.suspected)]
+            (unexplained if root == place else explained).setdefault(root, []).append(finding)
+    places = [p for p, group in enumerate(groups) if p in unexplained and (p in explained or not group.suspected)]
     shown = (
         _incident(
             groups[same[0]],
-            [finding for place in same for finding in left[place]],
+            [finding for place in same for finding in unexplained[place]],
             [finding for place in same for finding in explained.get(place, [])],
             capped,
             len(same),
@@ -178,7 +178,7 @@ def _groups(findings: Iterable[Finding], specs: Specs) -> list[CauseGroup]:
     groups: dict[Cause, list[Finding]] = {}
     for finding in sorted(findings, key=lambda f: (f.suspected, not f.affects, *rank(f))):
         groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
-    return [CauseGroup(cause=c, spec=specs[c[0]][c[1]], findings=tuple(found)) for c, found in groups.items()]
+    return [CauseGroup(cause=c, spec=specs[c[0]][c[1]], findings=tuple(members)) for c, members in groups.items()]
 
 
 Owners = dict[tuple[int, str], tuple[int, list[Finding]]]
@@ -208,9 +208,9 @@ def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
                     if finding.affects and not engines.intersection(finding.affects):
                         continue
                     alike = causes.get(_values(rule, finding), ())
-                    found = [each for each in alike if not _is_older(finding, each, at)]
-                    if found and (other, finding.node_id) not in owners:
-                        owners[other, finding.node_id] = place, found
+                    explanations = [each for each in alike if not _is_older(finding, each, at)]
+                    if explanations and (other, finding.node_id) not in owners:
+                        owners[other, finding.node_id] = place, explanations
                         parents.setdefault(other, set()).add(place)
     return owners
 
@@ -239,13 +239,13 @@ def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
 
 def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
     """Return the groups that explain a group, directly or through others."""
-    found: set[int] = set()
-    left = [place]
-    while left:
-        for parent in parents.get(left.pop(), set()) - found:
-            found.add(parent)
-            left.append(parent)
-    return found
+    ancestors: set[int] = set()
+    places = [place]
+    while places:
+        for parent in parents.get(places.pop(), set()) - ancestors:
+            ancestors.add(parent)
+            places.append(parent)
+    return ancestors
 
 
 def _of_many_owners(groups: list[CauseGroup], places: Iterable[int]) -> Iterable[list[int]]:

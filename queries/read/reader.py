@@ -250,13 +250,13 @@ class Reader:
             every = [row for row in rows if row["id"] is not None]
             named = [row for row in every if routine or row["part"] not in self.engine.spec.routine]
             nodes = (await self._nodes(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
-        known = {node.id: node for node in nodes}
+        by_id = {node.id: node for node in nodes}
         scope = [row["what"] for row in rows if row["id"] is None]
         scope += ["only rows that policies show are searched"] if self.detected.policies else []
         with readable("changed.sql"):
-            found = [changes.placed(self.label, self._full(row["id"]), row, known) for row in named]
-        left = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
-        return found, msgspec.structs.replace(source, scope="; ".join(scope), routine=dict(left))
+            placed = [changes.placed(self.label, self._full(row["id"]), row, by_id) for row in named]
+        rest = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
+        return placed, msgspec.structs.replace(source, scope="; ".join(scope), routine=dict(rest))
 
     async def nodes(self, ids: Iterable[str]) -> Page:
         """Read the current state of these nodes, in this order.
@@ -272,14 +272,14 @@ class Reader:
 
         At most ``most`` ancestors, and none above an id in ``tops``.
         """
-        found: list[Node] = []
+        ancestors: list[Node] = []
         async with self._reading() as transaction:
-            while (parent := (found or [node])[-1].parent_id) is not None and len(found) < most:
+            while (parent := (ancestors or [node])[-1].parent_id) is not None and len(ancestors) < most:
                 nodes = (await self._nodes(transaction, [self.local(parent)])).nodes
-                found += nodes
+                ancestors += nodes
                 if not nodes or parent in tops:
                     break
-        return tuple(found)
+        return tuple(ancestors)
 
     async def counts(self) -> tuple[Count, ...]:
         """Count the nodes in each phase."""
@@ -307,12 +307,12 @@ class Reader:
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             read = await self._findings(transaction, local, limit)
-            found = await self._offered(transaction, read.found) if offer else read.found
+            findings = await self._offered(transaction, read.found) if offer else read.found
         skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
         if self.detected.policies:
             skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
-        found = tuple(sorted(found, key=rank))
-        return msgspec.structs.replace(read, found=found, skipped_findings=skipped, unread=unread)
+        findings = tuple(sorted(findings, key=rank))
+        return msgspec.structs.replace(read, found=findings, skipped_findings=skipped, unread=unread)
 
     def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Asked[tuple[tuple[str, ...], str]]:
         """Ask which of these nodes have a finding, and why others are unknown.
@@ -402,11 +402,11 @@ class Reader:
 
     def watched(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
-        found = []
+        findings = []
         for code, watcher in self._watchers.items():
             for node_id, watch in watcher.shown(self.engine.settings):
-                found.append(self._finding(self.finding_specs[code], node_id, watch.since, watch.evidence))
-        return tuple(found)
+                findings.append(self._finding(self.finding_specs[code], node_id, watch.since, watch.evidence))
+        return tuple(findings)
 
     # One node whole
 
@@ -417,7 +417,7 @@ class Reader:
         """
         local = self.local(node_id)
         kind = split_id(node_id)[1]
-        left = sorted(
+        keys = sorted(
             key for key, s in self.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds
         )
         async with self._reading() as transaction:
@@ -426,7 +426,7 @@ class Reader:
                 return None
             node_id = page.nodes[0].id
             local = self.local(node_id)
-            sections = await self._sections(transaction, left, local, size)
+            sections = await self._sections(transaction, keys, local, size)
         sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
         sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
         children = await self._few_children(page.nodes[0])
@@ -437,13 +437,13 @@ class Reader:
         codes: dict[str, list[str]] = {}
         for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
-        found = [f for f in there if f.node_id == node_id]
+        own_findings = [f for f in there if f.node_id == node_id]
         (node,) = marked(page.nodes, codes)
         return Detail(
             node=node,
             at=page.at,
             sections=tuple(s for s in sections if s),
-            findings=tuple(found),
+            findings=tuple(own_findings),
             children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
             skipped_findings=read.skipped_findings,
         )
@@ -454,9 +454,9 @@ class Reader:
         Raises DatabaseError, also if a text cannot be read without a scan.
         """
         asked: list[tuple[str, Query]] = []
-        found: dict[str, list[Payload]] = {}
+        payloads: dict[str, list[Payload]] = {}
         for node in nodes:
-            found[node.id] = []
+            payloads[node.id] = []
             values = self.variant.parameters(id=self.local(node.id), bytes=size)
             for key in self._payload_sections(node.kind):
                 statement = self.variant.select(key)
@@ -466,10 +466,10 @@ class Reader:
         async with self._reading() as transaction:
             answers = await transaction.batch([query for _, query in asked])
         for (node_id, _), rows in zip(asked, answers, strict=True):
-            found[node_id] += [
+            payloads[node_id] += [
                 Payload(head=row["payload"], size=row["size"]) for row in rows if row["payload"] is not None
             ]
-        return found
+        return payloads
 
     def _payload_sections(self, kind: str) -> list[str]:
         """Return the statements of the detail sections of a kind that have a stored text."""
@@ -629,8 +629,8 @@ class Reader:
         ]
 
     async def _nodes(self, source: Reads, local: Sequence[str], given: Rows = ()) -> Page:
-        known = {row["id"] for row in given}
-        queries = self._queries([i for i in local if i not in known])
+        given_ids = {row["id"] for row in given}
+        queries = self._queries([i for i in local if i not in given_ids])
         rows = [*given, *_verified(queries, await source.batch(queries))]
         at = float(rows[0]["now"]) if rows else await NOW.answer(source)
         return Page(nodes=self._nodes_of(rows, local), at=at)
@@ -640,9 +640,9 @@ class Reader:
 
         The server may spell a key differently than the operator typed it. Such a node comes last, and once.
         """
-        found = {row["id"]: row for row in rows if isinstance(row["id"], str)}
-        order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *found]))}
-        return tuple(self._node(found[id_]) for id_ in sorted(found, key=order.__getitem__))
+        by_id = {row["id"]: row for row in rows if isinstance(row["id"], str)}
+        order = {id_: place for place, id_ in enumerate(dict.fromkeys([*local, *by_id]))}
+        return tuple(self._node(by_id[id_]) for id_ in sorted(by_id, key=order.__getitem__))
 
     def _queries(self, local: Sequence[str]) -> list[Query]:
         """Return the statements that read these nodes, one for each sort of node.
@@ -696,7 +696,7 @@ class Reader:
 
     async def _findings(self, transaction: Reads, ids: Sequence[str] | None, limit: int) -> Findings:
         """Return the findings, with all suggested actions."""
-        found: list[Finding] = []
+        findings: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
         specs = [spec for spec in self.engine.spec.findings if not spec.sample]
@@ -708,11 +708,11 @@ class Reader:
             if isinstance(answer, DatabaseError):
                 skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=answer.line, failed=True))
             else:
-                found += answer
+                findings += answer
         if ids is None and capped:
-            found += await self._causes_beyond(transaction, found, capped)
-        left = tuple(f for f in found if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id))
-        return Findings(found=left, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
+            findings += await self._causes_beyond(transaction, findings, capped)
+        findings = [f for f in findings if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
+        return Findings(found=tuple(findings), at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
@@ -736,8 +736,8 @@ class Reader:
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
         async with self._reading() as transaction:
-            found = await self._offered(transaction, findings.found)
-        return msgspec.structs.replace(findings, found=found)
+            offers = await self._offered(transaction, findings.found)
+        return msgspec.structs.replace(findings, found=offers)
 
     async def _offered(self, transaction: Reads, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
@@ -752,14 +752,14 @@ class Reader:
         again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
         return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 
-    async def _refused(self, transaction: Reads, found: Iterable[Finding]) -> dict[Cause, str]:
+    async def _refused(self, transaction: Reads, candidates: Iterable[Finding]) -> dict[Cause, str]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
 
         Nothing is asked if an action calls a function, or if the operator decides on its arguments. Flags count as set.
         A refusal that holds for now only is none.
         """
         asked: dict[Cause, list[Finding]] = {}
-        for finding in found:
+        for finding in candidates:
             if finding.action and OPEN not in finding.arguments.values():
                 asked.setdefault(self._cause(finding), []).append(finding)
         questions: dict[tuple[str, str], list[str]] = {}
@@ -796,11 +796,11 @@ class Reader:
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
-        known = {"ids", "args", "met_needs", "settings"}
+        read_names = {"ids", "args", "met_needs", "settings"}
         return (
             action.writes
             and bool(parts)
-            and all(known.issuperset(p.parameters) and not _CALL.search(p.text) for p in parts)
+            and all(read_names.issuperset(p.parameters) and not _CALL.search(p.text) for p in parts)
         )
 
     def _refusals(self, script: str) -> tuple[Statement, ...]:
@@ -891,15 +891,15 @@ class Reader:
         """
         row = {} if row is None else row
         at = None if since is None else float(since)
-        found = finding_of(spec, node_id, at, evidence, engine=self.label, severity=row.get("severity"))
+        finding = finding_of(spec, node_id, at, evidence, engine=self.label, severity=row.get("severity"))
         suggested = spec.action if spec.action and row.get("suggest", True) else None
         action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
         if action is None:
-            return found
+            return finding
         given = {a.name: OPEN for a in action.arguments if a.required and not a.default}
         given |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
         guard = guard_token.token(spec.constant, evidence)
-        return msgspec.structs.replace(found, action=action.name, arguments=given, guard=guard)
+        return msgspec.structs.replace(finding, action=action.name, arguments=given, guard=guard)
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
         """Read sections of a node's page. One that cannot be read says why."""

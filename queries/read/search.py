@@ -87,16 +87,16 @@ def _found(match: re.Match[str]) -> str:
 
 
 async def search(
-    readers: Mapping[str, Reader], wanted: Sought, *, texts: bool = True, large: bool = False
+    readers: Mapping[str, Reader], query: Sought, *, texts: bool = True, large: bool = False
 ) -> AsyncIterator[Hits]:
     """Yield the answer of each engine as it arrives.
 
     The engines' statements take turns on one connection, each with a time limit. ``texts``: also search titles, errors
     and payloads. ``large``: payloads of any size. Raises an error of NO_CONNECTION only.
     """
-    asked = [reader for reader in readers.values() if _concerned(reader, wanted, readers.values())]
+    asked = [reader for reader in readers.values() if _concerned(reader, query, readers.values())]
     tasks = [
-        asyncio.ensure_future(_answer(reader, wanted, readers.values(), texts=texts, large=large)) for reader in asked
+        asyncio.ensure_future(_answer(reader, query, readers.values(), texts=texts, large=large)) for reader in asked
     ]
     try:
         for task in asyncio.as_completed(tasks):
@@ -128,28 +128,28 @@ def sure(answers: Iterable[Hits]) -> Sequence[Node]:
     return ()
 
 
-def _concerned(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> bool:
-    return bool(wanted.text or _of(reader, wanted, readers))
+def _concerned(reader: Reader, query: Sought, readers: Iterable[Reader]) -> bool:
+    return bool(query.text or _of(reader, query, readers))
 
 
-def _of(reader: Reader, wanted: Sought, readers: Iterable[Reader]) -> list[str]:
+def _of(reader: Reader, query: Sought, readers: Iterable[Reader]) -> list[str]:
     """Return the full ids of this engine, and the ids without an engine."""
-    return [i for i in wanted.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
+    return [i for i in query.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
 
 
-async def _answer(reader: Reader, wanted: Sought, readers: Iterable[Reader], *, texts: bool, large: bool) -> Hits:
-    found = Hits(engine=reader.label)
-    for each in _of(reader, wanted, readers):
-        named = await attempted(_by_id(reader, each, exact=wanted.exact))
+async def _answer(reader: Reader, query: Sought, readers: Iterable[Reader], *, texts: bool, large: bool) -> Hits:
+    hits = Hits(engine=reader.label)
+    for each in _of(reader, query, readers):
+        named = await attempted(_by_id(reader, each, exact=query.exact))
         if isinstance(named, DatabaseError):
-            return msgspec.structs.replace(found, unreadable=named.line)
-        found = _joined(found, named)
-    if not (texts and wanted.text):
-        return found
-    holding = await attempted(reader.search(wanted.text, large=large))
+            return msgspec.structs.replace(hits, unreadable=named.line)
+        hits = _joined(hits, named)
+    if not (texts and query.text):
+        return hits
+    holding = await attempted(reader.search(query.text, large=large))
     if isinstance(holding, DatabaseError):
-        return msgspec.structs.replace(found, unsearched=holding.line)
-    return _joined(found, holding)
+        return msgspec.structs.replace(hits, unsearched=holding.line)
+    return _joined(hits, holding)
 
 
 async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
@@ -159,11 +159,11 @@ async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
         if page.nodes or of_kind is None:
             hits = tuple(Hit(node=node, matched=Match.ID) for node in page.nodes)
             return Hits(engine=reader.label, hits=hits, at=page.at)
-    found = await reader.find(each if of_kind is None else of_kind[2])
+    answer = await reader.find(each if of_kind is None else of_kind[2])
     if not exact:
-        return found
-    hits = tuple(hit for hit in found.hits if hit.matched in SURE)
-    return msgspec.structs.replace(found, hits=hits, capped=found.capped and len(hits) == len(found.hits))
+        return answer
+    hits = tuple(hit for hit in answer.hits if hit.matched in SURE)
+    return msgspec.structs.replace(answer, hits=hits, capped=answer.capped and len(hits) == len(answer.hits))
 
 
 def _joined(one: Hits, two: Hits) -> Hits:

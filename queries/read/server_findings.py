@@ -148,14 +148,14 @@ class ServerFindings:
             self._asked, self._kept = asked, {}
 
         async with self.database.reading() as transaction:
-            left = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
+            stale_parts = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
             now, *answers = await transaction.each(
-                [Query(statement("now")), *(Query(server_statement(part), asked) for part in left)]
+                [Query(statement("now")), *(Query(server_statement(part), asked) for part in stale_parts)]
             )
         if isinstance(now, DatabaseError):
             raise now
         at = float(now[0]["now"])
-        for part, rows in zip(left, answers, strict=True):
+        for part, rows in zip(stale_parts, answers, strict=True):
             try:
                 if isinstance(rows, DatabaseError):
                     raise rows
@@ -169,13 +169,13 @@ class ServerFindings:
         self._starts = {start for start in self._starts if start[1] >= at - STARTS_SECONDS}
         self._compare(at)
         parts = self._kept.values()
-        found = [finding for part in parts for finding in part.findings]
-        found += self._rolled_back()
-        found = list(_confirmed(found))
-        if not any(finding.code == "promoted" for finding in found):
-            found += self._changed(at)
+        findings = [finding for part in parts for finding in part.findings]
+        findings += self._rolled_back()
+        findings = list(_confirmed(findings))
+        if not any(finding.code == "promoted" for finding in findings):
+            findings += self._changed(at)
         return Findings(
-            found=tuple(sorted(found, key=rank)),
+            found=tuple(sorted(findings, key=rank)),
             at=at,
             skipped_findings=tuple(each for part in parts for each in part.skipped),
         )
@@ -207,8 +207,8 @@ class ServerFindings:
         None if they are not recorded.
         """
         at, counters = self._history[-1] if self._history else (0.0, None)
-        found = counters.rows.get(label) if counters else None
-        return (at, found) if found else None
+        counts = counters.rows.get(label) if counters else None
+        return (at, counts) if counts else None
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -242,7 +242,7 @@ class ServerFindings:
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:
         """Return the findings, sessions and counters of a part's rows."""
-        found, skipped, sessions, row_waits = [], [], [], 0
+        findings, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
             evidence = decoded(row["evidence"])
             if row["code"] == "worker_session":
@@ -258,10 +258,10 @@ class ServerFindings:
             else:
                 spec, node_id, affects = self._codes[row["code"]], f"{LABEL}/{row['id']}", sorted(row["affects"])
                 suspected: bool = row["suspected"]
-                found.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
+                findings.append(finding_of(spec, node_id, row["since"], evidence, affects=affects, suspected=suspected))
         return ServerPart(
             read_at=time.monotonic(),
-            findings=tuple(found),
+            findings=tuple(findings),
             skipped=tuple(skipped),
             sessions=tuple(sessions),
             row_waits=row_waits,
@@ -294,8 +294,8 @@ class ServerFindings:
         It confirms a suspicion, or shows that transactions fail of the sessions of ``standing``, the labels of engines
         that do no work.
         """
-        found = (finding for part in self._kept.values() for finding in part.findings)
-        suspected = any(f.suspected and f.code in CONFIRMED for f in found)
+        findings = (finding for part in self._kept.values() for finding in part.findings)
+        suspected = any(f.suspected and f.code in CONFIRMED for f in findings)
         return len(self._history) == 1 and (suspected or any(map(self.sessions, standing)))
 
     def _rolled_back(self) -> Iterable[Finding]:

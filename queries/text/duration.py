@@ -80,8 +80,8 @@ def of_interval(text: str) -> str:
 
     Other text is returned as it is.
     """
-    found = _INTERVAL.fullmatch(text)
-    if found is None:
+    match = _INTERVAL.fullmatch(text)
+    if match is None:
         return text
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return spelled(days * DAY + hours * HOUR + minutes * MINUTE + seconds)

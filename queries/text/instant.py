@@ -14,8 +14,8 @@ def of_timestamp(text: str) -> str:
 
     Other text is returned as it is.
     """
-    found = _IN_UTC.fullmatch(text)
-    return f"{found[1]}T{found[2]}Z" if found else text
+    match = _IN_UTC.fullmatch(text)
+    return f"{match[1]}T{match[2]}Z" if match else text
 
 
 def unknown_last(at: float | None) -> float:

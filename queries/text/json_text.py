@@ -157,10 +157,10 @@ def parse(text: str) -> Parsed:
     repeated: dict[str, None] = {}
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        known = dict(members)
-        if len(known) < len(members):
+        values = dict(members)
+        if len(values) < len(members):
             repeated.update(dict.fromkeys(key for key, n in Counter(key for key, _ in members).items() if n > 1))
-        return known
+        return values
 
     def refuse(word: str) -> Any:
         raise NotJson(f"{word} is not a JSON value")
@@ -233,14 +233,14 @@ def _spelled(text: str) -> tuple[list[tuple[str, str]], str]:
 
     Raises NotJson.
     """
-    found, at = [], 0
+    tokens, at = [], 0
     while match := _TOKEN.match(text, at):
         name = match.lastgroup or 0
-        found.append((text[at : match.start(name)], match[name]))
+        tokens.append((text[at : match.start(name)], match[name]))
         at = match.end()
     if text[at:].strip(" \t\r\n"):
         raise NotJson(f"line {text.count(chr(10), 0, at) + 1} is not JSON")
-    return found, text[at:]
+    return tokens, text[at:]
 
 
 _NO_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(x[0-9a-f]{2})")

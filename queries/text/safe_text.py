@@ -53,8 +53,8 @@ def safe_sql(statement: str) -> str:
 
 def percent(text: str, also: str) -> str:
     """Percent-encode hidden characters, ``%`` and those in ``also``, for use in an id."""
-    wanted = f"[%{re.escape(also)}{_CONTROLS}{_INVISIBLE}]"
-    return re.sub(wanted, lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
+    pattern = f"[%{re.escape(also)}{_CONTROLS}{_INVISIBLE}]"
+    return re.sub(pattern, lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace")), text)
 
 
 def _picture(match: re.Match[str]) -> str:
@@ -76,9 +76,9 @@ def has_bytes(text: str) -> bool:
 
 def lost_bytes(text: str) -> str:
     """Return why an id may not be found although it is on the screen, or ""."""
-    found = re.search(r"\\x[89a-f][0-9a-f]", text)
+    match = re.search(r"\\x[89a-f][0-9a-f]", text)
     reason = "is a byte that is no text, unstick cannot look the id up; psql can"
-    return f"If {found[0]} in it {reason}." if found else ""
+    return f"If {match[0]} in it {reason}." if match else ""
 
 
 def shown_bytes(text: str) -> str:
