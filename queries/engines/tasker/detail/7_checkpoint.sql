@@ -1,3 +1,0 @@
--- title: Checkpoint
-\set column checkpoint
-\ir ../parts/payload_of_step.sql
