@@ -1,13 +1,6 @@
 -- Sections of all actions whose files do not have them.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
--- :lock
-SELECT 'job:' || j.id AS id, j.xmin::text AS version
-  FROM :"schema".:"pgqueuer" j
- WHERE j.id = ANY (:job_keys)
- ORDER BY j.id
-   FOR UPDATE SKIP LOCKED
-
 -- :rows
 SELECT 'job:' || j.id AS id, :'pgqueuer' AS "table", j.id::text AS key, j.ctid::text AS place, row_to_json(j) AS row
   FROM :"schema".:"pgqueuer" j

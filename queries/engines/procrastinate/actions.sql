@@ -1,13 +1,6 @@
 -- Sections of all actions whose files do not have them.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1.
 
--- :lock
-SELECT 'job:' || j.id AS id, j.xmin::text AS version
-  FROM :"schema".procrastinate_jobs j
- WHERE j.id = ANY (:job_keys)
- ORDER BY j.id
-   FOR UPDATE SKIP LOCKED
-
 -- :rows
 SELECT 'job:' || j.id AS id, 'procrastinate_jobs' AS "table", j.id::text AS key, j.ctid::text AS place, row_to_json(j) AS row
   FROM :"schema".procrastinate_jobs j

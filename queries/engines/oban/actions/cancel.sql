@@ -2,15 +2,11 @@
 -- makes the same change to its row.
 -- Index: oban_jobs_pkey.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state::text IN ('completed', 'discarded', 'cancelled') THEN 'the job is ' || j.state || ': it has ended'
 \ir ../parts/dead_owner.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 UPDATE :"schema".oban_jobs j SET state = 'cancelled', cancelled_at = timezone('UTC', now())

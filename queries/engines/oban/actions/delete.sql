@@ -1,14 +1,10 @@
 -- Delete jobs that do not run.
 -- Index: oban_jobs_pkey.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id, CASE WHEN j.state::text NOT IN ('discarded', 'cancelled', 'completed') THEN 'the job is ' || j.state || ': it has not ended' END AS why
 \ir ../parts/asked.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 DELETE FROM :"schema".oban_jobs j USING unnest(:ids, :versions) AS seen(id, version)

@@ -2,15 +2,11 @@
 -- allowed, because a producer skips a job that has none left.
 -- Index: oban_jobs_pkey.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state <> 'executing' THEN 'the job is ' || j.state || ', not executing'
 \ir ../parts/dead_owner.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

@@ -2,16 +2,12 @@
 -- allowed if they are used up. The states in which a job is unique are left empty, because a newer job may be the unique one.
 -- Index: oban_jobs_pkey.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state::text NOT IN ('discarded', 'cancelled', 'completed') AND NOT (j.state = 'available' AND j.attempt >= j.max_attempts)
                       THEN 'the job is ' || j.state || ': it has not ended' END AS why
 \ir ../parts/asked.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (

@@ -1,15 +1,11 @@
 -- Make scheduled and retryable jobs available now, before their time.
 -- Index: oban_jobs_pkey.
 
-\ir ../parts/lock.sql
-
 -- :refused
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state::text NOT IN ('scheduled', 'retryable') THEN 'the job is ' || j.state || ': it does not wait for a time' END AS why
 \ir ../parts/asked.sql
-
-\ir ../parts/rows.sql
 
 -- :change
 WITH changed AS (
