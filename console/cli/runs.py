@@ -76,6 +76,8 @@ def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
     yield BLANK
     if report is not None:
         yield from redrive_page(report, cells, limit=UNLIMITED)
+        if detail.unread:
+            yield plain(f"What the nodes do now could not be read: {detail.unread}", "$warning", 0)
     else:
         yield from result_page(detail.results, cells, limit=ROWS_SHOWN)
     if run.state == "open":

@@ -128,13 +128,15 @@ class RedriveReport(Record):
 class RunDetail(Record):
     """A run with its outcomes so far.
 
-    ``pending``: the nodes without one. ``report``: of a redrive, as its nodes are now.
+    ``pending``: the nodes without one. ``report``: of a redrive, as its nodes are now. ``unread``: why they could not
+    be read, or "".
     """
 
     run: RunSummary
     results: tuple[Result, ...]
     pending: tuple[str, ...]
     report: RedriveReport | None = None
+    unread: str = ""
 
 
 class RedrivePreview(Record):

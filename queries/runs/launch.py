@@ -8,6 +8,7 @@ from queries.actions import parts
 from queries.actions.plan import plan_versions
 from queries.actions.storable import check_storable
 from queries.contract.server_spec import LABEL
+from queries.db.errors import DatabaseError, attempted
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.run import BULK, Member, RunDetail
 from queries.runs import redrive_plan
@@ -119,7 +120,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
     """
     plan, reader = run.plan, workspace.named(run.plan.label)
     policy = Redrive(plan.ids, plan.cohorts) if plan.is_redrive else AllAtOnce([tuple(plan.ids)])
-    total, step = Total(), None
+    total, step, unread = Total(), None, ""
     entries = await run.log.entries(guarded=False)
     for entry in entries:
         event = runs.event_of(reader, entry, workspace.audit_log_place)
@@ -129,8 +130,12 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
             total.add(event.outcomes)
     if isinstance(policy, Redrive) and policy.ended is None:
         at = await workspace.now()
-        policy.observe(await redrive_plan.read_answers(reader, plan, set(policy.watched())))
-        step = policy.step(at)
+        answers = await attempted(redrive_plan.read_answers(reader, plan, set(policy.watched())))
+        if isinstance(answers, DatabaseError):
+            unread = answers.line
+        else:
+            policy.observe(answers)
+            step = policy.step(at)
     row = Listed(
         begun=msgspec.structs.replace(run.begun, engine=plan.label),
         changed=policy.changed,
@@ -146,6 +151,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         report=redrive_plan.report(run, policy, step if isinstance(step, Ask) else None)
         if isinstance(policy, Redrive)
         else None,
+        unread=unread,
     )
 
 

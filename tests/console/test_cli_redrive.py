@@ -350,6 +350,19 @@ def test_a_row_that_is_gone_is_no_success_here(queue: Queue) -> None:
     assert again.json["answers"] == {"unknown": 1, "finished": 3}
 
 
+def test_a_run_is_shown_although_its_nodes_cannot_be_read(queue: Queue) -> None:
+    key = queue.fill(3)
+    run = queue.redrive("--group", key, "--yes", "--wait", "0", *REASON).json["run"]
+    with asyncio.Runner() as runner:
+        holder = runner.run(asyncpg.connect(queue.dsn))
+        runner.run(holder.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"))
+        shown, text = queue.run("runs", run, "--json"), queue.run("runs", run)
+        runner.run(holder.close())
+    assert (shown.code, text.code, shown.json["report"]["state"]) == (0, 0, "running")
+    assert "locks jobs" in shown.json["unread"]
+    assert "What the nodes do now could not be read: Another session holds a lock" in text.out
+
+
 def test_an_undone_revival_is_no_new_death(queue: Queue) -> None:
     key = queue.fill(3)
     answer = queue.redrive("--group", key, "--yes", "--wait", "0", "--budget", "0", *REASON)
