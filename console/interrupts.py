@@ -39,7 +39,13 @@ def ctrl_c_calls(handler: Callable[[int, FrameType | None], Any]) -> Iterator[No
 
 @contextlib.contextmanager
 def signals_call(handler: Callable[[], None]) -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program."""
+    """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program.
+
+    Only the main thread hears of signals.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     if before[signal.SIGHUP] is signal.SIG_IGN:  # set by nohup
