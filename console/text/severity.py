@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 from console.text.spans import Spans
@@ -26,6 +27,7 @@ BANDS = (
 """All bands, the worst first."""
 
 
+@cache
 def band(severity: int) -> Band:
     """Return the band of a severity from 0 to 9."""
     return next(each for each in BANDS if severity >= each.least)

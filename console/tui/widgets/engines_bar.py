@@ -155,18 +155,20 @@ class EngineNumbers(Record):
             phase: max((formatting.width(of[phase]) for of in numbers if phase in of), default=0) for phase in ORDER
         }
         return [
-            {phase: self._count(phase, of[phase].rjust(cells[phase]), words_too) for phase in ORDER if phase in of}
+            {phase: _count(phase, of[phase].rjust(cells[phase]), words_too) for phase in ORDER if phase in of}
             for of in numbers
         ]
 
-    def _count(self, phase: Phase, number: str, words_too: bool) -> Content:
-        ink = f"$phase-{phase}"
-        return Content.assemble(
-            (formatting.GLYPHS[phase], ink),
-            " ",
-            (number, f"bold {ink}"),
-            (f" {phase.value}" if words_too else "", "$faint"),
-        )
+
+@lru_cache(512)
+def _count(phase: Phase, number: str, words_too: bool) -> Content:
+    ink = f"$phase-{phase}"
+    return Content.assemble(
+        (formatting.GLYPHS[phase], ink),
+        " ",
+        (number, f"bold {ink}"),
+        (f" {phase.value}" if words_too else "", "$faint"),
+    )
 
 
 def _warnings(line: EngineLine) -> str:
