@@ -386,6 +386,8 @@ class Session:
         if self._screen_clock.wait() <= 0:
             error_text = await self._poll_step(self._poll_screen, self._screen_clock) or error_text
             read = True
+            if not error_text:
+                self.begun.set()  # samples and findings that the page does not show come after its first rows
         if self.paused and not forced:
             self.error_text = error_text
             return True
