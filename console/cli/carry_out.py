@@ -23,7 +23,7 @@ from console.text.spans import UNLIMITED, Make, Spans
 from queries.actions import signals
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
-from queries.db.errors import NO_CONNECTION
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result, Risk
 from queries.records.record import Record
 from queries.runs.run import Run
@@ -81,19 +81,24 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         return FAILED
     decisions, before = Decisions(), len(workspace.journal.corrected)
     run, runner = await course.begin(decisions)
-    standby, given_up = asyncio.ensure_future(_standby_wait(workspace)), False
+    standby, given_up, failed = asyncio.ensure_future(_standby_wait(workspace)), False, False
     try:
         await _follow(course, run, runner, decisions, consent)
     except NO_CONNECTION as error:
         waited = "" if run is None or decisions.stopped else f" for {OUTAGE_SECONDS:.0f} s"
         say(f"The server was unreachable{waited}. {error.line}")
         given_up = True
+    except DatabaseError as error:  # another console continues the run, for example
+        if not any(result.outcome is Outcome.CHANGED for result in runner.total.results):
+            raise
+        say(str(error).partition("\n")[0])  # the rest says that nothing was changed
+        failed = True
     finally:
         standby.cancel()
     runner.total.correct(workspace.journal.corrected[before:])
     report = course.report(run, runner, given_up)
     code = printed(target, report)
-    return INTERRUPTED if report.open and decisions.left else code
+    return FAILED if failed else INTERRUPTED if report.open and decisions.left else code
 
 
 def printed(target: Target, report: Report) -> int:

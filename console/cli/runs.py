@@ -66,7 +66,7 @@ async def show(target: Target, name: str) -> int:
     async with _loaded(target, name) as (workspace, run):
         detail = await launch.look(workspace, run)
     output_for(target).page(detail, lambda cells: list(_lines(target, detail, cells)))
-    return 0
+    return FAILED if detail.unread else 0
 
 
 def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:

@@ -310,8 +310,10 @@ class NodeList(ListModel[Node, Node]):
         nodes = {node.id: node for node in self.forest.records()}
         states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
         fresh = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
-        documents, why = await stored_documents(reader, chosen, fresh)
+        documents, why, unread = await stored_documents(reader, chosen, fresh)
         self.documents |= documents
+        for node in unread:  # asked again at the next refresh
+            del states[node.id]
         self._compared = states
         if fresh:
             self._filter = Filter()  # not the chosen one, so that this is applied again

@@ -74,7 +74,7 @@ async def select(
         reading = _every(reader, filter, missing, live_first=most is not None)
     async for page in reading:
         at = max(at, page.at)
-        texts, why = await stored_documents(reader, filter, page.nodes)
+        texts, why, _ = await stored_documents(reader, filter, page.nodes)
         missing += [why] if why else []
         context = Context(now=at, documents=texts)
         for node in page.nodes:
@@ -141,8 +141,8 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
 
 async def stored_documents(
     reader: Reader, filter: Filter, nodes: Iterable[Node]
-) -> tuple[dict[str, Sequence[Any]], str]:
-    """Return the stored JSON texts by node id, and why some are not known.
+) -> tuple[dict[str, Sequence[Any]], str, Sequence[Node]]:
+    """Return the stored JSON texts by node id, why some are not known, and the nodes that were not asked.
 
     None are read if the filter does not compare them.
     """
@@ -151,12 +151,12 @@ async def stored_documents(
     for start in range(0, len(unread), TEXTS_AT_ONCE):
         read = await attempted(reader.payloads(unread[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):
-            return documents, f"stored texts were not read: {read.line}"
+            return documents, f"stored texts were not read: {read.line}", unread[start:]
         documents |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
         cut += sum(not all(map(is_whole, payloads)) for payloads in read.values())
     if cut:
         why = f"nodes of {reader.label} with a stored text above {TEXT_BYTES // 1024} kB were not compared: {cut}"
-    return documents, why
+    return documents, why, ()
 
 
 async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:

@@ -67,9 +67,20 @@ class Canvas:
 
 
 def differing(old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a line that differ, as the places of their two ends."""
+    """Yield the parts of a line that differ, as the places of their two ends.
+
+    Terminals differ in the cells of a character of several code points. From the first one on, a line is sent whole:
+    otherwise what follows would stand where another terminal has something else.
+    """
+    places = [place for place, cell in enumerate(new) if cell != old[place]] if old != new else []
+    joined = (
+        place for place, pair in enumerate(zip(old, new, strict=True)) if max(len(pair[0][0]), len(pair[1][0])) > 1
+    )
+    if places and (first := next(joined, None)) is not None:
+        yield _whole(min(first, places[0]), len(new), old, new)
+        return
     start = stop = -1
-    for place in [place for place, cell in enumerate(new) if cell != old[place]] if old != new else ():
+    for place in places:
         if start >= 0 and place - stop > GAP:
             yield _whole(start, stop, old, new)
             start = -1

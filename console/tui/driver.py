@@ -60,7 +60,8 @@ class Terminal(LinuxDriver):
                 data = os.read(self.fileno, READ_BYTES)
                 if not data:
                     return
-                for event in parser.feed(decode(data)):
+                text = decode(data)
+                for event in parser.feed(text) if text else ():  # "" would be the end: half of a character came
                     self.process_message(event)
             for event in parser.tick():
                 self.process_message(event)

@@ -136,11 +136,12 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
     except DatabaseError as error:
         results, xid = [Result(id=i, outcome=outcome_of(error), why=error.line) for i in ids], None
     sent = {r.id for r in results if r.outcome is Outcome.CHANGED}
+    recorded = xid is not None and any(r.outcome in (Outcome.CHANGED, Outcome.UNKNOWN) for r in results)
     return Outcomes(
         results=tuple(sorted([*skipped, *results], key=lambda r: r.id)),
         changes=tuple(c for c in dry_run.changes if c.id in sent),
         xid=xid,
-        audit_log=workspace.audit_log_place if sent else None,
+        audit_log=workspace.audit_log_place if recorded else None,
     )
 
 

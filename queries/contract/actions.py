@@ -40,7 +40,7 @@ def _in_spec(spec: EngineSpec, files: Collection[str], keys: Mapping[str, str], 
     every = tuple(kind.name for kind in spec.kinds)
     shared = every if len(every) == 1 else tuple(dict.fromkeys(kind for each in others for kind in each.kinds))
     kinds = action.kinds or shared
-    theirs = others[0].title if others else ""
+    theirs = next((each.title for each in others if each.title), "")
     phases = {each.phase for some in statuses_of(spec.statuses, action.from_).values() for each in some}
     own = (f"{action.name}_{kind}" for kind in every if kind in kinds)
     return msgspec.structs.replace(

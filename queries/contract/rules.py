@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from queries.contract.derive import KEY_TYPES
+from queries.contract.derive import KEY_TYPES, keys_in_sql
 from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
@@ -218,6 +218,10 @@ def _no_status(c: RuleInput, words: Collection[str], *kinds: str) -> Iterator[st
             yield f"`columns` of the kind {kind.name} needs a status"
 
 
+def _is_keys(c: RuleInput, name: str, _: object) -> bool:
+    return name in keys_in_sql(c.spec)
+
+
 def _no_threshold(c: RuleInput, reason: str) -> list[str]:
     """Return the names in a reason that are no thresholds."""
     return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
@@ -366,7 +370,10 @@ RULES = (
          "{0!r} must be written name(type, type)"),
     )),
     Rules("needs.*", "needs.{0}: ", (("ddl", _no_index_of_need, "{value}"),)),
-    Rules("thresholds.*", "thresholds.{0}: ", (("", _no_duration, "{value}"),)),
+    Rules("thresholds.*", "thresholds.{0}: ", (
+        ("", _no_duration, "{value}"),
+        ("", _is_keys, "the keys of the ids of a kind have this name"),
+    )),
     Rules("kinds.*", "kind {0.name}: ", (
         ("name", lambda c, kind: not is_name(kind.name), f"its name must match {_NAME}"),
         ("children", _no_children, "no children.sql is for it (-- kinds: {0.name})"),
@@ -375,6 +382,7 @@ RULES = (
         ("", _no_phase, "it has several phases, so nodes.sql must return the column phase"),
     )),
     Rules("options.*", "options.{0}: ", (
+        ("", _is_keys, "the keys of the ids of a kind have this name"),
         ("view", lambda c, name, option: option.view and len(option.choices) < 2, "a view needs at least two choices"),
         ("view", _other_view, "{value} is a view already; an engine has only one"),
     )),
@@ -386,6 +394,7 @@ RULES = (
     )),
     Rules("arguments.*", "arguments.{0}: ", (
         ("", lambda c, name, argument: name in c.settings, "a threshold or an option has this name"),
+        ("", _is_keys, "the keys of the ids of a kind have this name"),
         ("", _unused_argument, "no statement of an action names it"),
     )),
     Rules("actions.*", "action {0.name}: ", (

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from queries.db.errors import DatabaseError
 from queries.records.action import Answer, Outcome, Result
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -169,6 +170,9 @@ class Redrive:
         if isinstance(event, Changed):
             self._revive(event)
         elif isinstance(event, Judged):
+            if not 0 <= event.cohort < len(self.cohorts):
+                why = f"An entry of the run names a cohort that it does not have: {event.cohort}."
+                raise DatabaseError(why, "Nothing was changed.")
             self._closed.add(event.cohort)
             for node_id in self.cohorts[event.cohort]:
                 if node_id in self.answers:

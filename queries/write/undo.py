@@ -402,10 +402,11 @@ class UndoScript:
         if was is not None and text.xmin == was.xmin:
             return f"the row of {row.table}"
         layout = self._texts.layouts[row.table]
+        generated = {c for c, made in zip(layout.columns, layout.generated, strict=True) if made}
         now, old = images.values(layout, text), {} if was is None else images.values(layout, was)
         expected = {**old, **(row.image.before or {})}
         for column in RowChange(id="", table=row.table, key=row.key, before=expected, after=now).columns:
-            if layout.generated[layout.columns.index(column)]:
+            if column in generated or column not in now:  # an image may have a column that is gone
                 continue
             value, name = now[column], f"{row.table}.{column}"
             if column in old and value == old[column]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -281,6 +282,29 @@ def test_a_changed_row_is_skipped_by_name(queue: Queue, server: PostgresServer) 
     assert [r["id"] for r in listed.json["skipped"]] == [numbers[4]], "recorded"
 
 
+def test_a_redrive_that_a_colleague_ends_reports_what_it_revived(queue: Queue) -> None:
+    key = queue.fill(9)  # no worker answers at first
+    words = ["redrive", "--group", key, "--yes", "--json", "--wait", "1h", *REASON]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "console", "-d", queue.dsn, *words],
+        cwd=ROOT,
+        env=environment(queue.home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not queue.run("audit", "--action", "retry", "--json").json["entries"]:
+        assert process.poll() is None
+    (listed,) = queue.run("runs", "--json").json["runs"]
+    assert queue.redrive(listed["run"], "--stop").code == 7
+    with Worker(queue.dsn, fine):  # the next that the first console would record
+        out, err = process.communicate(timeout=120)
+    assert (process.returncode, json.loads(out)["revived"]) == (1, 1), err
+    assert f"continues the run {listed['run']} now" in err
+    assert "Nothing was changed" not in err
+
+
 def test_a_second_redrive_of_the_group_is_refused_and_names_the_first(queue: Queue) -> None:
     key = queue.fill(4)
     first = queue.redrive("--group", key, "--yes", "--wait", "0", *REASON)
@@ -358,7 +382,7 @@ def test_a_run_is_shown_although_its_nodes_cannot_be_read(queue: Queue) -> None:
         runner.run(holder.execute("BEGIN; LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"))
         shown, text = queue.run("runs", run, "--json"), queue.run("runs", run)
         runner.run(holder.close())
-    assert (shown.code, text.code, shown.json["report"]["state"]) == (0, 0, "running")
+    assert (shown.code, text.code, shown.json["report"]["state"]) == (1, 1, "running")
     assert "locks jobs" in shown.json["unread"]
     assert "What the nodes do now could not be read: Another session holds a lock" in text.out
 

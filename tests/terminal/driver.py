@@ -186,6 +186,11 @@ class Terminal:
             self._child.send(KEYS.get(key) or key.encode())
         return self
 
+    def send(self, data: bytes) -> Self:
+        """Send bytes as they are."""
+        self._child.send(data)
+        return self
+
     def type(self, text: str) -> Self:
         """Type a text."""
         self._child.send(text.encode())

@@ -67,6 +67,13 @@ def test_both_halves_of_a_wide_character_are_sent() -> None:
     assert canvas.write(0, 0, [Segment("a漢b")]) == "\x1b[1;2H漢"
 
 
+def test_a_line_is_sent_from_the_first_character_that_terminals_measure_differently() -> None:
+    canvas = Canvas(ColorSystem.TRUECOLOR)
+    canvas.write(0, 0, [Segment("job \U0001f44d\U0001f3fd import failed 12")])
+    assert canvas.write(0, 0, [Segment("job ok import failed 12")]) == "\x1b[1;5Hok import failed 12"
+    assert canvas.write(0, 0, [Segment("job ok import failed 13")]) == "\x1b[1;23H3"
+
+
 def test_a_style_is_sent_once() -> None:
     canvas = Canvas(ColorSystem.TRUECOLOR)
     bold, plain = Style(color="#010203", bgcolor="#040506", bold=True), Style(color="#070809", bgcolor="#040506")

@@ -354,6 +354,7 @@ BROKEN = [
     ('"5m"', '"5m"\narguments.note = { titel = "a" }', "arguments.note.titel is not a setting"),
     ('"5m"', '"5m"\narguments.note = { title = "a" }', "arguments.note: no statement of an action names it"),
     ('"5m"', '"5m"\narguments.stale = { title = "a" }', "arguments.stale: a threshold or an option has this name"),
+    ('"5m"', '"5m"\nthresholds.item_keys = "5m"', "thresholds.item_keys: the keys of the ids of a kind have this name"),
     ('"5m"', '"5m"\nkeys = "K"', "keys must be a table, not text"),
     ('"5m"', '"5m"\nkeys = { k = "retry" }', "keys.k is not an upper-case letter"),
     ('"5m"', '"5m"\nkeys = { K = "rety" }', "keys.K names an action that does not exist: 'rety'; did you mean"),

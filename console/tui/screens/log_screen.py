@@ -25,7 +25,7 @@ class LogScreen(ListScreen[T]):
         super().__init__()
         self.newest = Newest(self.list.key)
         self._fetching = False
-        self._failed = False  # whether the last page could not be read
+        self._failed: Newest[T] | None = None  # the records of which the last page could not be read
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Iterable[T], str | None]:
         """Return a page of records and the next cursor. Raises DatabaseError."""
@@ -39,7 +39,7 @@ class LogScreen(ListScreen[T]):
         return self.more()
 
     def end(self) -> str | None:
-        unread = self._failed and not self._fetching
+        unread = self._failed is self.newest and not self._fetching
         note = NOT_READ if unread else WITH_FILTER if self.filter else ""
         return note if self.more() else None
 
@@ -61,12 +61,14 @@ class LogScreen(ListScreen[T]):
         cursor = newest.cursor
         if cursor is None or workspace is None or self._fetching:
             return
-        self._fetching = self._failed = True
+        self._fetching, self._failed = True, newest
         try:
             page = await self.older(workspace, cursor)
-            self._failed = False
+            self._failed = None
         finally:
             self._fetching = False
+            if self._failed is not None:
+                self.renew()
         if newest is self.newest and newest.cursor == cursor:
             newest.add(*page)
             self.renew()
