@@ -111,7 +111,7 @@ def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
     assert (row.group, row.records) == ("red", (THINGS[0], THINGS[2]))
     (size,) = fields.columns
     assert size.title == "how large"
-    assert size.row_sorted_by(row, Context()) is None, "the sizes differ"
+    assert size.sorted_by(row, Context()) is None, "the sizes differ"
     assert size.shown_in(row, Context()) == []
     lines = [spans.text(line) for line in tables.listed(FIELDS, THINGS)]
     assert lines == ["color  how large", "red            2", "blue            ", "red            9"]

@@ -225,12 +225,10 @@ class Field(Generic[T]):
             return self.row(row, context)
         return common(self.shown(record, context) for record in row.records) or []
 
-    def sorted_by(self, record: T, context: Context) -> Any:
-        """Return what records are sorted by."""
-        return self.value(record, context) if self.order is None else self.order(record, context)
-
-    def row_sorted_by(self, row: Bundle[T], context: Context) -> Any:
-        """Return what the rows of a list are sorted by."""
+    def sorted_by(self, row: T | Bundle[T], context: Context) -> Any:
+        """Return what the records of a tree, or the rows of a list, are sorted by."""
+        if not isinstance(row, Bundle):
+            return self.value(row, context) if self.order is None else self.order(row, context)
         if self.row_order is not None:
             return self.row_order(row, context)
         return common(self.sorted_by(record, context) for record in row.records)

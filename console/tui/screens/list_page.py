@@ -69,13 +69,6 @@ class ListPage(PageScreen):
         """Return what cells, filters and orders need apart from the record."""
         raise NotImplementedError
 
-    def sorted_by(self, column: Field[Any], record: Any) -> Any:
-        """Return what a row is sorted by.
-
-        What is known of its nodes may be newer than the order.
-        """
-        raise NotImplementedError
-
     def node(self, record: Any) -> Node | None:
         """Return the node that a record is about, as last read; None without one."""
         return None
@@ -306,7 +299,10 @@ class ListPage(PageScreen):
 
     def orders(self) -> list[Order[Any]]:
         """Return an order for each column that is shown."""
-        return [Order(column.title, partial(self.sorted_by, column)) for column in self.look.shown]
+        return [Order(column.title, partial(self._sorted_by, column)) for column in self.look.shown]
+
+    def _sorted_by(self, column: Field[Any], row: Any) -> Any:
+        return column.sorted_by(row, self.look.context)  # what it knows may be newer than the order
 
     def set_order(self, order: Order[Any] | None) -> None:
         """Sort the list, and say if not all of it is loaded."""

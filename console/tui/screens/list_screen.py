@@ -85,12 +85,12 @@ class ListScreen(ListPage, Generic[T]):
             self.table.sync(context=self.context())
 
     def show_body(self) -> None:
-        context = self.context()
-        self.list.put(self.records(), context, filling=not self._filled, more=self.end())
+        self.look.context = self.context()
+        self.list.put(self.records(), self.look.context, filling=not self._filled, more=self.end())
         columns, folds = self.columns(), self.list.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)
-        self.table.sync(context=context)
+        self.table.sync()
         self.show_rows()
         self.show_preview()
         self._filled = self.loaded
@@ -125,10 +125,7 @@ class ListScreen(ListPage, Generic[T]):
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
         return by + self.arrangement()
 
-    # order, groups
-
-    def sorted_by(self, column: Field[T], record: Bundle[T]) -> Any:
-        return column.row_sorted_by(record, self.context())
+    # groups
 
     def action_fold(self) -> None:
         """Fold the group; of a record in a group, that group."""

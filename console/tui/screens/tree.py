@@ -397,9 +397,6 @@ class TreeScreen(ListPage):
 
     # filter and order
 
-    def sorted_by(self, column: Field[Node], record: Node) -> Any:
-        return column.sorted_by(record, self.look.context)
-
     def context(self) -> Context:
         return Context(
             now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes(), documents=self.node_list.documents
