@@ -17,7 +17,7 @@ from queries.records.node import ScanRequired
 from queries.text.instant import unknown_last
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
-DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically
+DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically, and then at once
 FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
@@ -31,7 +31,7 @@ class EngineDeadLetters:
         self.error_text = ""  # error of the last read
         self.read = False  # True once a pass has ended
         self.due = True  # True if a pass should start soon
-        self.more = False  # True if there are dead letters beyond the cap
+        self.end: str | None = None  # cursor of the dead letters beyond the cap
         self.scope = ""  # the part that was read, if not all
         self._cap = DEAD_LETTERS_READ
         self._cursor: str | None = None
@@ -48,7 +48,7 @@ class EngineDeadLetters:
     @property
     def whole(self) -> bool:
         """True if all dead letters of the engine are loaded."""
-        return self.read and not (self.more or self.scope)
+        return self.read and not (self.end or self.scope)
 
     async def step(self, reader: Reader) -> None:
         """Read the next page.
@@ -62,7 +62,7 @@ class EngineDeadLetters:
         self._met |= {dead_letter.node.id for dead_letter in page.dead_letters}
         if page.cursor is None or len(self._met) >= self._cap:
             self.dead_letters = {key: dead_letter for key, dead_letter in self.dead_letters.items() if key in self._met}
-            self.more, self.read, self.due = page.cursor is not None, True, False
+            self.end, self.read, self.due = page.cursor, True, False
             self._cursor, self._met = None, set()
         self._groups = None
 
@@ -77,10 +77,14 @@ class EngineDeadLetters:
             del self.dead_letters[key]
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
 
-    def again(self, *, more: bool = False) -> None:
-        """Start a new pass soon. ``more`` raises the cap."""
+    def again(self) -> None:
+        """Start a new pass soon."""
         self._cursor, self._met, self.due = None, set(), True
-        self._cap += DEAD_LETTERS_READ if more else 0
+
+    def go_on(self) -> None:
+        """Raise the cap, and read up to it soon, from where the last pass has ended."""
+        self._cap += DEAD_LETTERS_READ
+        self._cursor, self._met, self.due = self.end, set(self.dead_letters), True
 
 
 class DeadLetterBoard:

@@ -12,6 +12,7 @@ from console.model.order import Order
 from console.model.tree_entry import Listed
 
 # Notes in the row for a page that is not loaded
+ON_ENTER = "Enter loads more"
 NOT_READ = "not read; Enter tries again"
 WITH_FILTER = "load more with this filter: Enter"
 

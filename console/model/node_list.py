@@ -19,7 +19,7 @@ from console.model.attention import Rank, line, rank, with_ancestors
 from console.model.fields.field import Context
 from console.model.filter import NODES, Filter, uses_payloads
 from console.model.forest import EdgeRow, Forest, ForestChange
-from console.model.list_model import NOT_READ, Arrangement, ListModel
+from console.model.list_model import NOT_READ, ON_ENTER, Arrangement, ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import PAGE_NODES, Reader
@@ -204,7 +204,7 @@ class NodeList(ListModel[Node, Node]):
             if page is not None and page.scan_required is None:
                 self._start_window(parent_id, page)
                 if page.cursor is not None:
-                    self.forest.set_tail(parent_id, EdgeRow.MORE, "Enter loads more")
+                    self.forest.set_tail(parent_id, EdgeRow.MORE, ON_ENTER)
             self._pin(parent_id, children.values())
             if page is not None:
                 self._costly(parent_id, page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from console.model.fields.field import Bundle, Context, Grouping, Level, RecordType
@@ -11,6 +11,12 @@ from console.model.forest import EdgeRow, Forest
 from console.model.list_model import Arrangement, ListModel
 
 T = TypeVar("T")
+
+Ends = Mapping[str | None, str | None]
+"""Notes ("" for none; None while they are read) in the rows for records that are not loaded.
+
+By the group of groups that the row ends. It ends the list if the group has no row, or is None.
+"""
 
 
 def _is_as_before(before: Bundle[T] | None, row: Bundle[T]) -> bool:
@@ -42,19 +48,18 @@ class RowList(ListModel[Bundle[T], T]):
         self._grouping = 0
         self._groups: list[str] = []  # rows that have others below them
         self._expanded: dict[str, bool] = {}  # of those that are, or were, unfolded
-        self._more: str | None = None  # note of the row at the end for records that are not loaded
+        self._ends: Ends = {}
         self._records: Sequence[T] = ()
         self._matching: Sequence[T] = ()
 
     # what there is
 
-    def put(self, records: Sequence[T], context: Context, *, filling: bool = False, more: str | None = None) -> None:
+    def put(self, records: Sequence[T], context: Context, *, filling: bool = False, ends: Ends | None = None) -> None:
         """Take the records as last read, in their natural order.
 
-        While the list is still ``filling``, a cursor on the first row stays there. ``more``: a note ("" for none) in a
-        row at the end, for the records that are not loaded.
+        While the list is still ``filling``, a cursor on the first row stays there.
         """
-        self._records, self._more = records, more
+        self._records, self._ends = records, ends or {}
         chosen = self.arrangement.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         self.forest.marks &= {self.key(record) for record in records} if self.forest.marks else set()
@@ -91,8 +96,6 @@ class RowList(ListModel[Bundle[T], T]):
                 self._expanded[id_] = forest.is_expanded(id_)
         with forest.evicting():
             self._put_below(None, self._matching, self._levels)
-        if self._more:
-            forest.set_tail(None, EdgeRow.MORE, self._more)
         if cursor is not None and cursor in forest:
             forest.move_to(cursor)  # its row may be below another one now
         if first and len(forest):
@@ -101,10 +104,14 @@ class RowList(ListModel[Bundle[T], T]):
     def _put_below(self, parent: str | None, records: Sequence[T], levels: Sequence[Level[T]]) -> None:
         forest, rows = self.forest, self._rows(records, levels, parent or "")
         before = {id_: forest.record(id_) for id_ in forest.children(parent) or ()}
-        forest.set_children(parent, rows, complete=parent is not None or self._more is None)
+        ids = {row.id for row in rows}
+        ends = [note for id_, note in self._ends.items() if id_ == parent or (parent is None and id_ not in ids)]
+        forest.set_children(parent, rows, complete=not ends)
+        for note in ends:
+            forest.set_tail(parent, EdgeRow.LOADING if note is None else EdgeRow.MORE, note or "")
         for row in rows if levels else ():
             self._groups += [row.id] if row.foldable else []
-            if forest.order is None and _is_as_before(before.get(row.id), row):
+            if len(levels) == 1 and forest.order is None and _is_as_before(before.get(row.id), row):
                 continue
             if row.foldable or forest.children(row.id):
                 self._put_below(row.id, row.records if row.foldable else (), levels[1:])

@@ -142,7 +142,6 @@ STUCK = (
 DEAD = (
     Key("dead.reveal", "o", "screen.reveal", "show in tree", "The dead letter's task in its tree", 20),
     Key("dead.redrive", "S", "screen.redrive", "redrive", "Revive in growing cohorts, and stop if they fail again", 22),
-    Key("dead.more", "m", "screen.more", "more dead letters", "Load more dead letters of the engine", 25),
     *NODE,
 )
 

@@ -10,6 +10,7 @@ import pytest
 from textual.widgets import Button
 
 from console.model import dead_letter_board
+from console.model.list_model import ON_ENTER, WITH_FILTER
 from queries.records.action import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -304,7 +305,7 @@ async def test_an_empty_desk_says_what_a_dead_letter_would_be(
     async with run_tui(eternaltwin, tmp_path, size=(150, 40)) as tui:
         await tui.press("3")
         await tui.wait_for("eternaltwin  no dead letters; none: the engine keeps no errors", "3 dead")
-        await tui.press("enter", "right", "left", "space", "o", "m", "escape", "E")
+        await tui.press("enter", "right", "left", "space", "o", "escape", "E")
         await tui.wait_for("E changes a node")
 
 
@@ -352,10 +353,41 @@ async def test_more_than_is_read_by_itself_is_marked_and_asked_for(
     await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(150, 40)) as tui:
         await tui.press("3")
-        await tui.wait_for("8+ dead letters in 1+ groups", "m more dead letters")
+        await tui.wait_for("8+ dead letters in 1+ groups", ON_ENTER)
         assert "  8+  " in next(line for line in tui.text.splitlines() if REFUND in line)
-        await tui.press("m")
-        await tui.wait_for("11 dead letters in 1 group", lambda: "m more dead letters" not in tui.text)
+        await down_to(tui, "more…")
+        await tui.press("enter")
+        await tui.wait_for("11 dead letters in 1 group", lambda: "more…" not in tui.text)
+
+
+async def test_the_row_for_more_is_at_the_end_of_its_engine_or_of_the_list(
+    tasker_db: TaskerDb, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_AT_ONCE", 2)
+    monkeypatch.setattr(dead_letter_board, "DEAD_LETTERS_READ", 2)
+    data = Data(1)
+    dead(data, 9)
+    await tasker_db.write(data)
+    async with run_tui(tasker, tmp_path, size=(150, 40)) as tui:
+        await tui.press("3")
+        await tui.wait_for(ON_ENTER)
+        await down_to(tui, "more…")
+        await tui.press("left")
+        assert "tasker" in row_of(tui)
+        await tui.press("left")
+        await tui.wait_for(lambda: "more…" not in tui.text)
+        await tui.press("s")
+        await tui.wait_for("Only the loaded rows are sorted.", "sorted by error: loaded rows")
+        await tui.press("end")
+        await tui.wait_for("4+ dead letters", lambda: ON_ENTER in row_of(tui))
+        await tui.press("g", "end")
+        await tui.wait_for("6+ dead letters", lambda: ON_ENTER in row_of(tui))
+        await tui.press("slash", *"nowhere", "enter")
+        await tui.wait_for("0 of 6+", WITH_FILTER)
+        await tui.press("enter")
+        await tui.wait_for("0 of 8+", WITH_FILTER)
+        await tui.press("enter")
+        await tui.wait_for("0 of 9 ", "No dead letter matches the filter.")
 
 
 async def test_a_lost_server_leaves_the_last_picture(own_server: PostgresServer, tmp_path: Path) -> None:

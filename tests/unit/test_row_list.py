@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping, RecordType
 from console.model.filter import NODES, Fields, completion, parse
+from console.model.forest import EdgeRow, tail_id
 from console.model.order import Order
 from console.model.row_list import RowList
 
@@ -54,7 +55,7 @@ def items(rows: RowList[Thing]) -> list[Bundle[Thing]]:
 
 
 def shown(rows: RowList[Thing]) -> list[str]:
-    return [row.id for row in items(rows)]
+    return [row.id for row in rows.forest.rows(0, len(rows.forest))]
 
 
 def marked(rows: RowList[Thing]) -> list[str]:
@@ -249,13 +250,28 @@ def test_while_a_list_fills_the_cursor_stays_on_the_first_row() -> None:
 def test_a_cursor_on_the_row_at_the_end_goes_to_what_comes_after_the_last_row_only() -> None:
     rows = things()
     rows.next_grouping()
-    rows.put(THINGS[1:3], NOTHING, more="why")
+    rows.put(THINGS[1:3], NOTHING, ends={None: "why"})
     assert rows.forest.row(2).note == "why"
     rows.forest.move(2)
-    rows.put(THINGS[:3], NOTHING, more="")
+    rows.put(THINGS[:3], NOTHING, ends={None: ""})
     assert rows.forest.cursor_row == 3, "it stays if rows come in above it"
     rows.put(THINGS, NOTHING)
     assert rows.forest.cursor == THINGS[3].name
+
+
+def test_the_row_for_more_of_a_group_is_at_the_end_of_the_group_or_of_the_list() -> None:
+    rows, end = halves(), tail_id("first")
+    rows.put(THINGS[:4], NOTHING, ends={"first": "why"})
+    assert shown(rows) == ["first", "red", end, "others", "blue", "green"]
+    rows.forest.move_to(end)
+    rows.put(THINGS[:4], NOTHING, ends={"first": None})
+    assert (rows.forest.cursor, rows.forest.row(2).edge) == (end, EdgeRow.LOADING)
+    rows.forest.collapse("first")
+    assert shown(rows) == ["first", "others", "blue", "green"]
+    rows.next_grouping()
+    assert shown(rows)[-1] == tail_id(None)
+    rows.put(THINGS[:4], NOTHING)
+    assert tail_id(None) not in shown(rows)
 
 
 def test_another_grouping_leaves_the_cursor_on_its_line() -> None:

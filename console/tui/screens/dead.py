@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import on
+
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
 from console.model.fields.dead_letter import DEAD_LETTERS, Item, Section, error_of, severity_of
 from console.model.fields.field import Bundle, Field
+from console.model.list_model import ON_ENTER, WITH_FILTER
+from console.model.row_list import Ends
 from console.text import formatting
 from console.text.pages.lines import wrapped
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
 from console.tui import keymap
-from console.tui.keymap import Key
 from console.tui.pages import empty_state
 from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.list_table import ListTable
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
@@ -39,8 +43,8 @@ class DeadScreen(ListScreen[Item]):
     # description of the page
 
     def label(self) -> str | None:
-        row = self.row
-        return _engine(row) if row else None
+        group = self.row.group if self.row else None
+        return group.engine if isinstance(group, Section) else super().label()
 
     def note(self) -> str:
         parts = self._board.parts.values()
@@ -64,9 +68,9 @@ class DeadScreen(ListScreen[Item]):
         """Return each engine: its row says also why it has no dead letters."""
         return [(label, Section(engine=label)) for label in self._board.labels()]
 
-    def offers(self, key: Key) -> bool:
-        part = self._board.parts.get(self.label() or "")
-        return super().offers(key) and (key.id != "dead.more" or bool(part and part.more))
+    def ends(self) -> Ends:
+        note = WITH_FILTER if self.filter else ON_ENTER
+        return {label: None if part.due else note for label, part in self._board.parts.items() if part.end}
 
     def acted(self) -> None:
         self._board.again()
@@ -84,6 +88,16 @@ class DeadScreen(ListScreen[Item]):
         """Paint a page of dead letters, unless the app is ending."""
         if self.alive:
             self.show_body()
+
+    @on(ListTable.More)
+    @on(ListTable.Edge)
+    def _read_on(self, message: ListTable.More | ListTable.Edge) -> None:
+        """Read more dead letters of an engine, or of all at the end of the list."""
+        for label, part in self._board.parts.items():
+            if part.end and not part.due and message.parent_id in (label, None):
+                part.go_on()
+        self.renew_rows()
+        self.session.run_now()
 
     @property
     def loaded(self) -> bool:
@@ -161,21 +175,6 @@ class DeadScreen(ListScreen[Item]):
             return
         selection = f"group {groups.pop()}" if len(groups) == 1 else f"{len(groups)} groups"
         self.host.act(redrive(self, chosen, selection))
-
-    def action_more(self) -> None:
-        part = self._board.parts.get(self.label() or "")
-        if part is not None and part.more:
-            part.again(more=True)
-            self.say("Loading more dead letters …", "faint")
-            self.session.run_now()
-        else:
-            self.say("All its dead letters are loaded.", "faint")
-
-
-def _engine(row: Bundle[Item]) -> str | None:
-    if isinstance(row.group, Section):
-        return row.group.engine
-    return row.records[0].dead_letter.node.engine if row.records else None
 
 
 def _many(number: int, what: str, more: str) -> str:

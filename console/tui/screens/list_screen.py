@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field, RecordType
-from console.model.row_list import RowList
+from console.model.row_list import Ends, RowList
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_page import ListPage
@@ -41,9 +41,13 @@ class ListScreen(ListPage, Generic[T]):
         """Return the records as last read, in their natural order."""
         raise NotImplementedError
 
-    def end(self) -> str | None:
-        """Return the note of the row that loads more records, None without one."""
-        return None
+    def ends(self) -> Ends:
+        """Return the rows that load more records."""
+        return {}
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.ends())
 
     def context(self) -> Context:
         return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
@@ -86,7 +90,7 @@ class ListScreen(ListPage, Generic[T]):
 
     def show_body(self) -> None:
         self.look.context = self.context()
-        self.list.put(self.records(), self.look.context, filling=not self._filled, more=self.end())
+        self.list.put(self.records(), self.look.context, filling=not self._filled, ends=self.ends())
         columns, folds = self.columns(), self.list.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)

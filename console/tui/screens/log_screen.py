@@ -9,6 +9,7 @@ from textual import on
 
 from console.model.list_model import NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
+from console.model.row_list import Ends
 from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
 from queries.workspace import Workspace
@@ -34,14 +35,10 @@ class LogScreen(ListScreen[T]):
     def more(self) -> bool:
         return self.newest.cursor is not None
 
-    @property
-    def partial(self) -> bool:
-        return self.more()
-
-    def end(self) -> str | None:
+    def ends(self) -> Ends:
         unread = self._failed is self.newest and not self._fetching
         note = NOT_READ if unread else WITH_FILTER if self.filter else ""
-        return note if self.more() else None
+        return {None: note} if self.more() else {}
 
     @property
     def loaded(self) -> bool:
