@@ -142,7 +142,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
 async def stored_documents(
     reader: Reader, filter: Filter, nodes: Iterable[Node]
 ) -> tuple[dict[str, Sequence[Any]], str, Sequence[Node]]:
-    """Return the stored JSON texts by node id, why some are not known, and the nodes that were not asked.
+    """Return stored JSON texts by node id, why some are unknown, and nodes not asked.
 
     None are read if the filter does not compare them.
     """

@@ -70,7 +70,7 @@ def differing(old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[tuple[int, i
     """Yield the parts of a line that differ, as the places of their two ends.
 
     Terminals differ in the cells of a character of several code points. From the first one on, a line is sent whole:
-    otherwise what follows would stand where another terminal has something else.
+    otherwise what follows would be where such a terminal has something else.
     """
     places = [place for place, cell in enumerate(new) if cell != old[place]] if old != new else []
     joined = (
