@@ -31,7 +31,7 @@ from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Pause
 from queries.workspace import Workspace
 
-STANDBY_LOOK_S = 0.5  # between two looks at a COMMIT that may wait for a standby
+STANDBY_POLL_SECONDS = 0.5  # between two polls of a COMMIT that may wait for a standby
 Begin = Callable[[Decisions], Awaitable[tuple[Run | None, Runner]]]
 
 
@@ -197,7 +197,7 @@ async def _standby_wait(workspace: Workspace) -> None:
     standbys = ""
     while not standbys or standbys != workspace.awaited_standbys:
         standbys = workspace.awaited_standbys
-        await asyncio.sleep(STANDBY_LOOK_S)
+        await asyncio.sleep(STANDBY_POLL_SECONDS)
     say(f"{STANDBY_WAIT.format(standbys=standbys)}. If unstick is ended now, `unstick audit` settles the outcome.")
 
 

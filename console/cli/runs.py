@@ -32,13 +32,13 @@ from queries.runs.run import Run
 from queries.text import duration
 from queries.workspace import Workspace
 
-LISTED = 50
+RUNS_SHOWN = 50
 
 
 async def listed(target: Target, *, redrives: bool = False) -> int:
     """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
-        answer = await runs.listed(workspace, LISTED, REDRIVE if redrives else None)
+        answer = await runs.listed(workspace, RUNS_SHOWN, REDRIVE if redrives else None)
         closed = workspace.no_runs
     output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.runs) if answer.runs else ["No runs."])
     if closed:

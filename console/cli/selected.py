@@ -26,10 +26,10 @@ from queries.records.finding import OPEN, Incident
 from queries.records.record import Record
 from queries.workspace import Workspace
 
-GROUP = 10_000  # dead letters that are read for --group
+GROUP_DEAD_LETTERS = 10_000  # dead letters that are read for --group
 STDIN = "-"  # id that means: ids are on stdin, one per line
-SAMPLE = 6.0  # seconds of samples before an incident that needs them is looked for
-SAMPLED = 10  # times that it is looked for
+SAMPLE_SECONDS = 6.0  # of samples before an incident that needs them is looked for
+SAMPLES_TAKEN = 10  # before it counts as ended
 
 
 class Source(Record):
@@ -92,9 +92,9 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
         for spec in reader.engine.spec.findings
     )
     if sampled:
-        say(f"{key} needs samples: looking at the database for up to {SAMPLED * SAMPLE:.0f} s.")
-    for _ in range(SAMPLED if sampled else 0):
-        if incident := await _incident(workspace, key, SAMPLE):
+        say(f"{key} needs samples: looking at the database for up to {SAMPLES_TAKEN * SAMPLE_SECONDS:.0f} s.")
+    for _ in range(SAMPLES_TAKEN if sampled else 0):
+        if incident := await _incident(workspace, key, SAMPLE_SECONDS):
             break
     if incident is None:
         raise DatabaseError(
@@ -136,7 +136,7 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[
 
     Raises EmptyError; DatabaseError if not all of them could be read.
     """
-    report = await dead.read(workspace.named(key.partition("/")[0]), GROUP)
+    report = await dead.read(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
     group = next((group for group in report.groups if group.key == key), None)
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")

@@ -23,7 +23,7 @@ from queries.records.snapshot import Part, Snapshot
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
 
-PAUSE = 1.0  # seconds between two samples of `stuck --sample`
+SAMPLE_PAUSE_SECONDS = 1.0  # between two samples of `stuck --sample`
 
 
 async def stuck(
@@ -95,7 +95,7 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
         rest = until - time.monotonic()
         if rest <= 0:
             return [f"{label}: {why}" for label, why in failed.items()]
-        await asyncio.sleep(min(PAUSE, rest))
+        await asyncio.sleep(min(SAMPLE_PAUSE_SECONDS, rest))
 
 
 async def _sampled(reader: Reader) -> tuple[str, str] | None:

@@ -33,7 +33,7 @@ from queries.read.reader import PAGE_NODES, Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
-LEVELS = 2  # of the tree that are shown without a filter
+LEVELS_SHOWN = 2  # of the tree that are shown without a filter
 
 
 class Rows:
@@ -106,7 +106,7 @@ async def tree(
 ) -> int:
     """Show nodes. Return the exit code."""
     narrowed = parsed(" ".join((*words, *filters)), target)
-    levels = depth or (COMPARED_NODES if narrowed.terms else LEVELS)
+    levels = depth or (COMPARED_NODES if narrowed.terms else LEVELS_SHOWN)
     output = output_for(target)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))

@@ -28,7 +28,7 @@ from queries.records.record import Record
 
 HOOK_TRIES = 3  # of the command for one incident
 HOOK_SECONDS = 60.0  # seconds until a command is ended
-HOOKS = 8  # commands that run at the same time
+HOOKS_AT_ONCE = 8  # commands that run at the same time
 NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it has ended
 
 
@@ -67,7 +67,7 @@ class Seen:
 
 
 class Hooks:
-    """Commands that run for incidents, at most HOOKS at the same time."""
+    """Commands that run for incidents, at most HOOKS_AT_ONCE at the same time."""
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -80,7 +80,7 @@ class Hooks:
         HOOK_TRIES it is done, without success.
         """
         key = news.incident.key
-        if key not in self._running and len(self._running) < HOOKS:
+        if key not in self._running and len(self._running) < HOOKS_AT_ONCE:
             self._running[key] = asyncio.create_task(self._run(command, news, done))
 
     async def _run(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:

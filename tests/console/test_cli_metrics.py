@@ -99,7 +99,7 @@ async def test_a_locked_table_is_not_zero(eternaltwin: str) -> None:
 
 def test_a_capped_number_says_so(demo: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("console.cli.metrics.COUNTED_NODES", 1)
-    monkeypatch.setattr("console.cli.metrics.DEAD", 1)
+    monkeypatch.setattr("console.cli.metrics.DEAD_LETTERS_COUNTED", 1)
     found = read(unstick("metrics", dsn=demo).out)
     assert found["unstick_dead_letters"] == {("tasker", "capped"): 1}
     assert 1 in [n for (_, _, precision), n in found["unstick_stuck_nodes"].items() if precision == "capped"]
