@@ -65,10 +65,10 @@ _POLICIES = (
 )
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
 _ACTIONS = "recorded: each action of an operator through unstick"
-TRUST_KEPT = 0.5  # seconds
-DETECTED = 45.0  # seconds after which the engines are detected again; 20,000 tables take 0.4 s
-SCHEMAS = 3  # schemas that a reason names
-LIKE = 3  # ids that are suggested for an incomplete one
+TRUST_KEPT_SECONDS = 0.5
+DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
+SCHEMAS_NAMED = 3  # schemas that a reason names
+IDS_SUGGESTED = 3  # ids that are suggested for an incomplete one
 
 
 def _doubtful_audit_log(trust: Trust) -> str:
@@ -81,8 +81,8 @@ def _doubtful_audit_log(trust: Trust) -> str:
 
 def _few(schemas: Sequence[str]) -> str:
     """Return the names of some schemas, and the number of the others."""
-    more = len(schemas) - SCHEMAS
-    return f"schema {', '.join(schemas[:SCHEMAS])}" + (f" and {more} more" if more > 0 else "")
+    more = len(schemas) - SCHEMAS_NAMED
+    return f"schema {', '.join(schemas[:SCHEMAS_NAMED])}" + (f" and {more} more" if more > 0 else "")
 
 
 class Workspace:
@@ -233,7 +233,7 @@ class Workspace:
 
         An engine appears, moves, or loses the trust in its owner while a console runs. Raises DatabaseError.
         """
-        if self.locked or time.monotonic() - self.detected >= DETECTED:
+        if self.locked or time.monotonic() - self.detected >= DETECTION_KEPT_SECONDS:
             await self.detect(renew=True)
 
     @property
@@ -313,14 +313,14 @@ class Workspace:
         Ask also for the schemas in which triggers of these tables may find names.
 
         The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
-        an earlier part of the same run asked; its answer counts for TRUST_KEPT if only trusted roles can create
+        an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create
         triggers on these tables.
         """
         if self.no_audit_log:
             return Asked([], lambda _: (self.no_audit_log, ()))
         asked_for = (reader, action.name, action.privileges)
         at, path = self._safe.get(asked_for, (-math.inf, ()))
-        if again and at > time.monotonic() - TRUST_KEPT:
+        if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
             return Asked([], lambda _: ("", path))
         query = trust_query([reader.engine], self._trusted)
         return Asked([query], lambda answers: self._admitted(reader, action, Trust(answers[0])))
@@ -411,7 +411,7 @@ class Workspace:
             for kind in reader.engine.spec.kinds
             if key and name in (reader.label, reader.engine.name, kind.name)
         ]
-        return " or ".join(forms[:LIKE])
+        return " or ".join(forms[:IDS_SUGGESTED])
 
     async def audit_entries(
         self,

@@ -35,7 +35,7 @@ if os.environ.get("TERM") == "dumb":
 gc.set_threshold(20_000, 20, 20)
 
 # A busy machine would make numbers of the blast radius unknown. Two such measurements fit into the transaction's limit.
-blast_radius.BUDGET = blast_radius.STATEMENT = 2.0
+blast_radius.MEASURE_SECONDS = blast_radius.STATEMENT_SECONDS = 2.0
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -124,7 +124,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             workspace.awaited_standbys = ""
         caveat = UNREPLICATED.format(standbys=mark.synchronous) if transaction.unreplicated else ""
     if status is None:
-        gone = commit_status.DEADLINE if request.run is None else commit_status.GONE
+        gone = commit_status.STATUS_SECONDS if request.run is None else commit_status.OUTAGE_AFTER_SECONDS
         answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
         status = answer.status
         caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""

@@ -23,12 +23,12 @@ from queries.read.reader import Reader
 from queries.records.action import Edit, Mark
 from queries.records.node import Node
 from queries.text.counted import counted
-from queries.text.json_text import ALIGNED, NotJson, Number, below, parse, pretty, respelled
+from queries.text.json_text import PAIRS_ALIGNED, NotJson, Number, below, parse, pretty, respelled
 from queries.workspace import Workspace
 
-PLACES = 20_000  # places of the successes that are learned
-MARKS = 200
-DIFF = 1000  # lines of the difference that are shown
+PLACES_LEARNED = 20_000  # places of the successes that are learned
+MARKS_SHOWN = 200
+DIFF_LINES = 1000  # lines of the difference that are shown
 UNCHANGED = "Nothing was changed."
 
 
@@ -71,7 +71,7 @@ def edited(document: Document, text: str) -> tuple[str, Edit]:
     marks = learned.marks(parsed.value, was)
     edit = Edit(
         diff=tuple(_diff(document.text, stored)),
-        marks=tuple(marks[:MARKS]),
+        marks=tuple(marks[:MARKS_SHOWN]),
         compared=len(values),
         scope=document.scope,
         notes=tuple(_notes(document, parsed.repeated, len(marks))),
@@ -128,8 +128,8 @@ def _notes(document: Document, repeated: Sequence[str], marks: int) -> Iterator[
     if repeated:
         kept = " jsonb keeps the last value." if document.stored == "jsonb" else ""
         yield f"A key occurs twice in an object: {', '.join(map(json.dumps, repeated[:5]))}.{kept}"
-    if marks > MARKS:
-        yield f"{marks - MARKS} more marks are not listed."
+    if marks > MARKS_SHOWN:
+        yield f"{marks - MARKS_SHOWN} more marks are not listed."
 
 
 def _diff(before: str, after: str) -> Iterator[str]:
@@ -143,13 +143,13 @@ def _diff(before: str, after: str) -> Iterator[str]:
         end += 1
     from_, to = max(start - 2, 0), max(end - 2, 0)
     left, right = left[from_ : len(left) - to], right[from_ : len(right) - to]
-    if len(left) * len(right) > ALIGNED:
+    if len(left) * len(right) > PAIRS_ALIGNED:
         lines: Iterable[str] = (*(f"-{line}" for line in left), *(f"+{line}" for line in right))
     else:
         hunks = list(unified_diff(left, right, n=2, lineterm=""))[2:]
         lines = ("@@" if line.startswith("@@") else line for line in hunks[1:])
     for number, line in enumerate(lines):
-        if number == DIFF:
+        if number == DIFF_LINES:
             yield "@@"
             return
         yield line
@@ -179,7 +179,7 @@ class Learned:
         self._types: dict[str, Counter[str]] = {}
         self._keys: dict[str, Counter[str]] = {}
         self._ranges: dict[str, list[tuple[Decimal, str]]] = {}  # lowest and highest
-        places = PLACES
+        places = PLACES_LEARNED
         for part in (part for value in values for part in _parts(value)):
             places -= 1
             if places < 0:

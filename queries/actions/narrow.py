@@ -28,7 +28,7 @@ from queries.write.request import Request
 from queries.write.script import GuardMissedError
 from queries.write.server_copies import IrregularError
 
-NARROWING = 10.0  # seconds for a chunk, including the halving that finds the nodes that make it fail
+CHUNK_SECONDS = 10.0  # for a chunk, including the halving that finds the nodes that make it fail
 UNCHANGED = "Nothing was changed."
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 
@@ -40,7 +40,7 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
     ``until``: monotonic time after which nodes are not halved. Raises OvertakenError, and in a dry run DatabaseError.
     """
     limit = None if until is None else until - time.monotonic()
-    until = until or time.monotonic() + NARROWING
+    until = until or time.monotonic() + CHUNK_SECONDS
     in_table = isinstance(workspace.audit_log, audit_log.Table)  # else only whole rows prove a commit
     attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:

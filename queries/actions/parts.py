@@ -11,7 +11,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, server_copies, undo
 
 CHUNK_NODES = 500
-LARGE = 2  # times as many nodes if their rows stay on the server, which takes less time for each
+SERVER_CHUNK_FACTOR = 2  # of CHUNK_NODES if their rows stay on the server, which takes less time for each
 
 
 def part_nodes(workspace: Workspace, plan: Plan) -> int:
@@ -20,7 +20,7 @@ def part_nodes(workspace: Workspace, plan: Plan) -> int:
     stays = isinstance(workspace.audit_log, audit_log.Table) and all(
         server_copies.is_possible(reader, action) for action in plan.actions.values()
     )
-    return CHUNK_NODES * LARGE if stays else CHUNK_NODES
+    return CHUNK_NODES * SERVER_CHUNK_FACTOR if stays else CHUNK_NODES
 
 
 def are_independent(plan: Plan) -> bool:

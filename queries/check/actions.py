@@ -37,8 +37,8 @@ from queries.write.script import ActionScript
 
 REASON = "unstick engine check"
 ACTION_NODES = 5  # nodes of an action that is committed, or tried as another role
-ALONE = 3  # nodes of an action that are changed one by one
-ALIKE = 3  # nodes of a kind and a status whose texts are edited
+NODES_ALONE = 3  # nodes of an action that are changed one by one
+NODES_EDITED = 3  # nodes of a kind and a status whose texts are edited
 FAILED = (Outcome.STALE, Outcome.GONE, Outcome.DENIED, Outcome.CONFLICT, Outcome.UNKNOWN)
 
 
@@ -131,7 +131,7 @@ class ActionCheck:
         if tried.changed:
             self.tried.append(tried)
             self.excess[tried.action.name] = excess = await self._rows(tried)
-            for node_id in [*tried.changed][:ALONE] if len(tried.changed) > 1 else ():
+            for node_id in [*tried.changed][:NODES_ALONE] if len(tried.changed) > 1 else ():
                 await self._rows(tried.of(node_id), " for one node", excess)
             await self._locks(tried)
             await self._guard(tried)
@@ -447,7 +447,7 @@ def _alike(nodes: Iterable[Node]) -> Iterable[Node]:
     seen = Counter[tuple[str, str | None]]()
     for node in nodes:
         seen[node.kind, node.status] += 1
-        if seen[node.kind, node.status] <= ALIKE:
+        if seen[node.kind, node.status] <= NODES_EDITED:
             yield node
 
 

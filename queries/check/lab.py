@@ -16,7 +16,7 @@ from queries.db.database import execute
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-CHECK_SECONDS = 20.0  # a slow machine is no fault of an engine
+TIMEOUT_FACTOR = 20.0  # of the time limits of statements: a slow machine is no fault of an engine
 
 _numbers = count(1)
 
@@ -107,7 +107,7 @@ class Lab:
             self.overrides,
             file=self.folder / f"{database}.jsonl",
             outside=OutsideEngines(engines=tuple(engines)),
-            patience=CHECK_SECONDS,
+            patience=TIMEOUT_FACTOR,
         ).open()
         try:
             yield workspace

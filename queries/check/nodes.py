@@ -22,7 +22,7 @@ from queries.records.node import Node, Page, Phase
 NODES_LOOKED_AT = 400  # nodes that are looked at
 ROWS_ALONE = 40  # rows that are read one by one
 MANY_ROWS = 130  # rows of each table in a database that has more than the fixture: keys with one, two and three digits
-PARENTS = 20  # of each kind, whose children are read
+PARENTS_READ = 20  # of each kind, whose children are read
 
 TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")  # of a node
 
@@ -221,7 +221,7 @@ async def _pages(read: Read, size: int, most: int) -> list[Node]:
 
 
 async def _check_children(
-    reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = ROWS_ALONE, most: int = PARENTS
+    reader: Reader, nodes: dict[str, Node], notes: Notebook, few: int = ROWS_ALONE, most: int = PARENTS_READ
 ) -> None:
     for kind in sorted(reader.engine.spec.parents):
         at = _of(reader, "children", kind)

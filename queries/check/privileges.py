@@ -21,7 +21,7 @@ from queries.records.action import Outcome
 from queries.records.node import Node
 from queries.write.grants import grants
 
-SEEN = 100  # nodes that both roles read
+NODES_COMPARED = 100  # nodes that both roles read
 
 
 async def check_privileges(subject: Subject, notes: Notebook) -> None:
@@ -35,7 +35,7 @@ async def check_privileges(subject: Subject, notes: Notebook) -> None:
     password = secrets.token_hex(8)
     try:
         async with subject.opened(database) as (workspace, reader):
-            all_nodes = await known_nodes(reader, SEEN)
+            all_nodes = await known_nodes(reader, NODES_COMPARED)
             statements = await grants(workspace.database, reader, [roles["viewer"]], [roles["operator"]])
             settings = dict(reader.engine.settings)
         await lab.run(database, script("create_roles", password=password, **roles) + ";".join(statements))
@@ -68,7 +68,7 @@ async def _check_reads(
         notes.fault(None, f"the {role} may not read {', '.join(reader.detected.denied)}")
         return
     with notes.errors(what=f"as {role}: "):
-        seen = await known_nodes(reader, SEEN)
+        seen = await known_nodes(reader, NODES_COMPARED)
         await reader.counts()
         await reader.sample()
         findings = await reader.findings()

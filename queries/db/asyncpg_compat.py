@@ -18,8 +18,8 @@ import asyncpg
 from asyncpg.protocol import protocol
 
 CHECKED = "0.32"
-HEAD = 5  # bytes of a message before its content: type and length
-READY = ord("Z")  # type of ReadyForQuery, the end of each answer
+HEAD_BYTES = 5  # bytes of a message before its content: type and length
+READY_TYPE = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
 # The driver releases a text that BYTES has encoded before it copies it, so the last one is kept.
 _encoded: deque[bytes] = deque(maxlen=1)
@@ -180,13 +180,13 @@ class DriverProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
     def _collect(self, data: bytes) -> None:
         kept = self._data
         kept += data
-        while len(kept) >= self._scanned + HEAD:
+        while len(kept) >= self._scanned + HEAD_BYTES:
             start = self._scanned
-            end = start + 1 + int.from_bytes(kept[start + 1 : start + HEAD], "big")
+            end = start + 1 + int.from_bytes(kept[start + 1 : start + HEAD_BYTES], "big")
             if len(kept) < end:
                 return
             self._scanned = end
-            if kept[start] != READY:
+            if kept[start] != READY_TYPE:
                 continue
             self._expected[0].add(bytes(kept[:end]))
             del kept[:end]

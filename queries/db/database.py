@@ -24,20 +24,20 @@ from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
 from queries.db.server_load import Load
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE, Reads, Settings, Transaction
+from queries.db.transaction import GRACE_SECONDS, Reads, Settings, Transaction
 from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell
 from queries.text.psql_text import quoted_name
 
-MINIMUM = 14
+OLDEST_MAJOR = 14  # version of PostgreSQL
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-READ_TIMEOUT = 2.0  # seconds, for every automatic statement
-ASKED_TIMEOUT = 60.0  # seconds, for a full scan that the operator confirmed
-READ_LOCK_TIMEOUT = 0.2
-LOCK_TIMEOUT = 0.5
-WRITE_TIMEOUT = 5.0  # seconds, for a whole writing transaction: the longest time that it may hold row locks
-IDLE_TIMEOUT = 10.0
+READ_SECONDS = 2.0  # for every automatic statement
+ASKED_READ_SECONDS = 60.0  # for a full scan that the operator confirmed
+READ_LOCK_SECONDS = 0.2
+WRITE_LOCK_SECONDS = 0.5
+WRITE_SECONDS = 5.0  # for a whole writing transaction: the longest time that it may hold row locks
+IDLE_SECONDS = 10.0
 # Settings on which the text of a value, the meaning of a text or the rows of an answer depend, as pg_dump sets them.
 # A role, a database or a pooler's connection may have others. Every transaction sets all of them.
 SPELLING = {
@@ -157,7 +157,7 @@ class Database:
         self._note_facts(self._pipelines["read"], rows[0])
 
     @contextlib.asynccontextmanager
-    async def reading(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Reads]:
+    async def reading(self, limit: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Reads]:
         """Open a READ ONLY transaction with one snapshot.
 
         A member of a group of reads gets the group's.
@@ -174,10 +174,10 @@ class Database:
             yield transaction
 
     @contextlib.asynccontextmanager
-    async def reading_alone(self, limit: float = READ_TIMEOUT, *, in_order: bool = False) -> AsyncIterator[Transaction]:
+    async def reading_alone(self, limit: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
         settings = Settings(limit=limit * self.patience, in_order=in_order)
-        timeouts = {"lock_timeout": READ_LOCK_TIMEOUT, "idle_in_transaction_session_timeout": IDLE_TIMEOUT}
+        timeouts = {"lock_timeout": READ_LOCK_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
         async with self._locks["read"]:
             transaction = self._transaction("read", _begin(BEGIN_READ, settings, timeouts), settings, reads=True)
             try:
@@ -226,11 +226,11 @@ class Database:
         locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
         one.
         """
-        most = WRITE_TIMEOUT * self.patience
+        most = WRITE_SECONDS * self.patience
         limit = max(round(min(limit or most, most), 1), 0.1)
         timeouts = {
-            "lock_timeout": min(LOCK_TIMEOUT, limit),
-            "idle_in_transaction_session_timeout": min(IDLE_TIMEOUT, most),
+            "lock_timeout": min(WRITE_LOCK_SECONDS, limit),
+            "idle_in_transaction_session_timeout": min(IDLE_SECONDS, most),
         }
         if self.server is not None and self.server.version >= 17:
             timeouts["transaction_timeout"] = limit + 1.0
@@ -307,7 +307,7 @@ class Database:
             return
         try:
             if pipeline.may_be_in_transaction:
-                ending = asyncio.ensure_future(pipeline.run([Execute(ROLLBACK)], GRACE, reads=False))
+                ending = asyncio.ensure_future(pipeline.run([Execute(ROLLBACK)], GRACE_SECONDS, reads=False))
                 ending.add_done_callback(_retrieve_exception)
                 (tag,) = await asyncio.shield(ending)
                 if isinstance(tag, Exception):
@@ -418,10 +418,10 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         connection = await connecting.connect(target)
     asyncpg_compat.ignore_abandoned_futures()
     major = connection.get_server_version().major
-    if major < MINIMUM:
+    if major < OLDEST_MAJOR:
         connection.terminate()
         raise DatabaseError(
-            f"This server is PostgreSQL {major}; unstick needs {MINIMUM} or newer.", "Nothing was read or changed."
+            f"This server is PostgreSQL {major}; unstick needs {OLDEST_MAJOR} or newer.", "Nothing was read or changed."
         )
     with driver_errors(connecting=text):
         await asyncpg_compat.accept_any_bytes(connection)

@@ -11,7 +11,7 @@ import struct
 from queries.db.errors import DatabaseError
 
 METHODS = ("password", "md5", "gss", "sspi", "scram-sha-256", "oauth", "none")
-_LONGEST = 30_000  # bytes of a message before the login is done, as in libpq
+_MESSAGE_BYTES = 30_000  # bytes of a message before the login is done, as in libpq
 
 _DONE, _PASSWORD, _MD5, _GSS, _GSS_STEP, _SSPI, _SASL, _SASL_STEP, _SASL_END = 0, 3, 5, 7, 8, 9, 10, 11, 12
 _ALLOWED_BY = {
@@ -61,7 +61,7 @@ class LoginGuard:
         end = 0
         while not self.ready and len(self._held) >= end + 5:
             kind, length = self._held[end : end + 1], struct.unpack_from("!I", self._held, end + 1)[0]
-            if not 4 <= length <= _LONGEST or (kind == b"R" and length < 8):
+            if not 4 <= length <= _MESSAGE_BYTES or (kind == b"R" and length < 8):
                 return self._refuse("the server sent a message that is none of a login")
             if len(self._held) <= end + length:
                 break

@@ -18,7 +18,7 @@ from typing import Any
 
 import asyncpg
 
-from queries.db.asyncpg_compat import HEAD, DriverProtocol, Expected
+from queries.db.asyncpg_compat import HEAD_BYTES, DriverProtocol, Expected
 from queries.records.record import Record
 
 _SYNC = b"S\0\0\0\4"
@@ -363,7 +363,7 @@ def _end_of_description(answer: bytes) -> int:
     """Return where the description of a prepared statement ends in an answer, or 0."""
     start = 0
     while start < len(answer):
-        end = start + 1 + int.from_bytes(answer[start + 1 : start + HEAD], "big")
+        end = start + 1 + int.from_bytes(answer[start + 1 : start + HEAD_BYTES], "big")
         if answer[start] in (_DESCRIPTION, _NO_DESCRIPTION):
             return end
         if answer[start] == _ERROR:

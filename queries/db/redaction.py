@@ -14,7 +14,7 @@ _USER = r"(?s)^(\s*(?:(?:[A-Za-z][\w+.-]*)?[:;.,]?[/\\]+)?[^:@/\s=?]*):(?!//)(.*
 _SECRET = r"\w*(?:pass(?:word|wd|phrase|code)?|pwd|secret)|scram_\w+_key"
 _PARAMETER = r"([?&])([^=&]*)=([^&]*)"
 _WORD = rf"(?is)(?<!\w)((?:{_SECRET})\s*=\s*)('(?:\\.|[^'\\])*(?:'|\Z)|(?:\\.|[^\s\\])*)"
-_SHORT = 6  # characters; a shorter secret may be part of ordinary words
+_SECRET_CHARACTERS = 6  # characters; a shorter secret may be part of ordinary words
 
 
 def redact(dsn: str) -> str:
@@ -54,7 +54,7 @@ def redact_message(message: str, arguments: Iterable[str]) -> str:
         if safe != word:
             message = message.replace(word, safe).replace(repr(word)[1:-1], safe)
             for secret in sorted(secrets(word), key=len, reverse=True):
-                if len(secret) >= _SHORT:
+                if len(secret) >= _SECRET_CHARACTERS:
                     message = message.replace(secret, HIDDEN)
     return message
 

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 
-RUNS_KEPT = 8  # durations kept of the same statements
+DURATIONS_KEPT = 8  # durations kept of the same statements
 STATEMENTS_KEPT = 500
 
 
@@ -26,7 +26,7 @@ class Load:
 
     The server does not tell its CPU time, and a duration has three parts: work, round trip, and waiting for a CPU, a
     disk or a lock. The shortest duration seen is taken as the round trip and not counted, because a distant server is
-    not a busy one. Waiting only adds, so what is longer than the shortest of the last RUNS_KEPT runs of the same
+    not a busy one. Waiting only adds, so what is longer than the shortest of the last DURATIONS_KEPT runs of the same
     statements with the same values is taken as a wait. For new statements it is the mean of the last waits.
     """
 
@@ -40,7 +40,7 @@ class Load:
         self._own_cpu = own_cpu
         self._spans: list[tuple[float, float]] = []
         self._durations: dict[Hashable, deque[float]] = {}  # the one used last is at the end
-        self._waits: deque[float] = deque(maxlen=RUNS_KEPT)
+        self._waits: deque[float] = deque(maxlen=DURATIONS_KEPT)
         self.began = now()
         self.worked = 0.0  # seconds so far
         self.rollbacks = 0  # transactions so far, which the server counts as failed ones
@@ -67,7 +67,7 @@ class Load:
 
     def _wait(self, statements: Hashable, duration: float) -> float:
         """Note how long statements took. Return how much of that they probably waited."""
-        durations = self._durations.pop(statements, None) or deque(maxlen=RUNS_KEPT)
+        durations = self._durations.pop(statements, None) or deque(maxlen=DURATIONS_KEPT)
         if statements is not None:
             self._durations[statements] = durations
             if len(self._durations) > STATEMENTS_KEPT:

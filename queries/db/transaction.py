@@ -34,8 +34,8 @@ from queries.text.safe_text import has_bytes, shown_bytes
 Answer = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
-GRACE = 5.0  # seconds after a statement's own timeout until the connection counts as dead
-SHRINK = 0.5  # seconds by which a statement's timeout may exceed the remaining time of its transaction
+GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
+SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
 
 
 class Description(Record):
@@ -226,7 +226,7 @@ class Transaction(Reads):
             await self.control("SAVEPOINT described")
         assert self._pipeline is not None
         with driver_errors():
-            prepared = await self._pipeline.describe(statement.text, self._own.limit + GRACE)
+            prepared = await self._pipeline.describe(statement.text, self._own.limit + GRACE_SECONDS)
             return Description(
                 columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
                 parameters=tuple(each.name for each in prepared.get_parameters()),
@@ -329,7 +329,7 @@ class Transaction(Reads):
         try:
             with driver_errors(), self._load.measured() as measurement:
                 pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
-                answers = await pipeline.run(steps, limit + GRACE, reads=self._reads, take=note)
+                answers = await pipeline.run(steps, limit + GRACE_SECONDS, reads=self._reads, take=note)
                 if self._reads and not isinstance(answers[-1], Exception):
                     values = (repr(each.arguments) if isinstance(each, Fetch) else "" for each in steps)
                     # A text keeps its hash. To print 100 statements took 2 ms of a refresh.
@@ -363,8 +363,8 @@ class Transaction(Reads):
             if seconds <= 0:
                 raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
             now = self._now.limit if self._now else limit
-            if seconds < limit - SHRINK:
-                limit = now if now <= limit and seconds >= now - SHRINK else seconds
+            if seconds < limit - SHRINK_SECONDS:
+                limit = now if now <= limit and seconds >= now - SHRINK_SECONDS else seconds
         if query is None:
             return msgspec.structs.replace(defaults, limit=limit)
         return Settings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 _DIGEST = b',"digest":"'  # a text inside of a line cannot look like it: its quotation marks have backslashes
-_LENGTH = 66  # of what follows it
+_DIGEST_BYTES = 66  # of what follows it
 
 
 def sealed(line: bytes, owner: str = "") -> bytes:
@@ -19,7 +19,7 @@ def sealed(line: bytes, owner: str = "") -> bytes:
 def digest_of(line: bytes, owner: str = "") -> str:
     """Return the hash that a line should have, without its line end."""
     content, separator, rest = line.rpartition(_DIGEST)
-    return _hash(content + b"}" if separator and len(rest) == _LENGTH else line, owner)
+    return _hash(content + b"}" if separator and len(rest) == _DIGEST_BYTES else line, owner)
 
 
 def _hash(line: bytes, owner: str) -> str:

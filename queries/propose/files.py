@@ -37,7 +37,7 @@ _NODE_COLUMNS = {
     "max_attempts": "most",
     "error": "error",
 }
-_WIDTH = 118
+_COMMENT_CHARACTERS = 118
 _CONSTANT = re.compile(r"E?'(?:[^']|'')*'(?=::|$)|-?[0-9.]+$|now\(\)$|CURRENT_TIMESTAMP$")
 # Examples by type, for columns that must have a value
 _EXAMPLES = {
@@ -84,7 +84,7 @@ def _toml(proposal: Proposal) -> str:
 
 
 def _comment(text: str) -> list[str]:
-    return [f"# {line}" for line in textwrap.wrap(safe_text(text), _WIDTH, break_long_words=False)]
+    return [f"# {line}" for line in textwrap.wrap(safe_text(text), _COMMENT_CHARACTERS, break_long_words=False)]
 
 
 def _settings(proposal: Proposal) -> dict[str, Any]:

@@ -29,9 +29,9 @@ from queries.text.instant import unknown_last
 ROW_LOCKED, LATE_ROWS_LOCKED = "row_locked", "late_rows_locked"
 SESSION_WAITS, CLIENT_WAITS = "session_waits", "client_waits"
 SYMPTOMS = {"late", "locked", "dead_owner"}
-NODES = 200  # nodes of which the rows are read at each refresh
-WAITING = 100  # waiting sessions that are read at each refresh
-ALL_WAITING = 300  # ... that are read if the operator asks
+LATE_NODES_READ = 200  # nodes of which the rows are read at each refresh
+WAITING_SESSIONS_READ = 100  # waiting sessions that are read at each refresh
+WAITING_SESSIONS_ASKED = 300  # ... that are read if the operator asks
 STANDBY = "A standby has no row locks. Those of the primary are not visible here."
 ENDED = "No transaction in progress locks a row of this node."
 
@@ -56,7 +56,7 @@ async def blockers(database: Database, readers: Readers, ids: Collection[str] = 
             rows = answer
     every = () if ids and not unread else readers.values()
     async with database.reading() as transaction:
-        read = await _sessions(transaction, rows, asked, every, ALL_WAITING)
+        read = await _sessions(transaction, rows, asked, every, WAITING_SESSIONS_ASKED)
     notes = [unread] if unread else _notes(database, read, ids)
     return msgspec.structs.replace(
         read, node_ids=tuple(ids), root_ids=tuple(_root_ids(read, ids)), notes=(*notes, *read.notes)
@@ -99,7 +99,7 @@ async def _locks(database: Database, asked: Sequence[Asked], skipped: list[Skipp
     async def lockers(some: Sequence[Asked]) -> list[Blockers]:
         async with database.reading() as transaction:
             (rows,) = await transaction.batch([_composed(some)])
-            return [await _sessions(transaction, rows, some, (), WAITING)] if rows else []
+            return [await _sessions(transaction, rows, some, (), WAITING_SESSIONS_READ)] if rows else []
 
     parts = []
     turns: list[Sequence[Asked]] = [asked]
@@ -121,7 +121,7 @@ async def _waits(database: Database, readers: Readers, skipped: list[SkippedFind
     If they cannot be read, that is added to ``skipped``.
     """
     async with database.reading() as transaction:
-        read = await attempted(_sessions(transaction, (), (), readers.values(), WAITING))
+        read = await attempted(_sessions(transaction, (), (), readers.values(), WAITING_SESSIONS_READ))
     if isinstance(read, DatabaseError):
         skipped.append(SkippedFinding(engine=LABEL, code=SESSION_WAITS, why=read.line, failed=True))
         return []
@@ -137,7 +137,7 @@ async def holders_of(transaction: Reads, reader: Reader, ids: Collection[str]) -
     (rows,) = await transaction.batch([_composed(asked)]) if asked else ([],)
     if not rows:
         return {}
-    read = await _sessions(transaction, rows, asked, (), WAITING)
+    read = await _sessions(transaction, rows, asked, (), WAITING_SESSIONS_READ)
     return {node_id: _named(read, holders) for node_id, holders in _by_node(read).items()}
 
 
@@ -166,7 +166,7 @@ def _symptomatic(readers: Readers, findings: Iterable[Finding]) -> list[str]:
     words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
     late = [f for f in findings if words.get((f.engine, f.code)) in SYMPTOMS]
     late.sort(key=lambda f: (unknown_last(f.since), f.node_id))
-    return list(dict.fromkeys(f.node_id for f in late))[:NODES]
+    return list(dict.fromkeys(f.node_id for f in late))[:LATE_NODES_READ]
 
 
 def _standby(database: Database) -> bool:

@@ -12,7 +12,7 @@ from queries.records.dead_letter import DeadLetter, DeadLetters, Fate, Group
 from queries.records.node import Node, Page
 from queries.text.instant import unknown_last
 
-LONGEST = 300  # characters of an error that are compared
+ERROR_CHARACTERS = 300  # characters of an error that are compared
 
 _VARYING = (
     r"(?P<id>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b(?:[0-9a-fA-F]{2}:){5,7}[0-9a-fA-F]{2}\b)"
@@ -27,7 +27,7 @@ def fold(error: str) -> str:
 
     They become ``<id>``, ``<hex>``, ``<token>`` or ``<n>``.
     """
-    blanks = re.sub(r"\s+", " ", error[:LONGEST]).strip()
+    blanks = re.sub(r"\s+", " ", error[:ERROR_CHARACTERS]).strip()
     return re.sub(_VARYING, lambda match: f"<{match.lastgroup}>", blanks)
 
 

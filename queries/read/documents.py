@@ -21,8 +21,8 @@ from queries.read.reader import Reader
 from queries.records.record import Record
 
 DOCUMENT_BYTES = 256 * 1024  # bytes of a text; a comparison takes about a second
-SUCCESSES = 50
-SUCCESS_LIMIT = 64 * 1024  # bytes of the text of a success
+SUCCESSES_READ = 50
+SUCCESS_BYTES = 64 * 1024  # bytes of the text of a success
 
 
 class Document(Record):
@@ -48,7 +48,7 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
     sections, ids = reader.engine.actions[action.script], [reader.local(node_id)]
     asked = [
         _asked(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
-        _asked(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_LIMIT, page=SUCCESSES),
+        _asked(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, page=SUCCESSES_READ),
     ]
     async with reader.database.reading() as transaction:
         rows, successes = await answered(transaction, asked)

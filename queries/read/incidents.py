@@ -21,17 +21,17 @@ from queries.text.instant import unknown_last
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
 
 # Number of schemas from which on their incidents with one cause are shown as one.
-SCHEMAS = 3
+LEAST_SCHEMAS_JOINED = 3
 # Evidence that distinguishes incidents without a cause of their own.
 TELLING = ("error", "message", "reason", "steps", "queue", "worker", "holder", "type", "kind")
-OWNERS = 3  # dead owners of one engine that are one incident
+LEAST_OWNERS_JOINED = 3  # dead owners of one engine that are one incident
 OLDER_SECONDS = 600.0  # by which a symptom may be older than the server's cause that explains it
 
 # Number of nodes from which on an incident is graver than each of them, and by how much.
-MANY = ((1_000, 3), (100, 1))
-MAJOR = 5  # least severity that is raised: a long queue that is worked off is not graver for its length
+SEVERITY_BY_NODES = ((1_000, 3), (100, 1))
+LEAST_RAISED_SEVERITY = 5  # a long queue that is worked off is not graver for its length
 NEW_SECONDS = 900.0  # for which an incident is new
-GRAVEST = 9
+GRAVEST_SEVERITY = 9
 
 Specs = Mapping[str, Mapping[str, FindingSpec]]  # by engine label and code
 Cause = tuple[str, str, tuple[str, ...]]  # engine label, code, values of the cause fields
@@ -113,8 +113,10 @@ def _graver(severity: int, n: int, capped: bool) -> int:
 
     ``capped``: it has more.
     """
-    more = next((more for least, more in MANY if n >= least or (capped and n >= MANY[-1][0])), 0)
-    return severity if severity < MAJOR else max(severity, min(severity + more, GRAVEST))
+    more = next(
+        (more for least, more in SEVERITY_BY_NODES if n >= least or (capped and n >= SEVERITY_BY_NODES[-1][0])), 0
+    )
+    return severity if severity < LEAST_RAISED_SEVERITY else max(severity, min(severity + more, GRAVEST_SEVERITY))
 
 
 def by_schemas(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
@@ -127,7 +129,8 @@ def by_schemas(incidents: Iterable[Incident]) -> tuple[Incident, ...]:
         label, _, cause = incident.key.partition("/")
         alike.setdefault((label.partition("@")[0], cause), []).append(incident)
     joined = (
-        (_joined(engine, cause, each),) if len(each) >= SCHEMAS else each for (engine, cause), each in alike.items()
+        (_joined(engine, cause, each),) if len(each) >= LEAST_SCHEMAS_JOINED else each
+        for (engine, cause), each in alike.items()
     )
     return tuple(incident for each in joined for incident in each)
 
@@ -257,7 +260,7 @@ def _of_many_owners(groups: list[CauseGroup], places: Iterable[int]) -> Iterable
     for place in places:
         alike.setdefault(groups[place].cause[:2], []).append(place)
     for same in alike.values():
-        many = bool(groups[same[0]].spec.several) and len(same) >= OWNERS
+        many = bool(groups[same[0]].spec.several) and len(same) >= LEAST_OWNERS_JOINED
         yield from [same] if many else ([place] for place in same)
 
 

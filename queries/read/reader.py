@@ -20,7 +20,7 @@ from queries.contract.phases import counts_of, phase_of, phases_of
 from queries.contract.rows import SHAPES, NodeKey, NodeRow, json_object, json_part, short, verify, why_not
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant
-from queries.db.database import ASKED_TIMEOUT, READ_TIMEOUT, Database
+from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS, Database
 from queries.db.errors import DatabaseError, UnreadableError, attempted, readable
 from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
@@ -60,11 +60,11 @@ HITS_READ = 50  # of a search
 SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
-CHILDREN = 20  # children on a node's page
+CHILDREN_READ = 20  # children on a node's page
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
 REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about
-HEAD = 65536  # bytes of a payload that are read by default
+PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
 
 
 _CALL = re.compile(r'"\.\w+\(')  # of an engine's function
@@ -410,7 +410,7 @@ class Reader:
 
     # One node whole
 
-    async def detail(self, node_id: str, size: int = HEAD) -> Detail | None:
+    async def detail(self, node_id: str, size: int = PAYLOAD_HEAD_BYTES) -> Detail | None:
         """Read a node with its sections and findings; None if it does not exist.
 
         ``size``: bytes to read of each payload.
@@ -486,7 +486,7 @@ class Reader:
         """
         if node.kind not in self.engine.spec.parents:
             return None
-        children = await attempted(self.children(node.id, limit=CHILDREN))
+        children = await attempted(self.children(node.id, limit=CHILDREN_READ))
         if isinstance(children, DatabaseError):
             return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, pages=0, ddl=""))
         return children
@@ -563,7 +563,7 @@ class Reader:
     @contextlib.asynccontextmanager
     async def _reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
         await self.variant.recognise()
-        seconds = ASKED_TIMEOUT if allow_scan else READ_TIMEOUT
+        seconds = ASKED_READ_SECONDS if allow_scan else READ_SECONDS
         async with self.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
             yield transaction
 

@@ -20,7 +20,7 @@ from queries.records.record import Record
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 TIMES_IN_SENTENCE = 3  # of the last changes; a node's page draws those that are kept
-MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
+SAMPLES_MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 
@@ -74,7 +74,10 @@ class Watcher:
         self._watches: dict[str, Watch] = {}
 
     def add(self, at: float, rows: Rows) -> None:
-        """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
+        """Add a sample.
+
+        Forgets nodes that more than `SAMPLES_MISSED` samples in a row lack.
+        """
         now = _missed(self._watches)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
@@ -163,7 +166,10 @@ class Renewals:
         self._nodes: dict[str, Renewal] = {}
 
     def add(self, at: float, rows: Rows) -> None:
-        """Add a sample. Forget nodes that more than `MISSED` samples in a row lack."""
+        """Add a sample.
+
+        Forgets nodes that more than `SAMPLES_MISSED` samples in a row lack.
+        """
         now = _missed(self._nodes)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
@@ -191,7 +197,7 @@ def _missed(before: Mapping[str, W]) -> dict[str, W]:
     return {
         node_id: msgspec.structs.replace(each, missed=each.missed + 1)
         for node_id, each in before.items()
-        if each.missed < MISSED
+        if each.missed < SAMPLES_MISSED
     }
 
 

@@ -17,7 +17,7 @@ from queries.records.node import Hit, Hits, Match, Node
 from queries.records.record import Record
 
 MOST_IDS = 8  # ids of one text that are looked up
-LONGEST = 200  # characters of a text that is searched for in titles, errors and payloads
+SEARCH_CHARACTERS = 200  # characters of a text that is searched for in titles, errors and payloads
 SURE = (Match.ID, Match.REFERENCE)
 
 _FULL = re.compile(r"""(?<![\w@.-])[\w@.-]+/[a-z_]+:[^\s"'<>,;(){}\[\]]+""")
@@ -68,13 +68,13 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
     ids += [_found(match) for match in _KEY.finditer(rest)]
     ids = list(dict.fromkeys(ids))
     whole = not ids or ids == [text]
-    long = len(text) > LONGEST
+    long = len(text) > SEARCH_CHARACTERS
     return Sought(
         ids=(text,) * bool(text) if whole else tuple(ids[:MOST_IDS]),
         exact=not whole,
         text="" if long else text,
         capped=len(ids) > MOST_IDS,
-        unsearched=f"the text is longer than {LONGEST} characters" if long else "",
+        unsearched=f"the text is longer than {SEARCH_CHARACTERS} characters" if long else "",
     )
 
 

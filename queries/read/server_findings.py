@@ -34,7 +34,7 @@ KEPT_SECONDS = {"catalog": 5.0}
 CONFIRMED = ("foreign_objects", "writes_refused")
 
 # Seconds within which an idle session reports its counters.
-REPORTED = 12.0
+COUNTER_DELAY_SECONDS = 12.0
 
 # Seconds for which counters are kept.
 COUNTERS_SECONDS = 600.0
@@ -311,7 +311,7 @@ class ServerFindings:
         self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
         recent = at - self.settings["rollback_window"]
         since, first = next((each for each in reversed(self._history) if each[0] <= recent), self._history[0])
-        own = next((each.own for then, each in reversed(self._history) if then <= since - REPORTED), 0)
+        own = next((each.own for then, each in reversed(self._history) if then <= since - COUNTER_DELAY_SECONDS), 0)
         n = now.rollbacks - first.rollbacks - (now.own - own)
         looked = (now.own_commits - first.own_commits) * max(now.consoles / max(self.database.sessions, 1), 1)
         of = n + max(round(now.commits - first.commits - looked), 0)

@@ -19,7 +19,7 @@ from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
 from queries.runs.total import Total
 
-LOOK_SECONDS = 0.5  # at most, between two looks at the watched nodes
+POLL_SECONDS = 0.5  # at most, between two polls of the watched nodes
 LOST = "lost in a failover: it was committed, but the present server does not have it. It was not changed again"
 IN_DOUBT = "the connection broke during COMMIT, and it is not known whether it was changed"
 NOT_TRIED = "not tried: interrupted"
@@ -225,9 +225,9 @@ class Runner:
             if answer is not None and (answer.question, answer.cohort) == (step.question, step.cohort):
                 await self._add(self.state.go_on(self.now, answer))
             else:
-                await self._world.pause(LOOK_SECONDS)
+                await self._world.pause(POLL_SECONDS)
         elif isinstance(step, Watch):
-            await self._world.pause(min(step.seconds, LOOK_SECONDS))
+            await self._world.pause(min(step.seconds, POLL_SECONDS))
 
     async def _finished(self) -> None:
         """Wait for a change, and apply it. Raises its error."""

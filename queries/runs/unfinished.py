@@ -10,8 +10,8 @@ from queries.text import duration
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-RECENT = 200  # newest entries of the audit log file that are read at the start
-NAMED = 3  # runs that have a message of their own
+ENTRIES_READ = 200  # newest entries of the audit log file that are read at the start
+RUNS_SHOWN = 3  # runs that have a message of their own
 
 
 async def messages(workspace: Workspace) -> list[str]:
@@ -20,7 +20,7 @@ async def messages(workspace: Workspace) -> list[str]:
     Raises an error of NO_CONNECTION only.
     """
     try:
-        answer = await listed(workspace, NAMED + 1, open_only=True)
+        answer = await listed(workspace, RUNS_SHOWN + 1, open_only=True)
         runs = [run for run in answer.runs if run.state == "open"]
         now = await workspace.now() if runs else 0.0
     except NO_CONNECTION:
@@ -28,12 +28,12 @@ async def messages(workspace: Workspace) -> list[str]:
     except DatabaseError as error:
         return [error.line]
     command = workspace.database.command
-    lines = [_message(workspace, run, now) for run in runs[:NAMED]]
-    lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > NAMED else []
-    lines += answer.unread[:NAMED]
+    lines = [_message(workspace, run, now) for run in runs[:RUNS_SHOWN]]
+    lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > RUNS_SHOWN else []
+    lines += answer.unread[:RUNS_SHOWN]
     if workspace.audit_log is workspace.local_file:
         try:
-            entries, _ = await audit_log.page(workspace.audit_log, None, RECENT)
+            entries, _ = await audit_log.page(workspace.audit_log, None, ENTRIES_READ)
         except DatabaseError as error:
             return [*lines, error.line]
         intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)

@@ -23,7 +23,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, run_log
 from queries.write.admit import CHANGED_MEANWHILE
 
-LOOK_PAUSE = 20  # a look waits this many times its own duration before the next one
+POLL_PAUSE_FACTOR = 20  # the next poll waits this many times the duration of the last one
 
 
 class Log:
@@ -119,7 +119,7 @@ class _World:
 
     async def pause(self, seconds: float) -> None:
         """Wait until the operator decides, so long that looking costs the server little."""
-        await self._decisions.wait(max(seconds, self._cost * LOOK_PAUSE))
+        await self._decisions.wait(max(seconds, self._cost * POLL_PAUSE_FACTOR))
 
     async def close(self) -> None:
         """End the part of this process."""

@@ -124,8 +124,8 @@ class _Layout:
         return line
 
 
-WIDE = 1 << 30  # cells of a line that is never cut
-ALIGNED = 250_000  # most pairs of tokens to align; beyond, all tokens between two equal ends count as new
+UNCUT_CELLS = 1 << 30  # cells of a line that is never cut
+PAIRS_ALIGNED = 250_000  # most pairs of tokens to align; beyond, all tokens between two equal ends count as new
 
 
 class Number(NamedTuple):
@@ -179,7 +179,7 @@ def pretty(text: str) -> list[str]:
 
     Every token is as it is spelled. Raises NotJson.
     """
-    return list(layout(text, True, WIDE, lambda token, _: token))
+    return list(layout(text, True, UNCUT_CELLS, lambda token, _: token))
 
 
 def respelled(before: str, after: str) -> str:
@@ -223,7 +223,7 @@ def _kept(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> lis
 
 
 def _operations(was: Sequence[str], now: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
-    if len(was) * len(now) > ALIGNED:
+    if len(was) * len(now) > PAIRS_ALIGNED:
         return [("replace", 0, len(was), 0, len(now))]
     return SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
 

@@ -201,7 +201,7 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
 async def _owners(transaction: Transaction, request: Request, nodes: Nodes, asked: Sequence[str]) -> dict[str, Owner]:
     """Return the owners of nodes, as far as they are known."""
     parts = request.sections["witnesses"]
-    if len(asked) > witnesses.SHOWN:
+    if len(asked) > witnesses.NODES_WITNESSED:
         parts = tuple(map(witnesses.counted, parts))
     row_locks = _row_locks(nodes)
     owners: dict[str, Owner] = {}

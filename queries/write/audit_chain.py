@@ -16,10 +16,10 @@ import msgspec
 
 from queries.records.record import Record
 
-FOLLOWED = 50  # newest entries that an entry must follow; the writer looks at 100
+ENTRIES_FOLLOWED = 50  # newest entries that an entry must follow; the writer looks at 100
 ENTRIES_KEPT = 1000  # newest entries that are kept in memory; no entry follows an older one
 CRASH_IDS = 32  # ids that a sequence may skip at a crash or a failover: it writes them to the WAL in advance
-CLOCK = 60.0  # seconds that the clocks of a server and of its standby may differ
+CLOCK_SKEW_SECONDS = 60.0  # by which the clocks of a server and of its standby may differ
 
 INTENT = ".intent"  # after the id of a line of the local file that was written before COMMIT
 HEAD = re.compile(r"([0-9a-f-]{1,40}(?:\.intent)?):([0-9a-f]{64})\b")
@@ -150,7 +150,7 @@ class _Chain:
         self._newest: OrderedDict[str, ChainLink] = OrderedDict()  # by head
         self._ids: dict[str, str] = {}  # heads of the same entries by id
         self._open: dict[str, _Open] = {}  # by head: entries that no entry follows, and that the next ones must follow
-        self._late: dict[str, ChainLink] = {}  # committed after FOLLOWED others, which need not follow them
+        self._late: dict[str, ChainLink] = {}  # committed after ENTRIES_FOLLOWED others, which need not follow them
         self._missing: dict[str, tuple[str, str]] = {}  # by id: head that was not found, and the entry that follows it
         self._problems: dict[tuple[str, str], Problem] = {}
         self._entries = self._older = self._hashed = 0
@@ -251,13 +251,14 @@ class _Chain:
                 continue
             self._open.pop(head, None)
             self._late.pop(head, None)
-            if link.seen is not None and before.at > link.at + CLOCK:  # lines of the file have several servers' times
+            # Lines of the file have the times of several servers.
+            if link.seen is not None and before.at > link.at + CLOCK_SKEW_SECONDS:
                 self._report("backdated", link.id, f"its time is before that of entry {before.id}, which it follows")
         for head, each in list(self._open.items()):
             seen, other = link.seen, each.link
-            late = self._entries - each.number > FOLLOWED
+            late = self._entries - each.number > ENTRIES_FOLLOWED
             if late and each.running:
-                # Its transaction ended after FOLLOWED later entries were written, so it may be out of their sight.
+                # Its transaction ended after ENTRIES_FOLLOWED later entries, so it may be out of their sight.
                 self._late[head] = self._open.pop(head).link
             elif late or seen is None or seen.shows(other.xid):
                 del self._open[head]

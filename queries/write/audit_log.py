@@ -43,13 +43,13 @@ R = TypeVar("R")
 
 TABLE = "table"
 Extra = Images | msgspec.Raw | None  # beside an entry: images of its rows, or the nodes of the run that it begins
-BLOCK = 1 << 20  # bytes of the local file that are read at a time
-TAIL = 1 << 12  # bytes at its end that have the head of its last line
-STREAMED = 10  # entries that are read at a time; one may have the rows of 1,000 nodes
-OF_RUN = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
-VERIFIED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
+BLOCK_BYTES = 1 << 20  # bytes of the local file that are read at a time
+TAIL_BYTES = 1 << 12  # bytes at its end that have the head of its last line
+ENTRIES_AT_ONCE = 10  # entries that are read at a time; one may have the rows of 1,000 nodes
+RUN_ENTRIES_AT_ONCE = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
+ENTRIES_HASHED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 _PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
-FILE_LOCK_SECONDS = 0.5  # seconds to wait for another process that is appending to the local file
+FILE_LOCK_SECONDS = 0.5  # to wait for another process that is appending to the local file
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
 # The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
@@ -240,7 +240,11 @@ class Table:
         self._database, self._state, self._readable = database, state, readable
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
+        self,
+        after: str | None = None,
+        node: Subject | None = None,
+        conditions: Filter = ALL,
+        at_once: int = ENTRIES_AT_ONCE,
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield entries, newest first, in bounded memory.
 
@@ -279,11 +283,11 @@ class Table:
         entries: list[AuditLogEntry] = []
         more = self._readable
         while more:
-            values = {"id": run, "cursor": entries[-1].id if entries else None, "page": OF_RUN}
+            values = {"id": run, "cursor": entries[-1].id if entries else None, "page": RUN_ENTRIES_AT_ONCE}
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("run_entries"), values)
             entries += map(entry_of, rows)
-            more = len(rows) == OF_RUN
+            more = len(rows) == RUN_ENTRIES_AT_ONCE
         return tuple(entries)
 
     async def verify(self, heads: Iterable[str]) -> Verification:
@@ -336,7 +340,7 @@ class Table:
         more = True
         while more:
             async with self._database.reading() as transaction:
-                rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": VERIFIED})
+                rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": ENTRIES_HASHED})
                 kept = {}
                 if self._state.images and rows:
                     ids = [row["id"] for row in rows]
@@ -350,7 +354,7 @@ class Table:
                 seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
                 previous = tuple(row["previous"] or ())
                 yield ChainLink(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
-            more = len(rows) == VERIFIED
+            more = len(rows) == ENTRIES_HASHED
             cursor = rows[-1]["id"] if rows else None
 
 
@@ -456,7 +460,11 @@ class File:
         return str(self.path)
 
     async def entries(
-        self, after: str | None = None, node: Subject | None = None, conditions: Filter = ALL, at_once: int = STREAMED
+        self,
+        after: str | None = None,
+        node: Subject | None = None,
+        conditions: Filter = ALL,
+        at_once: int = ENTRIES_AT_ONCE,
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield this database's entries, newest first, one at a time.
 
@@ -551,7 +559,7 @@ class File:
     def lines(self, part: bytes = b"") -> Iterator[Line]:
         """Yield the lines of all databases that have a part, the last first.
 
-        Holds one BLOCK of the file and one line. Raises DatabaseError.
+        Holds one BLOCK_BYTES of the file and one line. Raises DatabaseError.
         """
         try:
             with self._open() as file:
@@ -603,7 +611,7 @@ def _backwards(descriptor: int, end: int) -> Iterator[bytes]:
     """Yield the lines of a file before the byte ``end``, the last first."""
     parts: list[bytes] = []  # of the first line that is not complete yet, the last part first
     while end:
-        size = min(BLOCK, end)
+        size = min(BLOCK_BYTES, end)
         end -= size
         first, *lines = os.pread(descriptor, size, end).split(b"\n")
         if lines:
@@ -619,7 +627,7 @@ def _heads(descriptor: int, end: int) -> list[str]:
 
     Reads the end of the file. Only after an incomplete line or one of an earlier version it reads more.
     """
-    size = min(TAIL, end)
+    size = min(TAIL_BYTES, end)
     if head := _HEAD.search(os.pread(descriptor, size, end - size)):
         intended, name, digest = (part.decode() for part in head.groups())
         return [f"{name}{INTENT if intended == 'true' else ''}:{digest}"]

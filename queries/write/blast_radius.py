@@ -25,10 +25,10 @@ from queries.records.action import BlastRadius, Reach
 from queries.records.node import Node, Phase, Precision, split_id
 from queries.records.record import Record
 
-ACTED = 100  # changed nodes that are measured; the others change in the same way
-RELATED = 100  # related nodes of each relation
-BUDGET = 0.5  # seconds for each of the two reads while rows are locked
-STATEMENT = 0.2  # seconds for each statement of them
+NODES_MEASURED = 100  # changed nodes that are measured; the others change in the same way
+RELATED_NODES_MEASURED = 100  # related nodes of each relation
+MEASURE_SECONDS = 0.5  # for each of the two reads while rows are locked
+STATEMENT_SECONDS = 0.2  # for each statement of them
 ASKED_AT_ONCE = 20  # statements that are run together, before the time is looked at
 LATE = "measuring it would have held row locks for too long"
 MEANWHILE = "other sessions changed nodes at the same time, which are not counted"
@@ -100,7 +100,7 @@ class Measurement:
 
     def related(self, acted: Sequence[str]) -> Asked[Rows]:
         """Ask for the nodes that are related to these."""
-        return _apart(self._reader.related_of(acted[:ACTED], RELATED + 1))
+        return _apart(self._reader.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
 
     async def before(self, transaction: Transaction, acted: Sequence[str], related: Rows | DatabaseError) -> None:
         """Read the locked nodes that will change, and those related to them."""
@@ -131,15 +131,15 @@ class Measurement:
             else:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
         related_ids = (i for nodes in self._related.values() for i in nodes)
-        ids = tuple(dict.fromkeys([*self._acted[:ACTED], *related_ids]))
-        state = await _state(transaction, self._reader, ids, began + BUDGET)
+        ids = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related_ids]))
+        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS)
         self._seconds += time.monotonic() - began
         return state, ids
 
 
 def _apart(asked: Asked[R]) -> Asked[R]:
     """Return a question whose failure costs the transaction nothing."""
-    return Asked([msgspec.structs.replace(q, apart=True, limit=STATEMENT) for q in asked.queries], asked.read)
+    return Asked([msgspec.structs.replace(q, apart=True, limit=STATEMENT_SECONDS) for q in asked.queries], asked.read)
 
 
 async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> State:
@@ -176,8 +176,8 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     now = None if ids else State()
     if ids:
         with attempting():
-            async with reader.database.reading(STATEMENT) as transaction:
-                now = await _state(transaction, reader, ids, time.monotonic() + BUDGET)
+            async with reader.database.reading(STATEMENT_SECONDS) as transaction:
+                now = await _state(transaction, reader, ids, time.monotonic() + MEASURE_SECONDS)
     spec = reader.engine.spec
     stalling = {finding.code for finding in spec.findings if finding.stalls}
     differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)
@@ -210,10 +210,10 @@ class _Differences:
         every = measured.codes
         codes = [code for code in every if code in now.findings]
         self._unread |= measured.before.unread | measured.after.unread
-        if len(measured.acted) > ACTED:
-            self._notes[f"only {ACTED} of {len(measured.acted)} changed nodes were measured"] = None
-        if any(len(nodes) > RELATED for nodes in measured.related.values()):
-            self._notes[f"at most {RELATED} related nodes were measured"] = None
+        if len(measured.acted) > NODES_MEASURED:
+            self._notes[f"only {NODES_MEASURED} of {len(measured.acted)} changed nodes were measured"] = None
+        if any(len(nodes) > RELATED_NODES_MEASURED for nodes in measured.related.values()):
+            self._notes[f"at most {RELATED_NODES_MEASURED} related nodes were measured"] = None
         acted, differing = set(measured.acted), measured.differing()
         jobs = {node_id: node.job_id for node_id, node in measured.after.nodes.items()}
         gating = {j for j in jobs.values() if j is not None and split_id(j)[1] in self._gating}
@@ -284,10 +284,10 @@ def _relations(measured: Iterable[Measured]) -> Iterator[Reach]:
             related.setdefault(relation, {}).update(nodes)
     for relation in RELATIONS:
         nodes = related.get(relation, {})
-        shown = tuple(nodes)[:RELATED]
+        shown = tuple(nodes)[:RELATED_NODES_MEASURED]
         notes = [*dict.fromkeys(filter(None, nodes.values())), *filter(None, [unknown.get(relation)])]
         if nodes:
-            capped = len(nodes) > RELATED or relation in unknown
+            capped = len(nodes) > RELATED_NODES_MEASURED or relation in unknown
             precision = Precision.CAPPED if capped else Precision.EXACT
             yield Reach(code=relation, number=len(shown), precision=precision, ids=shown, note="; ".join(notes))
         elif relation in unknown:

@@ -17,8 +17,8 @@ from queries.db.transaction import Transaction
 from queries.records.record import Record
 from queries.write.transaction_mark import Provable, TransactionMark
 
-DEADLINE = 30.0  # seconds; the server aborts a transaction without a client within its idle timeout
-GONE = 5.0  # seconds without an answer after which a bulk reports the outage and queries again after it
+STATUS_SECONDS = 30.0  # the server aborts a transaction without a client within its idle timeout
+OUTAGE_AFTER_SECONDS = 5.0  # without an answer after which a bulk reports the outage and queries again after it
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.01, 1.0  # between two queries
 _FUTURE = "22023"  # "transaction ID ... is in the future"
 
@@ -58,13 +58,13 @@ class CommitStatus(Record):
 
 
 async def wait_for_status(
-    database: Database, mark: TransactionMark, proof: Provable, *, gone: float = DEADLINE
+    database: Database, mark: TransactionMark, proof: Provable, *, gone: float = STATUS_SECONDS
 ) -> CommitStatus:
     """Query until the server can report the status.
 
     ``gone``: seconds without any answer after which the status is reported as unknown.
     """
-    deadline, pause = time.monotonic() + DEADLINE, FIRST_PAUSE_SECONDS
+    deadline, pause = time.monotonic() + STATUS_SECONDS, FIRST_PAUSE_SECONDS
     silent = time.monotonic() + gone
     while True:
         try:

@@ -25,10 +25,10 @@ from queries.write.audit_log import EntryProof
 from queries.write.transaction_mark import TransactionMark
 
 NAME = "commits.jsonl"
-KEPT_S = 7 * 86400.0  # seconds that a receipt is kept, by the clock of this machine
-FILE_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
-LINE_BYTES = 1 << 20  # a receipt is not kept if it is longer
-QUERIED = 50  # newest receipts of a database whose fate is asked for at a time
+RECEIPT_KEPT_SECONDS = 7 * 86400.0  # by the clock of this machine
+RECEIPTS_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
+RECEIPT_BYTES = 1 << 20  # a receipt is not kept if it is longer
+RECEIPTS_QUERIED = 50  # newest receipts of a database whose fate is asked for at a time
 LOST = "lost"
 
 
@@ -66,14 +66,14 @@ class Receipts:
         A disk error only costs the answer after a failover.
         """
         line = b"\n" + msgspec.json.encode(receipt) + b"\n"  # the line before may be incomplete
-        if len(line) > LINE_BYTES:
+        if len(line) > RECEIPT_BYTES:
             return
         with contextlib.suppress(OSError):
             file = open_private(self.path, os.O_CREAT | os.O_APPEND | os.O_RDWR)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                if os.fstat(file).st_size > FILE_BYTES:
-                    kept = [r for r in self._read() if r.at > time.time() - KEPT_S and not r.fate]
+                if os.fstat(file).st_size > RECEIPTS_BYTES:
+                    kept = [r for r in self._read() if r.at > time.time() - RECEIPT_KEPT_SECONDS and not r.fate]
                     os.ftruncate(file, 0)
                     for each in kept[len(kept) // 2 :]:
                         write_all(file, msgspec.json.encode(each) + b"\n")
@@ -84,12 +84,16 @@ class Receipts:
     def of(self, server: Server) -> list[Receipt]:
         """Return the receipts of this database, oldest first."""
         here = (server.system_identifier, server.database)
-        return [r for r in self._read() if (r.system_identifier, r.database) == here and r.at > time.time() - KEPT_S]
+        return [
+            r
+            for r in self._read()
+            if (r.system_identifier, r.database) == here and r.at > time.time() - RECEIPT_KEPT_SECONDS
+        ]
 
     def _read(self) -> Iterable[Receipt]:
         receipts: dict[tuple[str, str, str], Receipt] = {}
         with contextlib.suppress(OSError), open(self.path, "rb", opener=open_private) as file:
-            while line := file.readline(LINE_BYTES):
+            while line := file.readline(RECEIPT_BYTES):
                 with contextlib.suppress(msgspec.MsgspecError):
                     receipt = msgspec.json.decode(line, type=Receipt)
                     receipts[receipt.key] = receipt
@@ -105,7 +109,7 @@ class Receipts:
         if server is None or not (receipts := self.of(server)):
             return ()
         doubts: list[Receipt] = []
-        for receipt in receipts[-QUERIED:]:
+        for receipt in receipts[-RECEIPTS_QUERIED:]:
             settled = receipt
             replaced = receipt.mark.history != server.history
             if replaced and not receipt.fate and not server.standby:  # a standby may lag

@@ -31,8 +31,8 @@ Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as 
 _copied = itemgetter("id", "table", "key", "place", "row")
 _imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
 
-VALUE_LIMIT = 1 << 20  # bytes of a value in a copy
-STORED = 300  # compression makes a value at most this many times as small in the table
+VALUE_BYTES = 1 << 20  # bytes of a value in a copy
+COMPRESSION_FACTOR = 300  # compression makes a value at most this many times as small in the table
 
 _WHOLE = re.compile(r"\b(row_to_json|to_jsonb)\((\w+)(?:\.\*)?\)")
 _TEXTS = frozenset(("text", "varchar", "bpchar", "bytea"))
@@ -145,12 +145,14 @@ def _row(function: str, row: str, columns: Mapping[str, str]) -> str:
     for name, type_ in columns.items():
         value = f"{row}.{quoted_name(name)}"
         plain = type_ in _FIXED
-        size, limit = ("octet_length", VALUE_LIMIT) if type_ in _TEXTS else ("pg_column_size", VALUE_LIMIT // STORED)
+        size, limit = (
+            ("octet_length", VALUE_BYTES) if type_ in _TEXTS else ("pg_column_size", VALUE_BYTES // COMPRESSION_FACTOR)
+        )
         if not plain:
             large.append(f"{size}({value}) > {limit}")
             value = _filled(
                 "value_bounded" if type_ in _TEXTS else "value_stored",
-                {"value": value, "limit": str(VALUE_LIMIT), "stored": str(VALUE_LIMIT // STORED)},
+                {"value": value, "limit": str(VALUE_BYTES), "stored": str(VALUE_BYTES // COMPRESSION_FACTOR)},
             )
         values.append(f"{value} AS {quoted_name(name)}")
     if not large:

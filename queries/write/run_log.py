@@ -31,9 +31,9 @@ from queries.write.transaction_mark import Provable, TransactionMark
 
 BEGIN, RESUME, SKIPPED = "begin", "resume", "skipped"  # kinds of events, beside END
 LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
-ENDING = 20.0  # seconds to wait for a transaction that an earlier console has left behind
+EARLIER_LOCK_SECONDS = 20.0  # to wait for a transaction that an earlier console has left behind
 UNLISTED = " Without the file {file} the run is listed no more."
-OPEN = 100  # unfinished runs of a schema that are looked at
+OPEN_RUNS = 100  # unfinished runs of a schema that are looked at
 
 
 class Listed(Record):
@@ -191,7 +191,9 @@ async def begin(
     entry = naming(entry, {**beginning(event, nodes), "process": process})
     async with _locked(database, f"of {entry.schema}") as transaction:
         for other in (
-            await _listed(transaction, entry.schema, OPEN, event["kind"], open_only=True) if event["groups"] else ()
+            await _listed(transaction, entry.schema, OPEN_RUNS, event["kind"], open_only=True)
+            if event["groups"]
+            else ()
         ):
             groups = other.begun.event.get("groups")  # foreign input
             if isinstance(groups, list) and any(group in groups for group in event["groups"]):
@@ -304,7 +306,7 @@ async def _locked(database: Database, name: str) -> AsyncIterator[Transaction]:
 
     Waits for a transaction that an earlier console has left behind.
     """
-    until = time.monotonic() + ENDING
+    until = time.monotonic() + EARLIER_LOCK_SECONDS
     while True:
         async with database.writing() as transaction:
             try:

@@ -33,7 +33,7 @@ from queries.write.row_copies import Copy
 from queries.write.script import AFTER, BEFORE, GuardMissedError
 
 NAME = "undo"
-SHOWN = 4000  # characters of a value in the detail of a result
+VALUE_CHARACTERS = 4000  # characters of a value in the detail of a result
 
 ACTION = Action(
     name=NAME,
@@ -480,7 +480,9 @@ def _text(key: Iterable[str | None]) -> str:
 
 
 def _short(text: str | None) -> str | None:
-    return text if text is None or len(text) <= SHOWN else f"{text[:SHOWN]}... {len(text)} characters"
+    if text is None or len(text) <= VALUE_CHARACTERS:
+        return text
+    return f"{text[:VALUE_CHARACTERS]}... {len(text)} characters"
 
 
 def result_of(results: Iterable[Result]) -> dict[str, str]:

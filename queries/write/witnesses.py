@@ -12,7 +12,7 @@ from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.records.action import Owner, Verdict, Witness
 
-SHOWN = 50  # of more nodes, the witnesses are counted, not listed
+NODES_WITNESSED = 50  # of more nodes, the witnesses are counted, not listed
 
 SESSIONS, ROW_LOCK = "sessions", "row lock"
 NO_SESSION = "no other session is connected to this database"

@@ -32,4 +32,4 @@ def detected_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     After a while the console would see that a renamed table is missing, and show the engine no more.
     """
-    monkeypatch.setattr(workspace, "DETECTED", math.inf)
+    monkeypatch.setattr(workspace, "DETECTION_KEPT_SECONDS", math.inf)

@@ -88,8 +88,8 @@ def test_a_change_that_a_failover_has_lost_is_said_by_audit(
 def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "GRACE", 0.5)
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
+    monkeypatch.setattr(database, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(audit_log.ddl(), dsn)
     (node,) = tasks(dsn, 1)

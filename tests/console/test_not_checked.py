@@ -89,7 +89,7 @@ async def test_metrics_of_one_engine_have_no_cause_of_another(two: str, server: 
 async def test_watch_survives_that_its_engine_moves(
     two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+    monkeypatch.setattr(workspaces, "DETECTION_KEPT_SECONDS", 0.0)
     workspace = await opened(two, tmp_path)
     codes: list[str] = []
     (label,) = (each for each in workspace.engines if each.startswith("eternaltwin"))
@@ -125,7 +125,7 @@ async def test_a_running_console_shows_an_engine_that_appears(
         await tui.wait_for("live", "uni2work")
         assert "eternaltwin" not in tui.app.session.engines
         server.sql(BACK, two)
-        monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+        monkeypatch.setattr(workspaces, "DETECTION_KEPT_SECONDS", 0.0)
         await tui.wait_for("eternaltwin")
     server.drop(two)
 
@@ -138,7 +138,7 @@ async def test_an_engine_that_moves_is_noticed(
     server.sql(RENAMED, two)
     await workspace.detect_again()
     assert {reader.detected.full for reader in workspace.engines.values()} == full, "the last detection is recent"
-    monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+    monkeypatch.setattr(workspaces, "DETECTION_KEPT_SECONDS", 0.0)
     await workspace.detect_again()
     assert {reader.detected.schema for reader in workspace.engines.values()} > {"moved"}
     server.sql("DROP SCHEMA moved CASCADE", two)
@@ -151,7 +151,7 @@ async def test_an_engine_that_moves_is_noticed(
 async def test_ids_stay_when_another_schema_gets_the_same_engine(
     two: str, server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspaces, "DETECTED", 0.0)
+    monkeypatch.setattr(workspaces, "DETECTION_KEPT_SECONDS", 0.0)
     workspace = await opened(two, tmp_path)
     (node, *_) = (await workspace.engines["uni2work"].live(None, 10)).nodes
     connection = await asyncpg.connect(two, server_settings={"search_path": "tenant"})

@@ -240,7 +240,7 @@ def test_a_dry_run_that_needs_half_of_the_limit_says_so(share: float, said: bool
         changes=(),
         at=0.0,
         audit_log="table",
-        held=database.WRITE_TIMEOUT * share,
+        held=database.WRITE_SECONDS * share,
     )
     page = action.dry_run_page(dry_run, [signals.ACTIONS["end_session"]], (), 100)
     shown = " ".join(" ".join(map(spans.text, page)).split())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.model.refresh_clock import LOAD_SHARE, POLLS
-from queries.db.server_load import RUNS_KEPT, Load
+from queries.db.server_load import DURATIONS_KEPT, Load
 from tests.command import unstick
 from tests.console.tui_driver import SkippingClock, TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -76,7 +76,7 @@ async def test_a_cost_that_begins_later_is_counted(
     async with run_tui(slow, tmp_path, now=clock) as tui:
         session = tui.app.session
         await tui.wait_for("● live", lambda: min(session.polls) > 0)
-        for _ in range(RUNS_KEPT):
+        for _ in range(DURATIONS_KEPT):
             await next_poll(tui, clock)
         before = session.pace
         server.sql("ALTER POLICY slow ON task USING (pg_sleep(0.01) IS NOT NULL)", eternaltwin)

@@ -214,7 +214,7 @@ async def _text(reader: Reader, action: Action, node: str) -> None:
     """Run the statements that read a text, whether the node lets it be edited or not."""
     sections = reader.engine.actions[action.script]
     values = reader.variant.parameters(
-        ids=[reader.local(node)], bytes=documents.DOCUMENT_BYTES, page=documents.SUCCESSES
+        ids=[reader.local(node)], bytes=documents.DOCUMENT_BYTES, page=documents.SUCCESSES_READ
     )
     async with reader.database.reading() as transaction:
         for part in (*sections["document"], *sections.get("successes", ())):

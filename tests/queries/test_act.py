@@ -124,7 +124,7 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
 
     The index build lets other sessions lock rows but not write them.
     """
-    monkeypatch.setattr(narrow, "NARROWING", 0.0)
+    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 0.0)
     versions = await seen(
         workspace,
         ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(64), status="Blocked", timer=30)),

@@ -59,8 +59,8 @@ async def test_what_is_reported_is_what_is_in_the_table(
     for task, failure in zip(tasks, failures, strict=True):
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
         proxy.fail = failure
-        monkeypatch.setattr(database, "GRACE", 0.05 if failure == "late" else 5.0)
-        monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0 if failure == "late" else 5.0)
+        monkeypatch.setattr(database, "GRACE_SECONDS", 0.05 if failure == "late" else 5.0)
+        monkeypatch.setattr(database, "WRITE_SECONDS", 2.0 if failure == "late" else 5.0)
         outcomes = await launch.commit(workspace, dry_run, OPERATOR)
         outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
         row = await eternaltwin_db.row(task)
@@ -110,7 +110,7 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
 async def test_unknown_only_where_no_server_answers(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_status, "DEADLINE", 0.2)
+    monkeypatch.setattr(commit_status, "STATUS_SECONDS", 0.2)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
     proxy.fail, proxy.meanwhile = "after", proxy.unplug
@@ -131,7 +131,7 @@ async def test_unknown_only_where_no_server_answers(
 async def test_a_connection_lost_before_commit_changes_nothing(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 60.0)
     await eternaltwin_db.sql(SLOW)
     task = await eternaltwin_db.task()
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
@@ -161,7 +161,7 @@ CREATE TRIGGER slow BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION slow();
 async def test_killed_while_reading_and_while_previewing(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 60.0)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     task = eternaltwin_db.id(await eternaltwin_db.task())

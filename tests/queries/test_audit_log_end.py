@@ -246,8 +246,8 @@ def test_the_cost_of_a_line_does_not_grow_with_the_line_before(tmp_path: Path, m
         file.append(line(2), intended=False)
         counted[size] = reads.bytes
         monkeypatch.undo()
-    assert counted[30_000_000] <= audit_log.TAIL + 1
-    assert counted[30_000_000] - counted[1_000] < audit_log.TAIL
+    assert counted[30_000_000] <= audit_log.TAIL_BYTES + 1
+    assert counted[30_000_000] - counted[1_000] < audit_log.TAIL_BYTES
 
 
 def test_a_long_incomplete_line_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,15 +258,17 @@ def test_a_long_incomplete_line_is_read_once(tmp_path: Path, monkeypatch: pytest
         torn.write(b"x" * 20_000_000)
     reads = Reads(monkeypatch)
     file.append(line(2), intended=True)
-    assert reads.bytes <= size + audit_log.TAIL + 1
+    assert reads.bytes <= size + audit_log.TAIL_BYTES + 1
     reads.bytes = 0
     file.append(line(2), intended=False)
-    assert reads.bytes <= audit_log.TAIL + 1
+    assert reads.bytes <= audit_log.TAIL_BYTES + 1
 
 
 async def test_lines_of_any_length_follow_each_other(tmp_path: Path) -> None:
     file = audit_log.File(tmp_path / "log", lambda: ORIGIN)
-    for number, size in enumerate((0, 10, audit_log.TAIL, audit_log.BLOCK, 3 * audit_log.BLOCK + 7, 5)):
+    for number, size in enumerate(
+        (0, 10, audit_log.TAIL_BYTES, audit_log.BLOCK_BYTES, 3 * audit_log.BLOCK_BYTES + 7, 5)
+    ):
         file.append(line(number, "y" * size), intended=True)
         file.append(line(number, "\n\u2028é" * size), intended=False)
     verification = await audit_chain.verify("file", file.links())

@@ -103,8 +103,8 @@ async def test_deleted_nodes_and_descendants(eternaltwin_db: EternaltwinDb, work
 async def test_numbers_are_capped_where_not_all_was_measured(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blast_radius, "ACTED", 3)
-    monkeypatch.setattr(blast_radius, "RELATED", 2)
+    monkeypatch.setattr(blast_radius, "NODES_MEASURED", 3)
+    monkeypatch.setattr(blast_radius, "RELATED_NODES_MEASURED", 2)
     job = await eternaltwin_db.job()
     tasks = [await eternaltwin_db.task(job, status="Blocked", timer=60) for _ in range(9)]
     found = numbers(await measured(workspace, "wake", map(eternaltwin_db.id, tasks[:4])))
@@ -116,7 +116,7 @@ async def test_numbers_are_capped_where_not_all_was_measured(
 async def test_what_takes_too_long_is_unknown(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blast_radius, "BUDGET", -1.0)
+    monkeypatch.setattr(blast_radius, "MEASURE_SECONDS", -1.0)
     monkeypatch.setattr(blast_radius, "ASKED_AT_ONCE", 1)
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])

@@ -26,7 +26,7 @@ from queries.db.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.db.server_load import RUNS_KEPT, STATEMENTS_KEPT, Load
+from queries.db.server_load import DURATIONS_KEPT, STATEMENTS_KEPT, Load
 from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.runs import launch
@@ -321,7 +321,7 @@ async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
     assert run("page 3", 0.5) == 0.4, "without what the known ones waited: 0 and 0.2 s"
     assert [run(None, 0.5) for _ in range(2)] == [0.4, 0.4], "what an error stopped is not known next time"
     assert run("page 1", 1.0) == 0.75, "a wait that long is none"
-    assert [run("page 1", 0.3) for _ in range(RUNS_KEPT)][-1] == 0.3, "it has always taken as long since"
+    assert [run("page 1", 0.3) for _ in range(DURATIONS_KEPT)][-1] == 0.3, "it has always taken as long since"
     before, cpu = load.cost, 9.0
     assert load.cost - before == 2.0, "CPU time of the console"
 
@@ -367,7 +367,7 @@ async def test_a_refused_login_is_explained(server: PostgresServer, eternaltwin:
 
 
 async def test_an_old_server_is_refused(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "MINIMUM", 99)
+    monkeypatch.setattr(database, "OLDEST_MAJOR", 99)
     said = await refusal(eternaltwin)
     assert said == "This server is PostgreSQL 18; unstick needs 99 or newer.\nNothing was read or changed."
 

@@ -260,8 +260,8 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     dsn, _, task = alone
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", [task])
-    monkeypatch.setattr(database, "GRACE", 0.5)
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
+    monkeypatch.setattr(database, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
     outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNANSWERED)
     assert await awake(dsn) == {task}

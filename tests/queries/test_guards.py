@@ -383,7 +383,7 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     change: str,
 ) -> None:
     """The statement saw the row before, and gets its lock on the row as it is now."""
-    monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)
+    monkeypatch.setattr("queries.db.database.WRITE_LOCK_SECONDS", 4.0)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     for objects in ("TABLES", "SEQUENCES"):

@@ -72,7 +72,7 @@ async def test_a_change_of_a_large_value_is_noticed(
     table: Workspace, agent_jobs_db: AgentJobsDb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The digests of the dry run and of the commit differ, with a limit of 100 bytes."""
-    monkeypatch.setattr(row_copies, "VALUE_LIMIT", 100)
+    monkeypatch.setattr(row_copies, "VALUE_BYTES", 100)
     job = await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980, error="a" * 200)
     node = agent_jobs_db.id(job)
     versions = await seen(table, [node], "agent_jobs")

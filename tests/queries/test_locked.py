@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.db.database import READ_TIMEOUT
+from queries.db.database import READ_SECONDS
 from queries.db.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
@@ -64,7 +64,7 @@ async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
     start = monotonic()
     with pytest.raises(LockedError) as caught:
         await reader(workspace).counts()
-    assert monotonic() - start < READ_TIMEOUT, "statement_timeout would have ended it as well"
+    assert monotonic() - start < READ_SECONDS, "statement_timeout would have ended it as well"
     pid = await holder.fetchval("SELECT pg_backend_pid()")
     assert f"pid {pid} (migrator, role postgres) locks task" in caught.value.line
     await holder.execute("ROLLBACK")

@@ -32,7 +32,7 @@ NODES, CHUNK = 300, 10
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "CHUNK_NODES", CHUNK)
-    monkeypatch.setattr(parts, "LARGE", 1)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:
@@ -110,7 +110,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
 
     No outcome is unknown, and no node is changed twice.
     """
-    monkeypatch.setattr(commit_status, "GONE", 0.1)
+    monkeypatch.setattr(commit_status, "OUTAGE_AFTER_SECONDS", 0.1)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn, table=table)
     await eternaltwin_db.connection.close()

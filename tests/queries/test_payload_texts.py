@@ -20,7 +20,7 @@ import pytest
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.check.actions import edit_plan
-from queries.check.lab import CHECK_SECONDS
+from queries.check.lab import TIMEOUT_FACTOR
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action
@@ -162,7 +162,7 @@ async def test_no_action_spells_a_document_in_another_way(
         server.sql(audit_log.ddl(), dsn)
         connection = await asyncpg.connect(dsn, server_settings={"search_path": "public"})
         await documents(connection, rng)
-        workspace = await Workspace(dsn, file=tmp_path / f"{seed}.jsonl", patience=CHECK_SECONDS).open()
+        workspace = await Workspace(dsn, file=tmp_path / f"{seed}.jsonl", patience=TIMEOUT_FACTOR).open()
         (engine,) = workspace.engines.values()
         nodes = [*(await known_nodes(engine)).values()]
         for action in [each for each in engine.engine.actions_here if each.writes]:

@@ -89,14 +89,14 @@ async def test_a_transaction_has_one_time_limit_for_all_its_statements(
     task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
     await eternaltwin_db.sql(SLOW)
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 2.0)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
     if commits:
         outcomes = outcomes_of(await launch.commit(workspace, dry_run, OPERATOR))
     else:
         outcomes = outcomes_of(await dry_run_of(workspace, "cancel", [task]))
     assert outcomes == {task: REFUSED}
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 60.0)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 60.0)
     assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
 
 
@@ -105,8 +105,8 @@ async def test_halving_has_no_more_time_than_its_chunk(
 ) -> None:
     await eternaltwin_db.sql(SLOW)
     tasks = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(16))]
-    monkeypatch.setattr(database, "WRITE_TIMEOUT", 1.0)
-    monkeypatch.setattr(narrow, "NARROWING", 4.0)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 4.0)
     limits: list[float | None] = []
     writing = Database.writing
 

@@ -33,7 +33,7 @@ async def tasks(
 ) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
     """Two operators, and the dry run of one of them."""
     monkeypatch.setattr(parts, "CHUNK_NODES", PART)
-    monkeypatch.setattr(parts, "LARGE", 1)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
     await eternaltwin_db.sql(audit_log.ddl())
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
     anna, bert = await opened(eternaltwin, tmp_path / "anna"), await opened(eternaltwin, tmp_path / "bert")

@@ -26,7 +26,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, gate, nodes, server_copies
 from queries.write.change import Copies, Effect
 from queries.write.images import Images, RowImage, StoredImages, TableImages
-from queries.write.row_copies import VALUE_LIMIT
+from queries.write.row_copies import VALUE_BYTES
 from queries.write.script import Script
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
@@ -51,8 +51,8 @@ LISTS = ("ids", "versions")
 def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry-run one node of a bulk. All others are in one transaction."""
     monkeypatch.setattr(parts, "CHUNK_NODES", 1)
-    monkeypatch.setattr(parts, "LARGE", 1000)
-    monkeypatch.setattr("queries.db.database.WRITE_TIMEOUT", 60.0)  # a slow transaction would be halved
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1000)
+    monkeypatch.setattr("queries.db.database.WRITE_SECONDS", 60.0)  # a slow transaction would be halved
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ async def test_rows_that_change_in_another_way_are_compared_by_the_console(
     last = max(ids)
     await eternaltwin_db.sql(trigger)
     await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{last.partition(':')[2]}'")
-    monkeypatch.setattr(parts, "LARGE", 3)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 3)
     done = await wake(audited, sorted(ids))
     assert outcomes_of(done) == dict.fromkeys(ids, CHANGED)
     assert "ServerCopies" in ways
@@ -301,7 +301,7 @@ async def test_rows_of_another_table_stop_the_part_that_wrote_them(
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(8)])
     await eternaltwin_db.sql(ELSEWHERE)
     await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{ids[-1].partition(':')[2]}'")
-    monkeypatch.setattr(parts, "LARGE", 3)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 3)
     done = await wake(audited, ids)
     assert outcomes_of(done) == {**dict.fromkeys(ids, CHANGED), ids[-1]: Outcome.CONFLICT}
     assert "elsewhere" in why(done, ids[-1])
@@ -406,7 +406,7 @@ async def test_a_value_that_is_too_large_for_an_image_is_compared_by_the_console
     jobs = [await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980) for _ in range(4)]
     ids = sorted(agent_jobs_db.id(job) for job in jobs)
     await agent_jobs_db.connection.execute(
-        "UPDATE jobs SET error = repeat('x', $1) WHERE id = $2", VALUE_LIMIT + 1, UUID(ids[-1].partition(":")[2])
+        "UPDATE jobs SET error = repeat('x', $1) WHERE id = $2", VALUE_BYTES + 1, UUID(ids[-1].partition(":")[2])
     )
     await table.detect()
     done = await commit(table, await dry_run_of(table, "retry", ids, label="agent_jobs"))
@@ -424,7 +424,7 @@ async def test_a_value_that_is_too_large_for_an_image_is_compared_by_the_console
 def test_a_size_that_was_kept_as_the_value_is_not_restored() -> None:
     rows = tuple(
         RowImage(id=f"job:{n}", key=(str(n),), before={"error": text}, after="", xmin="7")
-        for n, text in enumerate((f"{VALUE_LIMIT + 1} {'ab' * 16}", f"5 {'ab' * 16}", None))
+        for n, text in enumerate((f"{VALUE_BYTES + 1} {'ab' * 16}", f"5 {'ab' * 16}", None))
     )
     table = TableImages(table="jobs", key=("id",), columns=("id", "error"), others=(), rows=rows)
     text = msgspec.json.encode(Images(tables=(table,)))

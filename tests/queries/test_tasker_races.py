@@ -317,7 +317,7 @@ async def test_bury_never_blocks_the_detector(
     tasker_db: TaskerDb, engines: list[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bury waits without holding a transition: the detector locks that last."""
-    monkeypatch.setattr("queries.db.database.LOCK_TIMEOUT", 4.0)  # seen while it waits
+    monkeypatch.setattr("queries.db.database.WRITE_LOCK_SECONDS", 4.0)  # seen while it waits
     made = data_task = (data := Data(1)).task("refund", state="waiting_for_dependencies", ago=9000)
     await tasker_db.write(data)
     connection = engines[0]._connection

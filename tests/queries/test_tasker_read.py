@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from console.text import graph
-from queries.check.lab import CHECK_SECONDS
+from queries.check.lab import TIMEOUT_FACTOR
 from queries.contract import loader
 from queries.records.action import Outcome
 from queries.records.node import Phase, Precision
@@ -608,7 +608,7 @@ async def test_more_failures_than_the_search_limit(
     stuck = data.task("refund", state="blocked_by_failures", ago=HOUR, steps={"refund_card": failed(HOUR)}, priority=-1)
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, number)
-    tasker_db.workspace.database.patience = CHECK_SECONDS
+    tasker_db.workspace.database.patience = TIMEOUT_FACTOR
     page = await tasker_db.reader.live(limit=2)
     assert ("20,000" in page.scope) == truncated
     assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) != truncated

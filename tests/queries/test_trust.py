@@ -167,7 +167,7 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     undoes: bool,
 ) -> None:
     """The console asks after it has waited for the table."""
-    for limit in ("LOCK_TIMEOUT", "WRITE_TIMEOUT", "IDLE_TIMEOUT"):
+    for limit in ("WRITE_LOCK_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     node = eternaltwin_db.id(task)
@@ -206,7 +206,7 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
     grants_trigger: bool,
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
-    monkeypatch.setattr("queries.workspace.TRUST_KEPT", 600.0)
+    monkeypatch.setattr("queries.workspace.TRUST_KEPT_SECONDS", 600.0)
     monkeypatch.setattr("queries.actions.parts.CHUNK_NODES", 2)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:

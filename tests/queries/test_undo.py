@@ -64,7 +64,7 @@ async def undo(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> O
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep a busy machine from splitting an action into several entries."""
-    monkeypatch.setattr("queries.db.database.WRITE_TIMEOUT", 60.0)
+    monkeypatch.setattr("queries.db.database.WRITE_SECONDS", 60.0)
 
 
 @pytest.fixture(params=["table", "file"])
@@ -262,8 +262,8 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
 ) -> None:
     """Poll one task before the undo, one meanwhile, and one that waits for it."""
     monkeypatch.setattr(parts, "CHUNK_NODES", 4)
-    monkeypatch.setattr(parts, "LARGE", 1)
-    monkeypatch.setattr("queries.db.database.IDLE_TIMEOUT", 60.0)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    monkeypatch.setattr("queries.db.database.IDLE_SECONDS", 60.0)
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))
     assert len(done.entries) == 3

@@ -240,9 +240,9 @@ class Rounds:
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow a minute for each transaction: the rounds run beside other work."""
-    for limit in ("READ_TIMEOUT", "WRITE_TIMEOUT", "IDLE_TIMEOUT"):
+    for limit in ("READ_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
-    monkeypatch.setattr("queries.actions.narrow.NARROWING", 120.0)
+    monkeypatch.setattr("queries.actions.narrow.CHUNK_SECONDS", 120.0)
 
 
 @repeated(few=5, many=40)

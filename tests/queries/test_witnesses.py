@@ -201,14 +201,14 @@ async def test_a_locked_row_may_mean_life(estuary_db: EstuaryDb, estuary_workspa
 
 
 async def test_many_nodes_are_counted_by_verdict(estuary_db: EstuaryDb, estuary_workspace: Workspace) -> None:
-    dead = [estuary_db.id(await estuary_db.task(2, wake=-900, beat=800)) for _ in range(witnesses.SHOWN)]
+    dead = [estuary_db.id(await estuary_db.task(2, wake=-900, beat=800)) for _ in range(witnesses.NODES_WITNESSED)]
     live = estuary_db.id(await estuary_db.task(2, wake=-900, beat=20))
     dry_run = await dry_run_of(estuary_workspace, "fence", [*dead, live], {}, "estuary")
     owners = [r.owner for r in dry_run.results if isinstance(r.owner, Owner)]
-    assert len(owners) == witnesses.SHOWN + 1
+    assert len(owners) == witnesses.NODES_WITNESSED + 1
     assert not any(owner.witnesses for owner in owners)
     text = shown(dry_run, estuary_workspace)
-    assert f"owners: 1 may live · {witnesses.SHOWN} dead" in text
+    assert f"owners: 1 may live · {witnesses.NODES_WITNESSED} dead" in text
     assert f"owner may live: 1 of 4 (3 not known)  {live}" in text, text
     assert f"not known)  {dead[0]}" not in text
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.contract.spec import FindingSpec
-from queries.read.samples import MISSED, Watcher
+from queries.read.samples import SAMPLES_MISSED, Watcher
 from queries.records.action import Proof
 
 SETTINGS = {"polls": 3, "silence": 10.0}
@@ -104,7 +104,7 @@ def test_it_is_what_counting_backwards_gives(looks: list[dict[str, tuple[int, in
         missed = 0
         for look in reversed(looks):
             missed = 0 if node in look else missed + 1
-            if missed > MISSED or (node in look and run and look[node][0] != run[0][0]):
+            if missed > SAMPLES_MISSED or (node in look and run and look[node][0] != run[0][0]):
                 break
             run += [look[node]] if node in look else []
         if sum(a != b for (_, a), (_, b) in pairwise(run)) >= 3:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from queries.read.reader import Reader
-from queries.read.search import LONGEST, MOST_IDS, only, sought
+from queries.read.search import MOST_IDS, SEARCH_CHARACTERS, only, sought
 from queries.records.node import Hit, Hits, Match, Node, Phase
 
 UUID = "019b7591-1100-7000-8000-00000000000a"
@@ -72,7 +72,7 @@ def test_a_text_with_many_ids_is_cut_and_said_so() -> None:
 
 
 def test_a_long_text_is_searched_for_its_ids_only() -> None:
-    wanted = sought(f"task={UUID} " + "x" * LONGEST, READERS)
+    wanted = sought(f"task={UUID} " + "x" * SEARCH_CHARACTERS, READERS)
     assert (wanted.ids, wanted.text, bool(wanted.unsearched)) == ((UUID,), "", True)
     wanted = sought(f"task={UUID} failed", READERS)
     assert (wanted.text, wanted.unsearched) == (f"task={UUID} failed", "")

@@ -30,7 +30,7 @@ from queries.records.action import (
 from queries.records.node import Node
 from queries.text.counted import counted
 
-WRITE_TIMEOUT = 5.0  # seconds; the limit of queries.db.database, which this page does not import
+WRITE_SECONDS = 5.0  # the limit of queries.db.database, which this page does not import
 
 RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
 """Sign and colour of each risk, with the signs of the severities."""
@@ -96,7 +96,7 @@ def dry_run_page(
     lines += [line for action in actions for line in effect(action, cells)]
     seen = sum(result.id in dry_run.versions for result in dry_run.results)
     covers = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
-    took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_TIMEOUT:.0f} s that a transaction may take."
+    took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_SECONDS:.0f} s that a transaction may take."
     slow = f"{took} The commit may be refused: select fewer nodes at a time."
     radius = dry_run.blast_radius
     held = "" if radius is None else f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
@@ -112,7 +112,7 @@ def dry_run_page(
         _rows(dry_run, cells, limit, rows_key),
         [] if lives else owned,
         section("Rows of other tables", _others(dry_run, cells), "by the server's count"),
-        wrapped(slow, cells, "$warning") if dry_run.held > WRITE_TIMEOUT / 2 else [],
+        wrapped(slow, cells, "$warning") if dry_run.held > WRITE_SECONDS / 2 else [],
         section("Blast radius", [] if radius is None else blast_radius(radius, cells, ids=bool(limit)), held),
         section("Skipped", outcomes([*others, *skipped], cells, limit=skipped_limit), ids),
         (line for action in actions for line in then(action, cells)),

@@ -17,7 +17,7 @@ from console.tui.keymap import Key
 from console.tui.screens.text_page import TextPage
 from console.tui.widgets.line_view import LineView
 from queries.contract.server_spec import LABEL
-from queries.read.reader import HEAD
+from queries.read.reader import PAYLOAD_HEAD_BYTES
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail
 from queries.records.node import Node
@@ -34,7 +34,7 @@ class DetailScreen(TextPage):
         self._detail: Detail | None = None
         self._entries: Sequence[AuditLogEntry] = ()
         self._unread = ""
-        self._bytes = HEAD
+        self._bytes = PAYLOAD_HEAD_BYTES
         self._gone = False
 
     def label(self) -> str | None:
