@@ -20,7 +20,7 @@ from typing import Any
 import asyncpg
 
 from queries.db import asyncpg_compat, errors, libpq_words, tls
-from queries.db.dsn import Host, Target
+from queries.db.dsn import ConnectionTarget, Host
 from queries.db.errors import DatabaseError, UnreachableError
 from queries.db.login_methods import LoginGuard
 
@@ -41,7 +41,7 @@ class _NextHost(_NextAddress):
         self.error = error
 
 
-async def connect(target: Target) -> asyncpg.Connection[Any]:
+async def connect(target: ConnectionTarget) -> asyncpg.Connection[Any]:
     """Return a connection to the first host that accepts.
 
     Raises DatabaseError.
@@ -82,7 +82,7 @@ async def connect(target: Target) -> asyncpg.Connection[Any]:
     raise UnreachableError(f"Cannot connect to {errors.server_at(target.shown)}: {'; '.join(reasons)}.", errors.CHECK)
 
 
-async def _addresses(host: Host, target: Target) -> AsyncIterator[str]:
+async def _addresses(host: Host, target: ConnectionTarget) -> AsyncIterator[str]:
     """Yield the addresses of a host, or the path of its socket."""
     if host.local:
         yield host.socket
@@ -114,7 +114,7 @@ def _is_numeric(address: str) -> bool:
     return True
 
 
-async def _connect_address(host: Host, address: str, target: Target) -> asyncpg.Connection[Any]:
+async def _connect_address(host: Host, address: str, target: ConnectionTarget) -> asyncpg.Connection[Any]:
     """Connect to one address in time.
 
     Raises _NextAddress, or DatabaseError if no other address may be tried.
@@ -140,7 +140,7 @@ async def _connect_address(host: Host, address: str, target: Target) -> asyncpg.
         raise _NextAddress(errors.reason(error)) from error
 
 
-async def _connect_in_turn(host: Host, address: str, target: Target) -> asyncpg.Connection[Any]:
+async def _connect_in_turn(host: Host, address: str, target: ConnectionTarget) -> asyncpg.Connection[Any]:
     """Connect with TLS and without, in the order of sslmode.
 
     Raises the driver's error, or DatabaseError.
@@ -164,14 +164,14 @@ async def _connect_in_turn(host: Host, address: str, target: Target) -> asyncpg.
         raise
 
 
-def _ways(host: Host, target: Target) -> tuple[bool, ...]:
+def _ways(host: Host, target: ConnectionTarget) -> tuple[bool, ...]:
     """Return the ways of connecting, in order: True is with TLS."""
     if host.local:
         return (False,)
     return {"disable": (False,), "allow": (False, True), "prefer": (True, False)}.get(tls.mode(target.words), (True,))
 
 
-async def connect_once(host: Host, address: str, target: Target, encrypted: bool) -> asyncpg.Connection[Any]:
+async def connect_once(host: Host, address: str, target: ConnectionTarget, encrypted: bool) -> asyncpg.Connection[Any]:
     """Connect once.
 
     Each value is given, so that the driver reads no variable and no file.

@@ -22,9 +22,9 @@ from queries.db.errors import DatabaseError, LockedError, ReadOnlyError, Refused
 from queries.db.group import GROUP, ReadGroup, SharedReads
 from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
-from queries.db.server_load import Load
+from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE_SECONDS, Reads, Settings, Transaction
+from queries.db.transaction import GRACE_SECONDS, Reads, StatementSettings, Transaction
 from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell
@@ -105,7 +105,7 @@ class Server(Record):
         return f"{self.system_identifier}/{self.timeline}"
 
 
-Table = tuple[str, str]
+TableName = tuple[str, str]
 """Schema and name."""
 
 
@@ -130,7 +130,7 @@ class Database:
         self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
-        self.load = Load()
+        self.load = ServerLoad()
         self.patience = patience
         self._backoff = Backoff()
         self._refused: RefusedError | None = None  # by the last login
@@ -176,7 +176,7 @@ class Database:
     @contextlib.asynccontextmanager
     async def reading_alone(self, limit: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
-        settings = Settings(limit=limit * self.patience, in_order=in_order)
+        settings = StatementSettings(limit=limit * self.patience, in_order=in_order)
         timeouts = {"lock_timeout": READ_LOCK_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
         async with self._locks["read"]:
             transaction = self._transaction("read", _begin(BEGIN_READ, settings, timeouts), settings, reads=True)
@@ -215,7 +215,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def writing(
-        self, schema: str = "", over: str = "write", limit: float | None = None, tables: Sequence[Table] = ()
+        self, schema: str = "", over: str = "write", limit: float | None = None, tables: Sequence[TableName] = ()
     ) -> AsyncIterator[Transaction]:
         """Open a READ COMMITTED transaction. It is rolled back unless the body commits it.
 
@@ -234,7 +234,7 @@ class Database:
         }
         if self.server is not None and self.server.version >= 17:
             timeouts["transaction_timeout"] = limit + 1.0
-        settings = Settings(limit=limit, schemas=(schema,) if schema else ())
+        settings = StatementSettings(limit=limit, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
         begin = "; ".join(filter(None, (begin, statement("fire_triggers").text, lock_tables(tables))))
         async with self._locks[over]:
@@ -282,7 +282,7 @@ class Database:
             pipeline.connection.terminate()
         self._pipelines.clear()
 
-    def _transaction(self, purpose: str, begin: str, settings: Settings, *, reads: bool) -> Transaction:
+    def _transaction(self, purpose: str, begin: str, settings: StatementSettings, *, reads: bool) -> Transaction:
         async def connected(again: bool) -> tuple[Pipeline, bool]:
             return await self._connected(purpose, again=again)
 
@@ -428,7 +428,7 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     return connection
 
 
-def lock_tables(tables: Iterable[Table]) -> str:
+def lock_tables(tables: Iterable[TableName]) -> str:
     """Return the command that locks tables as an UPDATE does, or "".
 
     No other session can then create triggers, rules or indexes on them.
@@ -437,7 +437,7 @@ def lock_tables(tables: Iterable[Table]) -> str:
     return with_parts(statement("lock_tables").text, {"tables": names}) if names else ""
 
 
-def _begin(mode: str, settings: Settings, timeouts: Mapping[str, float]) -> str:
+def _begin(mode: str, settings: StatementSettings, timeouts: Mapping[str, float]) -> str:
     commands = [mode, "SET LOCAL jit = off", *settings.commands()]
     # Cursors, copies and images of rows hold values as text.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]

@@ -59,7 +59,7 @@ class Host(Record):
         return f"{self.name}/.s.PGSQL.{self.port}"
 
 
-class Target(Record):
+class ConnectionTarget(Record):
     """Hosts, role and database, and the time limit of each address in seconds.
 
     ``shown`` names it in errors, without passwords.
@@ -76,7 +76,7 @@ class Target(Record):
         return f"Target({self.hosts!r}, {self.user!r}, {self.database!r})"
 
 
-def parse(text: str) -> Target:
+def parse(text: str) -> ConnectionTarget:
     """Return the target that ``text`` names.
 
     Raises ValueError with a message for the operator.
@@ -105,7 +105,7 @@ def parse(text: str) -> Target:
     return _target(settings, redact(text))
 
 
-def _target(settings: Mapping[str, Setting], shown: str) -> Target:
+def _target(settings: Mapping[str, Setting], shown: str) -> ConnectionTarget:
     words = {word: setting.value for word, setting in settings.items()}
     user = words.get("user") or libpq_files.user_name()
     database = words.get("dbname") or user
@@ -115,7 +115,7 @@ def _target(settings: Mapping[str, Setting], shown: str) -> Target:
     )
     rest = {word: value for word, value in words.items() if word not in libpq_words.LISTS | {"password"}}
     limit = CONNECT_SECONDS if seconds is None else float(seconds) if seconds > 0 else ENDLESS_SECONDS
-    return Target(hosts=hosts, user=user, database=database, words=rest, timeout=limit, shown=shown)
+    return ConnectionTarget(hosts=hosts, user=user, database=database, words=rest, timeout=limit, shown=shown)
 
 
 def _places(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, int]]:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from queries.db.query import Query
-from queries.db.transaction import Answer, Reads, Transaction
+from queries.db.transaction import Reads, RowsOrError, Transaction
 
 SEND_AFTER_SECONDS = 0.2  # for which statements wait for a read that does not wait for rows
 
@@ -69,7 +69,7 @@ class ReadGroup:
             self._running -= 1
             self._send_if_all_wait()
 
-    async def each(self, queries: Sequence[Query]) -> list[Answer]:
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run statements with those of the other reads.
 
         Raises an error of NO_CONNECTION only.
@@ -114,10 +114,10 @@ class _Request:
 
     def __init__(self, queries: Sequence[Query]) -> None:
         self.queries = queries
-        self.answers: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
-        self._found: list[Answer] = []
+        self.answers: asyncio.Future[list[RowsOrError]] = asyncio.get_running_loop().create_future()
+        self._found: list[RowsOrError] = []
 
-    def take(self, answer: Answer) -> None:
+    def take(self, answer: RowsOrError) -> None:
         self._found.append(answer)
         if len(self._found) == len(self.queries) and not self.answers.done():
             self.answers.set_result(self._found)
@@ -127,7 +127,7 @@ class _Request:
             self.answers.set_exception(error)
 
 
-def _deliver(askers: Iterator[_Request], answer: Answer) -> None:
+def _deliver(askers: Iterator[_Request], answer: RowsOrError) -> None:
     next(askers).take(answer)
 
 
@@ -137,7 +137,7 @@ class SharedReads(Reads):
     def __init__(self, group: ReadGroup, limit: float, *, in_order: bool) -> None:
         self._group, self._limit, self._in_order = group, limit, in_order
 
-    async def each(self, queries: Sequence[Query]) -> list[Answer]:
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run several statements together, and with those of the other reads.
 
         One that fails does not stop the others. Raises an error of NO_CONNECTION only.

@@ -21,7 +21,7 @@ class Measurement:
         self.statements: Hashable = None
 
 
-class Load:
+class ServerLoad:
     """Estimate of the server's work for the console.
 
     The server does not tell its CPU time, and a duration has three parts: work, round trip, and waiting for a CPU, a

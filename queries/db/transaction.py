@@ -24,14 +24,14 @@ from queries.db.errors import (
 )
 from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
 from queries.db.query import Query, Rows
-from queries.db.server_load import Load
+from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import has_bytes, shown_bytes
 
-Answer = Rows | DatabaseError
+RowsOrError = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
@@ -48,7 +48,7 @@ class Description(Record):
     parameters: tuple[str, ...]
 
 
-class Settings(Record):
+class StatementSettings(Record):
     """Settings that one statement of a transaction may have, and another not.
 
     ``schemas`` are on the search_path. ``in_order``: without bitmap scans and parallel workers. ``generic``: with a
@@ -65,7 +65,7 @@ class Settings(Record):
         """Return the settings on which a plan depends."""
         return self.schemas, self.in_order, self.generic
 
-    def commands(self, before: Settings | None = None) -> list[str]:
+    def commands(self, before: StatementSettings | None = None) -> list[str]:
         """Return the commands that set what differs from ``before``."""
         changed = []
         if before is None or self.schemas != before.schemas:
@@ -84,7 +84,7 @@ class Settings(Record):
 class Reads:
     """Source of rows."""
 
-    async def each(self, queries: Sequence[Query]) -> list[Answer]:
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run several statements together.
 
         One that fails does not stop the others. Raises an error of NO_CONNECTION only.
@@ -120,8 +120,8 @@ class Transaction(Reads):
         self,
         connected: Callable[[bool], Awaitable[tuple[Pipeline, bool]]],
         begin: str,
-        settings: Settings,
-        load: Load,
+        settings: StatementSettings,
+        load: ServerLoad,
         *,
         reads: bool,
         role: Callable[[], str],
@@ -132,7 +132,7 @@ class Transaction(Reads):
         self._pipeline: Pipeline | None = None
         self._begin = begin
         self._own = self._defaults = settings  # of the transaction, and of statements that ask for nothing else
-        self._now: Settings | None = settings  # None: not known
+        self._now: StatementSettings | None = settings  # None: not known
         self._load = load
         self._reads = reads
         self._role = role
@@ -175,15 +175,17 @@ class Transaction(Reads):
         if more:
             self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
 
-    async def each(self, queries: Sequence[Query], take: Callable[[Answer], None] | None = None) -> list[Answer]:
+    async def each(
+        self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None
+    ) -> list[RowsOrError]:
         """Run several statements together.
 
         One that fails does not stop the others of a transaction that reads. In one that writes it is the last answer.
         ``take`` is called for each answer when it comes. Raises an error of NO_CONNECTION only.
         """
-        answers: list[Answer] = []
+        answers: list[RowsOrError] = []
 
-        def note(answer: Answer) -> None:
+        def note(answer: RowsOrError) -> None:
             answers.append(answer)
             if take is not None:
                 take(answer)
@@ -204,7 +206,7 @@ class Transaction(Reads):
         """Run a transaction command and return its command tag. Raises DatabaseError."""
         await self._open()
         steps = self._first()
-        settings: Settings | None = None
+        settings: StatementSettings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
             self._defaults = msgspec.structs.replace(self._defaults, limit=self._own.limit)
         else:
@@ -244,7 +246,7 @@ class Transaction(Reads):
             self._queued = []
         return steps
 
-    async def _until_error(self, queries: Sequence[Query], take: Callable[[Answer], None]) -> DatabaseError | None:
+    async def _until_error(self, queries: Sequence[Query], take: Callable[[RowsOrError], None]) -> DatabaseError | None:
         """Run statements together until the first error, and return it.
 
         ``take`` is called for each answer before it.
@@ -351,7 +353,7 @@ class Transaction(Reads):
             self._pipeline, self._was_idle = await self._connected(again)
         return self._pipeline
 
-    def _settings(self, query: Query | None = None) -> Settings:
+    def _settings(self, query: Query | None = None) -> StatementSettings:
         """Return what a statement runs under.
 
         Raises SlowError if no time is left.
@@ -367,7 +369,7 @@ class Transaction(Reads):
                 limit = now if now <= limit and seconds >= now - SHRINK_SECONDS else seconds
         if query is None:
             return msgspec.structs.replace(defaults, limit=limit)
-        return Settings(
+        return StatementSettings(
             limit=limit,
             schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
             in_order=defaults.in_order if query.in_order is None else query.in_order,
@@ -400,7 +402,7 @@ class Transaction(Reads):
         if not self._reads or not isinstance(error, LockedError | DeniedError):
             return error
         name = "blockers" if isinstance(error, LockedError) else "denied_columns"
-        answers: list[Answer] = []
+        answers: list[RowsOrError] = []
         if await self._until_error([Query(statement(name), {"query": failed.text})], answers.append) or not answers:
             return error
         (rows,) = answers
@@ -412,7 +414,7 @@ class Transaction(Reads):
         why = f"The role may not read these columns: {denied}."
         return DeniedError(error.line, why, code=error.code) if denied else error
 
-    def _as_text(self, rows: Rows) -> Answer:
+    def _as_text(self, rows: Rows) -> RowsOrError:
         """Return rows with bytes that are no text escaped.
 
         Only a database that does not check its texts has such bytes. In a transaction that writes they are an error:

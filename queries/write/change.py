@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from queries.db.database import Table
+from queries.db.database import TableName
 from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
 from queries.db.query import Query
 from queries.db.shared_sql import statement
@@ -67,7 +67,9 @@ class Copies(Protocol):
     def asked_after(self) -> Asked[Any]:
         """Ask for the rows after the change."""
 
-    async def after(self, transaction: Transaction, rows: Any, server: Mapping[Table, gate.Counts] | None) -> Effect:
+    async def after(
+        self, transaction: Transaction, rows: Any, server: Mapping[TableName, gate.Counts] | None
+    ) -> Effect:
         """Read the answer to `asked_after`, compare the rows, and pass the gate.
 
         ``server``: the rows that it has counted; None: it does not count. Raises DatabaseError.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from queries.db.database import Table
+from queries.db.database import TableName
 from queries.db.transaction import Transaction
 from queries.read.asked import Asked
 from queries.records.action import OtherRows, RowChange
@@ -48,7 +48,9 @@ class ConsoleCopies:
         """Ask for the rows."""
         return self._script.copied(AFTER)
 
-    async def after(self, transaction: Transaction, after: Copy, server: Mapping[Table, gate.Counts] | None) -> Effect:
+    async def after(
+        self, transaction: Transaction, after: Copy, server: Mapping[TableName, gate.Counts] | None
+    ) -> Effect:
         """Compare the rows, and pass the gate.
 
         Raises MiscountedError, DeniedError, and in a commit UnshownError.

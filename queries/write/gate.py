@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from queries.db.database import Table
+from queries.db.database import TableName
 from queries.db.errors import ConflictError, DeniedError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
@@ -54,11 +54,11 @@ class Written(Record):
     restricts this role now.
     """
 
-    tables: Mapping[Table, Counts] = {}
+    tables: Mapping[TableName, Counts] = {}
     counted: bool = True
     policies: tuple[str, ...] = ()
 
-    def since(self, before: Written) -> dict[Table, Counts]:
+    def since(self, before: Written) -> dict[TableName, Counts]:
         """Return what was written since ``before``."""
         both = self.tables.keys() | before.tables.keys()
         changes = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
@@ -101,16 +101,16 @@ def _written(answers: Sequence[Rows]) -> Written:
     )
 
 
-def copied(changes: Iterable[RowChange], schema: str) -> dict[Table, Counts]:
+def copied(changes: Iterable[RowChange], schema: str) -> dict[TableName, Counts]:
     """Count the changed rows of the copies by table. Nodes may share a row."""
     rows = {(c.table, c.key): (c.before is None, c.after is None) for c in changes}
-    numbers: dict[Table, list[int]] = {}
+    numbers: dict[TableName, list[int]] = {}
     for (table, _), (inserted, deleted) in rows.items():
         numbers.setdefault(qualified(table, schema), [0, 0, 0])[0 if inserted else 2 if deleted else 1] += 1
     return {table: Counts(*counts) for table, counts in numbers.items()}
 
 
-def qualified(table: str, schema: str) -> Table:
+def qualified(table: str, schema: str) -> TableName:
     """Return schema and name of a table of the copies.
 
     They name no schema if it is the engine's.
@@ -119,7 +119,7 @@ def qualified(table: str, schema: str) -> Table:
     return where or schema, name
 
 
-def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> dict[Table, Counts]:
+def uncopied(server: Mapping[TableName, Counts], copies: Mapping[TableName, Counts]) -> dict[TableName, Counts]:
     """Return what the server wrote beyond the copies.
 
     Raises MiscountedError if it wrote less. A row that moves to another partition counts as deleted and inserted.
@@ -143,8 +143,8 @@ def uncopied(server: Mapping[Table, Counts], copies: Mapping[Table, Counts]) -> 
 
 async def others(
     transaction: Transaction,
-    more: Mapping[Table, Counts],
-    changed: Iterable[Table],
+    more: Mapping[TableName, Counts],
+    changed: Iterable[TableName],
     schema: str,
     relations: Collection[str],
 ) -> tuple[OtherRows, ...]:

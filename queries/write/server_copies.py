@@ -20,7 +20,7 @@ from functools import lru_cache
 import msgspec
 
 from queries.contract.spec import Action
-from queries.db.database import Table
+from queries.db.database import TableName
 from queries.db.errors import DatabaseError
 from queries.db.query import Rows
 from queries.db.shared_sql import statement
@@ -97,7 +97,9 @@ class ServerCopies:
         compared = _compared(self._part, self._layouts, label, keeps_values=values, keeps_images=images)
         return self._nodes.asked(compared, copied=self._before, bytes=CHUNK_ROW_BYTES)
 
-    async def after(self, transaction: Transaction, rows: Rows, server: Mapping[Table, gate.Counts] | None) -> Effect:
+    async def after(
+        self, transaction: Transaction, rows: Rows, server: Mapping[TableName, gate.Counts] | None
+    ) -> Effect:
         """Return the rows that differ.
 
         Raises IrregularError if they differ in another way than the action says, or if the server wrote other rows.
@@ -111,7 +113,7 @@ class ServerCopies:
         images = None if self._request.no_images else msgspec.Raw(row["images"])
         return Effect(compared=msgspec.Raw(row["changes"]), images=images)
 
-    def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[Table, gate.Counts]:
+    def _counts(self, updated: Iterable[str], deleted: Iterable[str]) -> dict[TableName, gate.Counts]:
         """Count the rows that differ, by the tables that the server names for each."""
         numbers, schema = (Counter(updated), Counter(deleted)), self._request.reader.detected.schema
         names = {*numbers[0], *numbers[1]}

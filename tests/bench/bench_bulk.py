@@ -25,7 +25,7 @@ from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.builtin import builtin
 from queries.db.query import Query
-from queries.db.transaction import Answer, Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -183,7 +183,7 @@ def clocked() -> Iterator[Counter[str]]:
     waited: Counter[str] = Counter()
     each, control = Transaction.each, Transaction.control
 
-    async def timed(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
+    async def timed(self: Transaction, queries: Sequence[Query], *more: Any) -> list[RowsOrError]:
         began = time.perf_counter()
         try:
             return await each(self, queries, *more)

@@ -23,7 +23,7 @@ from typing import Any
 
 from queries.check.explain import explained
 from queries.db.query import Query
-from queries.db.transaction import Answer, Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.workspace import Workspace
 from tests.bench.figure import Figure
 
@@ -38,7 +38,7 @@ def counted() -> Iterator[Counter[str]]:
     blocks: Counter[str] = Counter()
     real = Transaction.each
 
-    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
+    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[RowsOrError]:
         for query in queries:
             Transaction.each = real  # type: ignore[method-assign]
             plan = (await explained(self, query.statement, query.values))["Plan"]

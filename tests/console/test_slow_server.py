@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from console.model.refresh_clock import LOAD_SHARE, POLLS
-from queries.db.server_load import DURATIONS_KEPT, Load
+from queries.db.server_load import DURATIONS_KEPT, ServerLoad
 from tests.command import unstick
 from tests.console.tui_driver import SkippingClock, TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -53,11 +53,11 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         session = tui.app.session
         await tui.wait_for("● live", lambda: min(session.polls) > 0)
         assert session.workspace is not None
-        load: Load = session.workspace.database.load
+        load: ServerLoad = session.workspace.database.load
         while session.pace <= 2 * session.interval:  # the shortest of the first statements was taken as the round trip
             await next_poll(tui, clock)
         began, worked = clock(), load.worked
-        while clock() - began < 2 * Load.WINDOW:
+        while clock() - began < 2 * ServerLoad.WINDOW:
             await next_poll(tui, clock)
         clock.skip(max(session.waits))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= LOAD_SHARE

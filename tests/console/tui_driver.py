@@ -21,7 +21,7 @@ from console.tui.app import UnstickApp
 from console.tui.guide import Guide
 from console.tui.textual_compat import text_of
 from queries.contract.outside import NONE, OutsideEngines
-from queries.db.server_load import Load
+from queries.db.server_load import ServerLoad
 from queries.workspace import Workspace
 
 # Seconds until a missing text or state is a failure. After a statement of more than a second the next poll may come a
@@ -210,7 +210,7 @@ async def run_tui(
     async def open_() -> Workspace:
         file = folder / "audit_log.jsonl"
         workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside).open(later=True)
-        workspace.database.load = Load(now)
+        workspace.database.load = ServerLoad(now)
         return workspace
 
     config = Config(

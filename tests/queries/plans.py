@@ -26,7 +26,7 @@ from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db import shared_sql
 from queries.db.query import Query
-from queries.db.transaction import Answer, Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.files.statement import Statement
 from queries.read import documents
 from queries.read.blockers import blockers
@@ -115,7 +115,7 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
     costs: Costs = {}
     real = Transaction.each
 
-    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[Answer]:
+    async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[RowsOrError]:
         for query in queries:
             settings = self._defaults
             if query.in_order is not None:

@@ -26,7 +26,7 @@ from queries.db.errors import (
     SlowError,
     UnreachableError,
 )
-from queries.db.server_load import DURATIONS_KEPT, STATEMENTS_KEPT, Load
+from queries.db.server_load import DURATIONS_KEPT, STATEMENTS_KEPT, ServerLoad
 from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.runs import launch
@@ -277,7 +277,7 @@ async def test_pauses_between_attempts_grow_to_a_limit_and_differ() -> None:
 
 async def test_the_share_of_time_spent_in_statements() -> None:
     now = 1000.0
-    load = Load(lambda: now)
+    load = ServerLoad(lambda: now)
     with load.measured():
         now += 0.1  # the shortest answer, which is taken as the round trip
     with load.measured():
@@ -302,7 +302,7 @@ async def test_the_share_of_time_spent_in_statements() -> None:
 
 async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
     now, cpu = 1000.0, 7.0
-    load = Load(lambda: now, lambda: cpu)
+    load = ServerLoad(lambda: now, lambda: cpu)
 
     def run(statements: str | None, seconds: float) -> float:
         """Return what a run of ``seconds`` counts."""
@@ -328,7 +328,7 @@ async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
 
 async def test_the_load_keeps_the_last_statements_only() -> None:
     now = before = 0.0
-    load = Load(lambda: now)
+    load = ServerLoad(lambda: now)
     for n, seconds in ((0, 0.0), *((n, 0.1) for n in range(1, STATEMENTS_KEPT + 1)), (0, 0.1)):
         before = load.worked
         with load.measured() as measurement:

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from queries.db.query import Query
-from queries.db.server_load import Load
+from queries.db.server_load import ServerLoad
 from queries.files.statement import Statement
 from queries.workspace import Workspace
 from tests.queries.proxy import Proxy
@@ -67,7 +67,7 @@ async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path:
     far.delay = AWAY
     workspace = await Workspace(far.through(eternaltwin_demo), file=tmp_path / "audit_log").open()
     reader = workspace.engines["eternaltwin"]
-    load = workspace.database.load = Load(lambda: far.trips * AWAY)  # pauses of this machine are no time
+    load = workspace.database.load = ServerLoad(lambda: far.trips * AWAY)  # pauses of this machine are no time
     trips = far.trips
     await reader.nodes([node.id for node in (await reader.roots(limit=5)).nodes])
     waited = (far.trips - trips) * AWAY
